@@ -1,0 +1,235 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// One manifest for every service. Settings are set once, here; `service(_:)` makes the targets of one service.
+
+let strict: [SwiftSetting] = [
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("ExistentialAny"),
+]
+
+/// A library of `Shared`.
+func shared(_ name: String, _ dependencies: [Target.Dependency] = [], resources: [Resource]? = nil) -> Target {
+    .target(name: name, dependencies: dependencies, path: "Shared/\(name)", resources: resources, swiftSettings: strict)
+}
+
+/// A C library of the system: a module map and a shim header.
+func system(_ name: String, pkgConfig: String?, apt: String) -> Target {
+    .systemLibrary(name: name, path: "Shared/\(name)", pkgConfig: pkgConfig, providers: [.apt([apt])])
+}
+
+/// The generated messages, server protocol and client of one proto package.
+func contract(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(
+        name: name,
+        dependencies: ["Kernel", "Wire", "Bus", "CContracts", "CProtobufC"] + dependencies,
+        path: "Proto/Generated/Swift/\(name)",
+        swiftSettings: strict
+    )
+}
+
+/// The targets of one service: pure rules, the service itself, its thin executable, and the tests of its rules.
+func service(
+    _ name: String,
+    apis: [Target.Dependency],
+    extra: [Target.Dependency] = [],
+    main: [Target.Dependency] = []
+) -> [Target] {
+    [
+        .target(name: "\(name)Domain", dependencies: ["Kernel"], path: "Services/\(name)/Domain", swiftSettings: strict),
+        .target(
+            name: "\(name)Service",
+            dependencies: [.byName(name: "\(name)Domain"), "Kernel", "Wire", "Bus", "Database", "Outbox", "Runtime", "CommonAPI"]
+                + apis + extra,
+            path: "Services/\(name)/Service",
+            resources: [.embedInCode("Migrations")],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: name.lowercased(),
+            dependencies: [.byName(name: "\(name)Service"), "Runtime"] + main,
+            path: "Services/\(name)/Main",
+            swiftSettings: strict
+        ),
+    ]
+}
+
+/// A test target.
+func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource]? = nil) -> Target {
+    .testTarget(name: name, dependencies: dependencies, path: "Tests/\(name)", resources: resources, swiftSettings: strict)
+}
+
+let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
+let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
+
+let cLibraries: [Target] = [
+    system("CNats", pkgConfig: "libnats", apt: "libnats-dev"),
+    system("CPostgres", pkgConfig: "libpq", apt: "libpq-dev"),
+    system("CProtobufC", pkgConfig: "libprotobuf-c", apt: "libprotobuf-c-dev"),
+    system("CCrypt", pkgConfig: "libxcrypt", apt: "libcrypt-dev"),
+    system("CEpoll", pkgConfig: nil, apt: "libc6-dev"),
+    .target(name: "CVips", path: "Shared/CVips"),
+]
+
+let sharedModules: [Target] = [
+    shared("Kernel"),
+    shared("Wire", ["Kernel", "CProtobufC"]),
+    shared("Bus", ["Kernel", "Wire", "CNats", logging]),
+    shared("Database", ["Kernel", "CPostgres", "CEpoll", logging]),
+    shared("Outbox", ["Kernel", "Wire", "Bus", "Database", logging], resources: [.embedInCode("Migrations")]),
+    shared(
+        "Replicas",
+        ["Kernel", "Bus", "Database", "Outbox", "CommonAPI", "AuthAPI", "BillingAPI"],
+        resources: [.embedInCode("Migrations")]
+    ),
+    shared(
+        "Runtime",
+        [
+            "Kernel", "Wire", "Bus", "Database", "Outbox", "BlobStore", "CommonAPI", hummingbird, logging, crypto,
+            .product(name: "Configuration", package: "swift-configuration"),
+            .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+        ],
+        resources: [.embedInCode("Migrations")]
+    ),
+    shared("BlobStore", ["Kernel", "WorkPool", crypto, logging]),
+    shared("WorkPool", ["Kernel"]),
+    shared("Images", ["Kernel", "WorkPool", "CVips", logging]),
+    shared("Passwords", ["Kernel", "WorkPool", "CCrypt"]),
+    shared("Tokens", ["Kernel", crypto, .product(name: "JWTKit", package: "jwt-kit")]),
+    shared("DevEnvironment", ["Kernel", crypto, logging]),
+]
+
+// Generated from Proto/, never edited.
+let contracts: [Target] = [
+    .target(name: "CContracts", dependencies: ["CProtobufC"], path: "Proto/Generated/C", publicHeadersPath: "include"),
+    contract("CommonAPI"),
+    contract("AuthAPI", ["CommonAPI"]),
+    contract("SocialAPI", ["CommonAPI"]),
+    contract("StreaksAPI", ["CommonAPI"]),
+    contract("MediaAPI", ["CommonAPI"]),
+    contract("NotificationsAPI", ["CommonAPI"]),
+    contract("BillingAPI", ["CommonAPI"]),
+    contract("TestingAPI", ["CommonAPI"]),
+    .target(
+        name: "CDescriptor",
+        dependencies: ["CProtobufC"],
+        path: "Proto/Generator/C",
+        exclude: ["plugin.proto"],
+        publicHeadersPath: "include"
+    ),
+    .executableTarget(
+        name: "protoc-gen-streaksnap",
+        dependencies: ["CDescriptor", "CProtobufC", "Wire"],
+        path: "Proto/Generator/Plugin",
+        swiftSettings: strict
+    ),
+]
+
+let services: [[Target]] = [
+    service("Auth", apis: ["AuthAPI", "BillingAPI", "StreaksAPI"], extra: ["Passwords", "Replicas", "Tokens", crypto]),
+    service("Social", apis: ["SocialAPI", "StreaksAPI"], extra: ["Replicas"]),
+    service("Streaks", apis: ["StreaksAPI", "SocialAPI"], extra: ["Replicas"], main: ["StreaksReplay"]),
+    [
+        .target(
+            name: "StreaksReplay",
+            dependencies: ["StreaksDomain", "Kernel"],
+            path: "Services/Streaks/Replay",
+            swiftSettings: strict
+        )
+    ],
+    service("Media", apis: ["MediaAPI", "StreaksAPI"], extra: ["BlobStore", "Images", crypto, logging]),
+    service("Notifications", apis: ["NotificationsAPI", "SocialAPI", "StreaksAPI"], extra: ["Replicas"]),
+    service("Billing", apis: ["BillingAPI", "StreaksAPI"]),
+]
+
+// The gateway compiles without any service's message types (D2).
+let gateway: [Target] = [
+    .target(name: "Transcoding", dependencies: ["Kernel"], path: "Services/Gateway/Transcoding", swiftSettings: strict),
+    .target(
+        name: "GatewayService",
+        dependencies: [
+            "Transcoding", "Kernel", "Bus", "BlobStore", "Tokens", "Runtime", hummingbird, logging,
+            .product(name: "HummingbirdCore", package: "hummingbird"),
+            .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+        ],
+        path: "Services/Gateway",
+        exclude: ["Main", "Transcoding"],
+        swiftSettings: strict
+    ),
+    .executableTarget(name: "gateway", dependencies: ["GatewayService"], path: "Services/Gateway/Main", swiftSettings: strict),
+    .executableTarget(
+        name: "streaksnap",
+        dependencies: [
+            "AuthService", "SocialService", "StreaksService", "MediaService", "NotificationsService", "BillingService",
+            "GatewayService", "Runtime", "DevEnvironment", "Images", arguments, logging,
+        ],
+        path: "Services/StreakSnap/Main",
+        swiftSettings: strict
+    ),
+]
+
+/// A program that measures; run by `deploy/dev bench`.
+func benchmark(_ name: String, _ folder: String, _ dependencies: [Target.Dependency]) -> Target {
+    .executableTarget(name: name, dependencies: dependencies, path: "Tests/Benchmarks/\(folder)", swiftSettings: strict)
+}
+
+let testTargets: [Target] = [
+    .target(name: "TestSupport", dependencies: ["Kernel", "Database", logging], path: "Tests/Support", swiftSettings: strict),
+    tests("KernelTests", ["Kernel"]),
+    tests("WireTests", ["Kernel", "Wire", "CommonAPI", "TestingAPI"]),
+    tests("GeneratorTests", ["Bus", "Wire", "CommonAPI", "TestingAPI", "protoc-gen-streaksnap"]),
+    tests("BusTests", ["Bus", "Wire", "Kernel", "TestSupport", logging]),
+    tests("DatabaseTests", ["Database", "Kernel", "TestSupport", logging]),
+    tests("WorkPoolTests", ["WorkPool", "Kernel"]),
+    tests("BlobStoreTests", ["BlobStore", "Kernel", crypto, logging]),
+    tests("ImagesTests", ["Images", "Kernel", logging]),
+    tests("PasswordsTests", ["Passwords", "Kernel"]),
+    tests("DevEnvironmentTests", ["DevEnvironment", "Kernel", logging]),
+    tests("TranscodingTests", ["Transcoding", "Kernel"], resources: [.copy("Fixtures")]),
+    tests(
+        "StreaksDomainTests",
+        ["StreaksDomain", "StreaksReplay", "Kernel"],
+        resources: [.copy("streak-cases.json"), .copy("model")]
+    ),
+    tests("TidyTests", []),
+    tests("EndToEndTests", ["Bus", "Wire", "Kernel", "CommonAPI", "TestingAPI", "Images", logging]),
+    .executableTarget(
+        name: "outbox-victim",
+        dependencies: ["Outbox", "Bus", "Database", "Kernel", "Wire", logging],
+        path: "Tests/Helpers/outbox-victim",
+        swiftSettings: strict
+    ),
+    tests("OutboxTests", ["Outbox", "Bus", "Database", "Kernel", "Wire", "TestSupport", "outbox-victim", logging]),
+    tests(
+        "RuntimeTests",
+        ["Runtime", "Replicas", "AuthAPI", "CommonAPI", "Outbox", "Bus", "Database", "Kernel", "Wire", "TestSupport", logging]
+    ),
+    tests("TokensTests", ["Tokens", "Kernel", crypto]),
+    tests("GatewayTests", ["GatewayService", "Tokens", "Kernel"]),
+    tests("DomainTests", ["AuthDomain", "SocialDomain", "MediaDomain", "BillingDomain", "Kernel"]),
+    benchmark("bus-benchmark", "Bus", ["Bus", "Kernel", "CNats", "TestSupport", logging]),
+    benchmark("database-benchmark", "Database", ["Database", "Kernel", "TestSupport", logging]),
+    benchmark("transcoding-benchmark", "Transcoding", ["Transcoding"]),
+]
+
+let package = Package(
+    name: "streaksnap",
+    products: [.executable(name: "streaksnap", targets: ["streaksnap"])],
+    dependencies: [
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(
+            url: "https://github.com/apple/swift-configuration",
+            from: "1.4.0",
+            traits: [.defaults, "CommandLineArguments"]
+        ),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
+    ],
+    targets: cLibraries + sharedModules + contracts + services.flatMap { $0 } + gateway + testTargets
+)

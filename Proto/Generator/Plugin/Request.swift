@@ -1,0 +1,50 @@
+internal import CDescriptor
+
+/// protoc's request and the answer to it: one Swift module per proto package.
+enum Request {
+    static func answer(_ bytes: [UInt8]) throws -> [UInt8] {
+        let request = try unpack(bytes, google__protobuf__compiler__code_generator_request__init)
+        let response = UnsafeMutablePointer<Google__Protobuf__Compiler__CodeGeneratorResponse>.allocate(capacity: 1)
+        google__protobuf__compiler__code_generator_response__init(response)
+        response.pointee.has_supported_features = 1
+        response.pointee.supported_features = 1  // FEATURE_PROTO3_OPTIONAL
+        do {
+            var files = try outputs(request, raw: bytes).map { name, content in
+                let file = UnsafeMutablePointer<Google__Protobuf__Compiler__CodeGeneratorResponse__File>.allocate(capacity: 1)
+                google__protobuf__compiler__code_generator_response__file__init(file)
+                file.pointee.name = cText(name)
+                file.pointee.content = cText(content)
+                return Optional(file)
+            }
+            return files.withUnsafeMutableBufferPointer { files in
+                response.pointee.file = files.baseAddress
+                response.pointee.n_file = files.count
+                return pack(response)
+            }
+        } catch {
+            response.pointee.error = cText("\(error)")
+            return pack(response)
+        }
+    }
+
+    private static func outputs(
+        _ request: UnsafeMutablePointer<Google__Protobuf__Compiler__CodeGeneratorRequest>,
+        raw: [UInt8]
+    ) throws -> [(name: String, content: String)] {
+        let wanted = Set(
+            UnsafeBufferPointer(start: request.pointee.file_to_generate, count: request.pointee.n_file_to_generate).map {
+                text($0)
+            }
+        )
+        let schema = Schema(files: try list(request.pointee.proto_file, request.pointee.n_proto_file).map(ModelReader.read))
+        let descriptors = try Descriptors(request: raw, files: schema.files)
+        let packages = Set(schema.files.filter { wanted.contains($0.name) }.map(\.package)).sorted()
+        return try packages.flatMap { package in
+            let files = schema.files.filter { $0.package == package }
+            guard files.allSatisfy({ wanted.contains($0.name) }) else {
+                throw GeneratorError("all files of package \(package) must be given at once")
+            }
+            return try ModuleEmitter(package: package, files: files, schema: schema, descriptors: descriptors).outputs()
+        }
+    }
+}

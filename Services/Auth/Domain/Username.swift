@@ -1,0 +1,37 @@
+/// Usernames: 3–30 of `[a-z0-9_.]`, unique (AU-1).
+public enum Username {
+    /// The longest username in characters.
+    public static let longest = 30
+    /// The shortest.
+    public static let shortest = 3
+
+    /// A username made from an e-mail's local part when none was given; `attempt` 0 is the plain one, later ones carry a number that
+    /// makes a collision unlikely.
+    ///
+    /// - Parameters:
+    ///   - attempt: how many were taken already.
+    ///   - salt: any number; decides the suffix of later attempts.
+    public static func proposal(email: String, attempt: Int, salt: UInt64) -> String {
+        var base = email.prefix { $0 != "@" }.lowercased().filter {
+            $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_" || $0 == ".")
+        }
+        if base.count < shortest { base = "user_" + base }
+        guard attempt > 0 else { return String(base.prefix(longest)) }
+        // Wider suffixes at each attempt: the first stays short and readable, the last cannot collide in practice.
+        let suffix = String(salt % power(of: 10, min(18, 2 + 2 * attempt)))
+        return String(base.prefix(longest - 1 - suffix.count)) + "_" + suffix
+    }
+
+    private static func power(of base: UInt64, _ exponent: Int) -> UInt64 {
+        (0..<exponent).reduce(1) { product, _ in product * base }
+    }
+}
+
+/// Names shown to others.
+public enum DisplayName {
+    /// The longest in characters.
+    public static let longest = 50
+
+    /// The e-mail's local part, when none was given (AU-1).
+    public static func fallback(email: String) -> String { String(email.prefix { $0 != "@" }.prefix(longest)) }
+}

@@ -1,0 +1,4 @@
+import AuthService
+import Runtime
+
+await ServiceMain.run(AuthModule.self)

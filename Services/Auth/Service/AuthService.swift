@@ -1,0 +1,21 @@
+internal import AuthAPI
+internal import AuthDomain
+internal import Bus
+internal import Kernel
+internal import Passwords
+internal import Runtime
+internal import Tokens
+
+/// Accounts, sessions and profiles. The table of contents: one handler file per RPC, in `Handlers/`.
+///
+/// register · login · refresh · logout · getMe · getSigningKeys · getSummaries · listProfileSnapshots
+struct AuthService: AuthServiceProtocol {
+    let accounts: AccountRepository
+    let sessions: SessionRepository
+    let passwords: PasswordHasher
+    let signer: TokenSigner
+    let refreshTokens: RefreshTokens
+    let mutations: Mutations
+    let clock: any Clock
+    let ids: any IDSource
+}

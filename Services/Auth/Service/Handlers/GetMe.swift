@@ -1,0 +1,13 @@
+internal import AuthAPI
+internal import Bus
+internal import Kernel
+
+extension AuthService {
+    /// The profile with statistics that streaks and billing told beforehand: no call to anybody.
+    func getMe(_: GetMeRequest, context: CallContext) async throws -> Me {
+        guard let me = try await accounts.me(try context.requireUser()) else {
+            throw ServiceError(.unauthenticated, "INVALID_TOKEN", "The account of this token does not exist any more.")
+        }
+        return me
+    }
+}

@@ -1,0 +1,34 @@
+internal import Crypto
+internal import FoundationEssentials
+internal import Runtime
+
+/// Makes refresh tokens and their successors (AU-4).
+///
+/// The first of a family is random. Each successor is a keyed hash of its predecessor, so a client whose reply was lost gets the same
+/// successor again although only hashes are stored.
+struct RefreshTokens: Sendable {
+    private let key: SymmetricKey
+
+    /// - Throws: `Settings.Invalid` for a secret below 32 characters.
+    init(secret: String) throws {
+        guard secret.utf8.count >= 32 else { throw Settings.Invalid("--auth-refresh-secret must have at least 32 characters.") }
+        self.key = SymmetricKey(data: Array(secret.utf8))
+    }
+
+    /// 256 random bits, base64url.
+    func first() -> String {
+        Self.text(SymmetricKey(size: .bits256).withUnsafeBytes { Array($0) })
+    }
+
+    /// The token that replaces `token`; always the same one.
+    func successor(of token: String) -> String {
+        Self.text(Array(HMAC<SHA256>.authenticationCode(for: Array("refresh \(token)".utf8), using: key)))
+    }
+
+    /// What is stored.
+    func hash(_ token: String) -> [UInt8] { Array(SHA256.hash(data: Array(token.utf8))) }
+
+    private static func text(_ bytes: [UInt8]) -> String {
+        Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+    }
+}

@@ -1,0 +1,155 @@
+internal import AuthAPI
+internal import Database
+internal import Kernel
+
+/// An account as its row stands.
+struct Account: Sendable {
+    let id: UserID
+    let email: String
+    let passwordHash: String?
+    let username: String
+    let displayName: String
+    let avatarKey: String
+    let timeZone: String
+    let timeZoneSince: Instant
+    let isAdmin: Bool
+    let status: AccountStatus
+    let termsVersion: String?
+    let version: Int64
+    let createdAt: Instant
+    let updatedAt: Instant
+
+    /// The state other services keep (D13).
+    var profileState: ProfileState {
+        ProfileState(
+            userID: id.description,
+            version: version,
+            username: username,
+            displayName: displayName,
+            avatarKey: avatarKey,
+            timeZone: timeZone,
+            status: status,
+            timeZoneSince: timeZoneSince
+        )
+    }
+}
+
+/// Accounts and the facts other services tell about them.
+struct AccountRepository: Sendable {
+    let database: Database
+
+    private static let columns: Query = """
+        id, email, password_hash, username, display_name, avatar_key, time_zone, time_zone_since, is_admin, status, terms_version,
+        version, created_at, updated_at
+        """
+
+    /// E-mails are compared without regard to case (AU-1).
+    static func key(ofEmail email: String) -> String { email.lowercased() }
+
+    func insert(_ account: Account, _ sql: Transaction) async throws {
+        _ = try await sql.execute(
+            """
+            INSERT INTO account (id, email, email_key, password_hash, username, display_name, time_zone, time_zone_since, created_at,
+                updated_at)
+            VALUES (\(account.id), \(account.email), \(Self.key(ofEmail: account.email)), \(account.passwordHash), \(account.username),
+                \(account.displayName), \(account.timeZone), \(account.timeZoneSince), \(account.createdAt), \(account.updatedAt))
+            """
+        )
+    }
+
+    /// Who signs in with this e-mail; nil when nobody does.
+    func find(email: String) async throws -> Account? {
+        try await database.query(
+            "SELECT \(Self.columns) FROM account WHERE email_key = \(Self.key(ofEmail: email)) AND deleted_at IS NULL"
+        ).first.map(Self.account)
+    }
+
+    func find(_ id: UserID) async throws -> Account? {
+        try await database.query("SELECT \(Self.columns) FROM account WHERE id = \(id)").first.map(Self.account)
+    }
+
+    func find(ids: [UserID], usernames: [String]) async throws -> [Account] {
+        try await database.query(
+            "SELECT \(Self.columns) FROM account WHERE id = ANY(\(ids)) OR username = ANY(\(usernames)) LIMIT 400"
+        ).map(Self.account)
+    }
+
+    /// Accounts after an id, in the order of ids.
+    func page(after: UserID?, limit: Int) async throws -> [Account] {
+        let start = after ?? UserID(high: 0, low: 0)
+        return try await database.query(
+            "SELECT \(Self.columns) FROM account WHERE id > \(start) ORDER BY id LIMIT \(limit)"
+        ).map(Self.account)
+    }
+
+    /// The user's own view: one row, one query, for the hottest read of all.
+    func me(_ id: UserID) async throws -> Me? {
+        let rows = try await database.query(
+            """
+            SELECT a.email, a.username, a.display_name, a.time_zone, coalesce(e.is_premium, false), a.is_admin, a.created_at,
+                a.updated_at, a.terms_version, coalesce(s.active_streaks, 0), coalesce(s.longest_streak, 0),
+                coalesce(s.total_photos, 0), coalesce(r.balance, 0)
+            FROM account a
+            LEFT JOIN streak_stats s ON s.user_id = a.id
+            LEFT JOIN recovery_balance r ON r.user_id = a.id
+            LEFT JOIN entitlement_replica e ON e.user_id = a.id
+            WHERE a.id = \(id) AND a.status = 1
+            """
+        )
+        guard let row = rows.first else { return nil }
+        let (email, username, name, zone, isPremium, isAdmin, created, updated, terms, active, longest, photos, tokens) =
+            try row.decode(
+                as: (
+                    String.self, String.self, String.self, String.self, Bool.self, Bool.self, Instant.self, Instant.self,
+                    String?.self,
+                    Int32.self, Int32.self, Int32.self, Int32.self
+                )
+            )
+        return Me(
+            id: id.description,
+            email: email,
+            username: username,
+            displayName: name,
+            avatarURL: nil,
+            timeZone: zone,
+            isPremium: isPremium,
+            isAdmin: isAdmin,
+            createdAt: created,
+            updatedAt: updated,
+            stats: MyStreakStats(
+                totalActiveStreaks: active,
+                longestStreak: longest,
+                totalPhotos: photos,
+                recoveryTokens: tokens
+            ),
+            termsVersion: terms
+        )
+    }
+
+    private static func account(_ row: Row) throws -> Account {
+        let (id, email, hash, username, name, avatar, zone, since, isAdmin, status, terms, version, created, updated) =
+            try row.decode(
+                as: (
+                    UserID.self, String.self, String?.self, String.self, String.self, String.self, String.self, Instant.self,
+                    Bool.self,
+                    Int32.self, String?.self, Int64.self, Instant.self, Instant.self
+                )
+            )
+        return Account(
+            id: id,
+            email: email,
+            passwordHash: hash,
+            username: username,
+            displayName: name,
+            avatarKey: avatar,
+            timeZone: zone,
+            timeZoneSince: since,
+            isAdmin: isAdmin,
+            status: AccountStatus(rawValue: status),
+            termsVersion: terms,
+            version: version,
+            createdAt: created,
+            updatedAt: updated
+        )
+    }
+}

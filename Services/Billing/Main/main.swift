@@ -1,0 +1,4 @@
+import BillingService
+import Runtime
+
+await ServiceMain.run(BillingModule.self)

@@ -1,0 +1,30 @@
+internal import BillingAPI
+internal import BillingDomain
+internal import Kernel
+internal import Outbox
+internal import StreaksAPI
+
+/// RC-1: both users earn a token each time their streak reaches a multiple of 30.
+enum TokenEarnedConsumer {
+    static func handler(_ tokens: TokenRepository) -> EventHandler {
+        EventHandler(RecoveryTokenEarned.self) { event, work in
+            // In the order of their ids, so that two streaks of the same two people cannot deadlock.
+            for user in [try user(event.userAID), try user(event.userBID)].sorted() {
+                let posting = Posting(
+                    user: user,
+                    type: .earned,
+                    amount: 1,
+                    streak: StreakID(event.streakID),
+                    note: "\(event.count)-day streak",
+                    key: "earned \(event.streakID) \(event.runStart) \(event.count)"
+                )
+                guard let (balance, version) = try await tokens.post(posting, id: work.ids.make(), now: work.now, work.sql) else {
+                    continue
+                }
+                try await work.emit(RecoveryBalanceChanged(userID: user.description, version: version, balance: balance))
+            }
+        }
+    }
+
+    private static func user(_ text: String) throws -> UserID { try UserID(parsing: text, field: "user_id") }
+}

@@ -1,0 +1,161 @@
+internal import BlobStore
+internal import Bus
+
+internal import Hummingbird
+internal import HummingbirdCore
+internal import Kernel
+public import Logging
+public import Runtime
+internal import ServiceLifecycle
+private import Synchronization
+internal import Tokens
+internal import Transcoding
+
+/// One running gateway: HTTP in, bus requests out. Start: bus → services' routes and keys → port. Stop: port → requests → bus.
+public final class GatewayHost: Sendable {
+    private let settings: Settings
+    private let logger: Logger
+    private let metrics: Metrics
+    private let clock: any Clock
+    private let parts = Mutex(Parts())
+
+    private struct Parts {
+        var bus: BusConnection?
+        var health: HealthRoutes?
+        var revocations: BusSubscription?
+        var group: ServiceGroup?
+        var server: Task<Void, any Error>?
+        var helpers: [Task<Void, Never>] = []
+    }
+
+    /// A gateway that is not started yet.
+    public init(settings: Settings, logger: Logger, metrics: Metrics = Metrics()) throws {
+        self.settings = settings
+        self.logger = logger
+        self.metrics = metrics
+        self.clock = try settings.get(CommonSettings.developmentClock) ? DevelopmentClock() : SystemClock()
+    }
+
+    /// Brings the gateway up.
+    ///
+    /// - Returns: the port it listens on.
+    /// - Throws: `Settings.Invalid`; the bus's or the operating system's error when it cannot connect or listen.
+    public func start() async throws -> Int {
+        let bus = try await BusConnection.connect(try BusConfiguration(settings, name: "gateway"), logger: logger)
+        let catalog = ServiceCatalog(bus: bus, logger: logger)
+        let verifier = TokenVerifier(clock: clock)
+        let revocations = Revocations()
+        let listener = RevocationListener(catalog: catalog, revocations: revocations, logger: logger)
+        let subscription = try listener.listen(bus)
+        let expected = Set(try settings.get(GatewaySettings.services).split(separator: ",").map(String.init))
+        let health = HealthRoutes(
+            bus: bus,
+            catalog: catalog,
+            expected: expected,
+            hasKeys: { verifier.hasKeys },
+            clock: clock
+        )
+        let responder = try await makeResponder(bus, catalog, Authenticator(verifier: verifier, revocations: revocations), health)
+        let keys = KeyRefresher(bus: bus, catalog: catalog, verifier: verifier, logger: logger)
+        parts.withLock { parts in
+            parts.bus = bus
+            parts.health = health
+            parts.revocations = subscription
+            parts.helpers = [Task { await catalog.run(expecting: expected) }, Task { await keys.run() }]
+        }
+        return try await listen(responder)
+    }
+
+    /// Whether every service answers and tokens can be verified.
+    public var isReady: Bool { parts.withLock { $0.health }?.isReady ?? false }
+
+    /// Takes no more connections, finishes what runs, closes the bus.
+    public func stop() async {
+        let parts = parts.withLock { parts -> Parts in
+            defer { parts = Parts() }
+            return parts
+        }
+        // Graceful: no new connections, and every request that runs gets its answer.
+        await parts.group?.triggerGracefulShutdown()
+        _ = try? await parts.server?.value
+        for task in parts.helpers { task.cancel() }
+        parts.revocations?.cancel()
+        await parts.bus?.close()
+        logger.info("stopped", metadata: ["service": "gateway"])
+    }
+
+    private func makeResponder(
+        _ bus: BusConnection,
+        _ catalog: ServiceCatalog,
+        _ authenticator: Authenticator,
+        _ health: HealthRoutes
+    ) async throws -> GatewayResponder {
+        let blobs = try await BlobSettings.store(settings, logger: logger)
+        let secret = Array(try settings.get(BlobSettings.signingKey).utf8)
+        let bodyTimeout = Duration.seconds(try settings.get(GatewaySettings.bodyTimeout))
+        var clockRoutes: ClockRoutes?
+        if let clock = clock as? DevelopmentClock {
+            let coordinator = DevelopmentClockCoordinator(bus: bus, clock: clock)
+            try await coordinator.restore()
+            clockRoutes = ClockRoutes(clock: clock, coordinator: coordinator, bodyTimeout: bodyTimeout)
+        }
+        let ids = UUIDv7Source(clock: clock)
+        return GatewayResponder(
+            catalog: catalog,
+            authenticator: authenticator,
+            bus: bus,
+            own: OwnRoutes(
+                health: health,
+                media: MediaRoute(blobs: blobs, secret: secret, clock: clock),
+                documentation: DocumentationRoutes(catalog: catalog),
+                clock: clockRoutes
+            ),
+            uploads: UploadReceiver(blobs: blobs, ids: ids, logger: logger, bodyTimeout: bodyTimeout),
+            limiter: RequestLimiter(limit: try settings.get(GatewaySettings.maxInFlight)),
+            ids: ids,
+            logger: logger,
+            metrics: GatewayMetrics(metrics),
+            bodyTimeout: bodyTimeout
+        )
+    }
+
+    private func listen(_ responder: GatewayResponder) async throws -> Int {
+        var quiet = Logger(label: "http")
+        quiet.logLevel = .error
+        let (ports, announce) = AsyncStream.makeStream(of: Int.self)
+        let application = Application(
+            responder: responder,
+            server: .http1(configuration: .init(idleTimeout: .seconds(Int64(try settings.get(GatewaySettings.idleTimeout))))),
+            configuration: .init(
+                address: .hostname(try settings.get(GatewaySettings.host), port: try settings.get(GatewaySettings.port)),
+                serverName: nil,
+                availableConnectionsDelegate: MaximumAvailableConnections(try settings.get(GatewaySettings.maxConnections))
+            ),
+            onServerRunning: { channel in
+                announce.yield(channel.localAddress?.port ?? 0)
+                announce.finish()
+            },
+            logger: quiet
+        )
+        let group = ServiceGroup(
+            configuration: ServiceGroupConfiguration(
+                services: [.init(service: application, successTerminationBehavior: .gracefullyShutdownGroup)],
+                logger: quiet
+            )
+        )
+        let server = Task {
+            defer { announce.finish() }
+            try await group.run()
+        }
+        parts.withLock { parts in
+            parts.group = group
+            parts.server = server
+        }
+        for await port in ports {
+            logger.info("listening", metadata: ["port": "\(port)"])
+            return port
+        }
+        try await server.value
+        throw Settings.Invalid("The HTTP server ended before it listened.")
+    }
+}

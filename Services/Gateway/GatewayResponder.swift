@@ -1,0 +1,132 @@
+internal import Bus
+internal import HTTPTypes
+internal import Hummingbird
+internal import Kernel
+internal import Logging
+internal import NIOCore
+internal import Runtime
+internal import Transcoding
+
+/// What Hummingbird hands over with a request; nothing is kept per request beyond it.
+struct GatewayContext: InitializableFromSource {
+    let channel: any Channel
+
+    init(source: ApplicationRequestContextSource) { self.channel = source.channel }
+}
+
+/// The way of every HTTP request: the gateway's own few routes, or match → authenticate → transcode → bus → transcode (D2).
+struct GatewayResponder: HTTPResponder {
+    let catalog: ServiceCatalog
+    let authenticator: Authenticator
+    let bus: BusConnection
+    let own: OwnRoutes
+    let uploads: UploadReceiver
+    let limiter: RequestLimiter
+    let ids: any IDSource
+    let logger: Logger
+    let metrics: GatewayMetrics
+    let bodyTimeout: Duration
+
+    func respond(to request: Request, context: GatewayContext) async throws -> Response {
+        let exchange = Exchange(request, ids: ids)
+        let started = ContinuousClock.now
+        guard limiter.enter() else { return exchange.failure(.unavailable("The server is busy.")) }
+        defer { limiter.leave() }
+        var template = "none"
+        let response: Response
+        do {
+            response = try await answer(request, exchange, &template)
+        } catch {
+            response = exchange.failure(failure(error, exchange))
+        }
+        metrics.completed(template, status: response.status.code, ContinuousClock.now - started)
+        return response
+    }
+
+    private func answer(_ request: Request, _ exchange: Exchange, _ template: inout String) async throws -> Response {
+        if let response = try await own.respond(to: request, exchange) {
+            template = "own"
+            return response
+        }
+        switch catalog.routes.match(method: request.method.rawValue, path: request.uri.path) {
+        case .found(let route, let path):
+            template = route.template
+            return try await call(route, path, request, exchange)
+        case .methodNotAllowed(let allow):
+            var response = exchange.failure(
+                ServiceError(.unimplemented, "METHOD_NOT_ALLOWED", "This path takes \(allow.joined(separator: ", ")).")
+            )
+            response.headers[.allow] = allow.joined(separator: ", ")
+            return response
+        case .notFound:
+            // A gateway that has just started has not heard of every service's routes: the path may well exist.
+            guard catalog.knows(own.health.expected) else {
+                throw ServiceError.unavailable("Not every service has been found yet.")
+            }
+            throw ServiceError.notFound("route")
+        case .malformed: throw ServiceError(.invalidArgument, "MALFORMED_PATH", "The path is not percent-encoded correctly.")
+        }
+    }
+
+    private func call(_ route: Route, _ path: PathValues, _ request: Request, _ exchange: Exchange) async throws -> Response {
+        let principal = try await authenticator.principal(request.headers[.authorization], for: route.policy.auth)
+        let budget = Interval.milliseconds(Int64(route.policy.timeoutMilliseconds))
+        var deadline = SystemClock.now() + budget
+        let body: [UInt8]
+        var blob: BlobReference?
+        if let upload = route.policy.upload {
+            (body, blob) = try await uploads.receive(request, for: route, upload, path, by: principal)
+            // An upload's time on the wire is the client's, not the service's.
+            deadline = SystemClock.now() + budget
+        } else {
+            body = try route.request.transcode(
+                body: try await JSONBody.collect(request, within: bodyTimeout),
+                path: path,
+                query: request.uri.query ?? ""
+            )
+        }
+        let context = CallContext(
+            requestID: exchange.requestID,
+            trace: exchange.trace,
+            deadline: deadline,
+            principal: principal,
+            idempotencyKey: try Self.idempotencyKey(request)
+        )
+        let reply: [UInt8]
+        do {
+            reply = try await bus.callRaw(
+                subject: route.subject,
+                body: body,
+                context: context,
+                idempotent: route.policy.idempotent
+            )
+        } catch let error as ServiceError where error.code == .invalidArgument {
+            // Its rules may have refused the request before any handler saw the upload.
+            if let blob { await uploads.discard(blob) }
+            throw error
+        }
+        switch try route.reply.transcode(reply, requestID: exchange.requestID) {
+        case .json(let bytes):
+            return exchange.response(status: Int(route.policy.successStatus), contentType: Exchange.json, bytes: bytes)
+        case .raw(let bytes, let contentType):
+            return exchange.response(status: Int(route.policy.successStatus), contentType: contentType, bytes: bytes)
+        case .redirect(let location):
+            return Response(status: .found, headers: [.location: location, .requestID: exchange.requestID])
+        }
+    }
+
+    /// PF-4: 1 to 255 visible characters.
+    private static func idempotencyKey(_ request: Request) throws(ServiceError) -> String? {
+        guard let key = request.headers[.idempotencyKey] else { return nil }
+        guard (1...255).contains(key.utf8.count), key.utf8.allSatisfy({ $0 > 32 && $0 < 127 }) else {
+            throw .validation(field: "Idempotency-Key", "must be 1 to 255 visible ASCII characters")
+        }
+        return key
+    }
+
+    private func failure(_ error: any Error, _ exchange: Exchange) -> ServiceError {
+        if let error = error as? ServiceError { return error }
+        logger.error("a request failed", metadata: ["request_id": "\(exchange.requestID)", "error": "\(error)"])
+        return .internal
+    }
+}

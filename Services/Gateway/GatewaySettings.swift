@@ -1,0 +1,39 @@
+public import Runtime
+
+/// What an operator can set on the gateway beyond what every executable has.
+public enum GatewaySettings {
+    /// Port of the public API.
+    public static let port = Setting("http.port", default: 8080, help: "Port of the public API; 0 picks a free one.")
+    static let host = Setting("http.host", default: "127.0.0.1", help: "Address the public API listens on.")
+    static let idleTimeout = Setting(
+        "http.idle-timeout",
+        default: 60,
+        help: "Seconds after which a connection on which nothing moves is closed."
+    )
+    static let bodyTimeout = Setting(
+        "http.body-timeout",
+        default: 120,
+        help: "Seconds a request's body may take to arrive."
+    )
+    static let maxConnections = Setting(
+        "http.max-connections",
+        default: 10_000,
+        help: "Connections served at once; more wait to be accepted."
+    )
+    static let maxInFlight = Setting(
+        "http.max-in-flight",
+        default: 2_048,
+        help: "Requests handled at once; more are answered UNAVAILABLE at once."
+    )
+    static let services = Setting(
+        "gateway.services",
+        default: "auth,social,streaks,media,notifications,billing",
+        help: "Services that must answer before /readyz says so, separated by commas."
+    )
+
+    /// All of them.
+    public static let all: [any AnySetting] =
+        BlobSettings.all + [
+            port, host, idleTimeout, bodyTimeout, maxConnections, maxInFlight, services,
+        ]
+}

@@ -1,0 +1,52 @@
+internal import Bus
+internal import Kernel
+internal import Tokens
+internal import Transcoding
+
+/// Who a request comes from, and whether they may use the route (AU-3). No bus call per request.
+struct Authenticator: Sendable {
+    let verifier: TokenVerifier
+    let revocations: Revocations
+
+    /// The principal of a request.
+    ///
+    /// - Parameter authorization: the header as sent; nil without one.
+    /// - Throws: `UNAUTHENTICATED` (`AUTHENTICATION_REQUIRED`, `INVALID_TOKEN`, `TOKEN_EXPIRED`, `SESSION_REVOKED`) and
+    ///   `PERMISSION_DENIED` for roles that may not use the route.
+    func principal(_ authorization: String?, for auth: MethodPolicy.Auth) async throws -> Principal? {
+        switch auth {
+        case .none, .secret: return nil
+        case .internal: throw ServiceError.notFound("route")
+        case .guest, .user, .admin: break
+        }
+        guard let token = authorization.flatMap(Self.bearer) else {
+            throw ServiceError(
+                .unauthenticated,
+                "AUTHENTICATION_REQUIRED",
+                "Sign in first: Authorization: Bearer <access token>."
+            )
+        }
+        let access = try await verifier.verify(token)
+        guard !revocations.contains(access) else {
+            throw ServiceError(.unauthenticated, "SESSION_REVOKED", "This session has ended.")
+        }
+        if auth == .user && access.role == .guest {
+            throw ServiceError(.permissionDenied, "GUEST_NOT_ALLOWED", "Guests may not do this; sign up first.")
+        }
+        if auth == .admin && access.role != .admin {
+            throw ServiceError(.permissionDenied, "ADMIN_ONLY", "Only administrators may do this.")
+        }
+        return Principal(
+            userID: access.userID,
+            role: Principal.Role(rawValue: access.role.rawValue) ?? .guest,
+            sessionID: access.sessionID
+        )
+    }
+
+    private static func bearer(_ header: String) -> String? {
+        guard header.utf8.count > 7,
+            header.utf8.prefix(7).elementsEqual("Bearer ".utf8) || header.lowercased().hasPrefix("bearer ")
+        else { return nil }
+        return String(header.dropFirst(7))
+    }
+}

@@ -1,0 +1,75 @@
+internal import Bus
+internal import HTTPTypes
+internal import Hummingbird
+internal import Kernel
+internal import Transcoding
+
+/// What identifies one request in logs, traces and replies (PF-6).
+struct Exchange: Sendable {
+    let requestID: String
+    let trace: TraceContext
+
+    init(_ request: Request, ids: any IDSource) {
+        if let sent = request.headers[.requestID], Self.isUsable(sent) {
+            self.requestID = sent
+        } else {
+            let id: OperationID = ids.make()
+            self.requestID = id.description
+        }
+        self.trace = request.headers[.traceparent].flatMap { TraceContext(traceparent: $0) }?.child() ?? .random()
+    }
+
+    /// Visible ASCII without anything a log or a header could trip over.
+    private static func isUsable(_ text: String) -> Bool {
+        (1...64).contains(text.utf8.count)
+            && text.utf8.allSatisfy { byte in
+                (48...57).contains(byte) || (65...90).contains(byte) || (97...122).contains(byte) || byte == 45 || byte == 95
+                    || byte == 46
+            }
+    }
+
+    /// A reply with the request's id.
+    func response(status: Int, contentType: String, bytes: [UInt8]) -> Response {
+        Response(
+            status: HTTPResponse.Status(code: status),
+            headers: [.contentType: contentType, .requestID: requestID],
+            body: .init(byteBuffer: ByteBuffer(bytes: bytes))
+        )
+    }
+
+    /// The error envelope (PF-1), with `Retry-After` when the error says when.
+    func failure(_ error: ServiceError) -> Response {
+        var response = response(
+            status: Self.status(of: error),
+            contentType: Self.json,
+            bytes: ErrorEnvelope.json(error, requestID: requestID)
+        )
+        if let seconds = error.retryAfter { response.headers[.retryAfter] = String(seconds) }
+        if error.code == .unauthenticated { response.headers[.wwwAuthenticate] = "Bearer" }
+        return response
+    }
+
+    /// PF-2's mapping, with the statuses HTTP has for bodies and paths that no RPC sees.
+    private static func status(of error: ServiceError) -> Int {
+        switch error.reason {
+        case "FILE_TOO_LARGE", "BODY_TOO_LARGE": 413
+        case "UNSUPPORTED_MEDIA_TYPE": 415
+        case "RANGE_NOT_SATISFIABLE": 416
+        case "REQUEST_TIMEOUT": 408
+        case "METHOD_NOT_ALLOWED": 405
+        default: ErrorEnvelope.httpStatus(error.code)
+        }
+    }
+
+    static let json = "application/json; charset=utf-8"
+}
+
+extension HTTPField.Name {
+    private static func known(_ name: String) -> HTTPField.Name { HTTPField.Name(name) ?? .accept }
+    /// PF-6.
+    static let requestID = known("X-Request-Id")
+    /// W3C Trace Context.
+    static let traceparent = known("traceparent")
+    /// PF-4.
+    static let idempotencyKey = known("Idempotency-Key")
+}

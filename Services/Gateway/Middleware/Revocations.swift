@@ -1,0 +1,36 @@
+internal import Kernel
+private import Synchronization
+internal import Tokens
+
+/// Sessions that ended before their access tokens expire (AU-3). Kept as long as such a token could live.
+final class Revocations: Sendable {
+    /// No access token lives longer (AU-3: 15 min), with room for clocks that differ.
+    static let horizon = Interval.minutes(20)
+
+    private struct State {
+        var sessions: [SessionID: Instant] = [:]
+        /// Everything of a user that was issued up to an instant.
+        var users: [UserID: Instant] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    /// Refuses these sessions from now on; without any, all of the user's that were issued up to `revokedAt`.
+    func add(user: UserID, sessions: [SessionID], revokedAt: Instant) {
+        state.withLock { state in
+            for session in sessions { state.sessions[session] = revokedAt }
+            if sessions.isEmpty { state.users[user] = max(revokedAt, state.users[user] ?? revokedAt) }
+            state.sessions = state.sessions.filter { $0.value > revokedAt - Self.horizon }
+            state.users = state.users.filter { $0.value > revokedAt - Self.horizon }
+        }
+    }
+
+    func contains(_ token: AccessToken) -> Bool {
+        state.withLock { state in
+            if state.sessions.isEmpty && state.users.isEmpty { return false }
+            if state.sessions[token.sessionID] != nil { return true }
+            // `iat` has whole seconds: a token of the very second of the revocation may be older than it.
+            return state.users[token.userID].map { token.issuedAt <= $0 } ?? false
+        }
+    }
+}

@@ -1,0 +1,103 @@
+internal import BlobStore
+internal import HTTPTypes
+internal import Hummingbird
+internal import Kernel
+internal import Transcoding
+
+/// `GET /media/{key}?exp=&sig=`: stored photos for whoever holds a signed link (PH-2), with ranges (RFC 9110 §14) and validators.
+struct MediaRoute: Sendable {
+    let blobs: any BlobStore
+    let secret: [UInt8]
+    let clock: any Clock
+
+    func respond(to request: Request, _ exchange: Exchange) async throws -> Response {
+        guard request.method == .get || request.method == .head else {
+            throw ServiceError(.unimplemented, "METHOD_NOT_ALLOWED", "This path takes GET and HEAD.")
+        }
+        let parameters = request.uri.queryParameters
+        let key = try SignedURL.verify(
+            key: String(request.uri.path.dropFirst("/media/".count)),
+            expires: parameters["exp"].map(String.init) ?? "",
+            signature: parameters["sig"].map(String.init) ?? "",
+            now: clock.now(),
+            secret: secret
+        )
+        guard let info = try await blobs.info(of: key) else { throw ServiceError.notFound("file") }
+        // Blobs never change in place, so the key and size name the bytes.
+        let tag = "\"\(key.description.hashValueHex)-\(info.size)\""
+        var headers: HTTPFields = [
+            .contentType: key.description.hasSuffix(".png") ? "image/png" : "image/jpeg", .eTag: tag, .acceptRanges: "bytes",
+            .cacheControl: "private, max-age=86400, immutable", .requestID: exchange.requestID,
+        ]
+        headers[.xContentTypeOptions] = "nosniff"
+        if let known = request.headers[.ifNoneMatch], known.contains(tag) || known == "*" {
+            return Response(status: .notModified, headers: headers)
+        }
+        let range = ByteRange.parse(request.headers[.range], size: info.size)
+        switch range {
+        case .unsatisfiable:
+            headers[.contentRange] = "bytes */\(info.size)"
+            return Response(status: .rangeNotSatisfiable, headers: headers)
+        case .whole: return try await send(key, nil, info.size, .ok, headers, isHead: request.method == .head)
+        case .part(let part):
+            headers[.contentRange] = "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(info.size)"
+            return try await send(key, part, Int64(part.count), .partialContent, headers, isHead: request.method == .head)
+        }
+    }
+
+    private func send(
+        _ key: BlobKey,
+        _ range: Range<Int64>?,
+        _ length: Int64,
+        _ status: HTTPResponse.Status,
+        _ headers: HTTPFields,
+        isHead: Bool
+    ) async throws -> Response {
+        if isHead {
+            var headers = headers
+            headers[.contentLength] = String(length)
+            return Response(status: status, headers: headers)
+        }
+        let blob = try await blobs.get(key, range: range)
+        let body = ResponseBody(contentLength: Int(length)) { writer in
+            for try await chunk in blob.body { try await writer.write(ByteBuffer(bytes: chunk)) }
+            try await writer.finish(nil)
+        }
+        return Response(status: status, headers: headers, body: body)
+    }
+}
+
+/// The `Range` header, one range of bytes; several are answered with the whole (RFC 9110 §14.2 allows it).
+enum ByteRange: Equatable {
+    case whole
+    case part(Range<Int64>)
+    case unsatisfiable
+
+    static func parse(_ header: String?, size: Int64) -> ByteRange {
+        guard let header, header.hasPrefix("bytes=") else { return .whole }
+        let bounds = header.dropFirst(6).split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
+        guard bounds.count == 2, !header.contains(","), !header.contains("+") else { return .whole }
+        switch (Int64(bounds[0]), Int64(bounds[1]), bounds[0].isEmpty, bounds[1].isEmpty) {
+        case (let first?, let last?, _, _) where first >= 0 && first <= last:
+            return first < size ? .part(first..<min(last, size - 1) + 1) : .unsatisfiable
+        case (let first?, nil, _, true) where first >= 0:
+            return first < size ? .part(first..<size) : .unsatisfiable
+        case (nil, let suffix?, true, _) where suffix > 0:
+            return size > 0 ? .part(max(0, size - suffix)..<size) : .unsatisfiable
+        case (nil, let suffix?, true, _) where suffix == 0:
+            return .unsatisfiable
+        default: return .whole
+        }
+    }
+}
+
+extension String {
+    /// FNV-1a (64 bit): a short, stable name for a key in an ETag.
+    fileprivate var hashValueHex: String {
+        String(utf8.reduce(UInt64(0xCBF2_9CE4_8422_2325)) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }, radix: 16)
+    }
+}
+
+extension HTTPField.Name {
+    static let xContentTypeOptions = HTTPField.Name("X-Content-Type-Options") ?? .accept
+}

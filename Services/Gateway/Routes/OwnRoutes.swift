@@ -1,0 +1,29 @@
+internal import HTTPTypes
+internal import Hummingbird
+internal import Kernel
+internal import Runtime
+
+/// The gateway's few routes that are no RPC: health, documentation, blob downloads, the development clock.
+struct OwnRoutes: Sendable {
+    let health: HealthRoutes
+    let media: MediaRoute
+    let documentation: DocumentationRoutes
+    let clock: ClockRoutes?
+
+    /// The response when the path is one of these; nil otherwise.
+    func respond(to request: Request, _ exchange: Exchange) async throws -> Response? {
+        let path = request.uri.path
+        // Nearly every request is for an RPC below /api/…: one comparison decides.
+        if path.hasPrefix("/api/"), path != "/api/health", path != "/api/dev/clock" { return nil }
+        if path.hasPrefix("/media/") { return try await media.respond(to: request, exchange) }
+        switch path {
+        case "/api/health": return await health.seedHealth(exchange)
+        case "/healthz": return exchange.response(status: 200, contentType: "text/plain", bytes: Array("alive\n".utf8))
+        case "/readyz": return health.ready(exchange)
+        case "/openapi.json": return documentation.openAPI(exchange)
+        case "/docs": return documentation.page(exchange)
+        case "/api/dev/clock": return try await clock?.respond(to: request, exchange)
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,210 @@
+/// What is wrong with a descriptor set.
+public struct DescriptorError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The file, message, field, enum or method that is wrong; empty when it is the set itself.
+    public let element: String
+    /// What is wrong with it, in English.
+    public let problem: String
+
+    public var description: String { element.isEmpty ? problem : "\(element): \(problem)" }
+}
+
+/// The type of a field. Raw values are those of `google.protobuf.FieldDescriptorProto.Type`; `timestamp` is ours.
+public enum FieldKind: UInt8, Sendable {
+    case double = 1
+    case float = 2
+    case int64 = 3
+    case uint64 = 4
+    case int32 = 5
+    case fixed64 = 6
+    case fixed32 = 7
+    case bool = 8
+    case string = 9
+    case message = 11
+    case bytes = 12
+    case uint32 = 13
+    case enumeration = 14
+    case sfixed32 = 15
+    case sfixed64 = 16
+    case sint32 = 17
+    case sint64 = 18
+    /// `google.protobuf.Timestamp`, which is RFC 3339 text in JSON.
+    case timestamp = 19
+}
+
+/// How often a field occurs and whether its absence can be told.
+public enum FieldShape: UInt8, Sendable {
+    /// A proto3 scalar: never absent, the default value when not sent.
+    case scalar
+    /// A message, a proto3 `optional`, or a member of a oneof: `null` in JSON when absent.
+    case optional
+    /// A JSON array.
+    case repeated
+    /// A JSON object.
+    case map
+}
+
+/// A field of a message.
+public struct FieldDescriptor: Sendable {
+    /// The proto's own name, which is also the JSON name.
+    public internal(set) var name = ""
+    public internal(set) var number: UInt32 = 0
+    public internal(set) var kind: FieldKind = .string
+    public internal(set) var shape: FieldShape = .scalar
+    /// Full name of the message or enum type; empty for scalars.
+    public internal(set) var typeName = ""
+    /// Position in the message's `oneofs`; nil when it is in none.
+    public internal(set) var oneof: Int?
+    /// The `//` comment above it.
+    public internal(set) var comment = ""
+    public internal(set) var rules = FieldRules()
+    public internal(set) var isDeprecated = false
+
+    var isRepeated = false
+    var isProto3Optional = false
+    var isPacked: Bool?
+    var isRequired = false
+    /// Position of the type in the set's messages or enums.
+    var typeIndex = -1
+}
+
+/// A message type.
+public struct MessageDescriptor: Sendable {
+    public internal(set) var fullName = ""
+    public internal(set) var comment = ""
+    /// In the order of the file.
+    public internal(set) var fields: [FieldDescriptor] = []
+    /// Names of the oneofs; those that only carry a proto3 `optional` have no members here.
+    public internal(set) var oneofs: [String] = []
+    public internal(set) var isMapEntry = false
+    /// The field that names an event's aggregate; nil when the message is no event.
+    public internal(set) var eventAggregate: String?
+
+    var isProto3 = false
+}
+
+/// An enum type.
+public struct EnumDescriptor: Sendable {
+    /// One value of an enum.
+    public struct Value: Sendable {
+        /// Lower case, without the enum's prefix: `ACCOUNT_STATUS_ACTIVE` is `active`.
+        public internal(set) var jsonName = ""
+        public internal(set) var number: Int32 = 0
+        public internal(set) var comment = ""
+    }
+
+    public internal(set) var fullName = ""
+    public internal(set) var comment = ""
+    /// In the order of the file; aliases share a number.
+    public internal(set) var values: [Value] = []
+}
+
+/// A service of a proto package.
+public struct ServiceDescriptor: Sendable {
+    /// `streaksnap.auth.v1.Auth`.
+    public internal(set) var fullName = ""
+    /// `streaksnap.auth.v1`.
+    public internal(set) var package = ""
+    public internal(set) var comment = ""
+    public internal(set) var methods: [MethodDescriptor] = []
+}
+
+/// An RPC.
+public struct MethodDescriptor: Sendable {
+    public internal(set) var name = ""
+    public internal(set) var comment = ""
+    /// Full name of the request message.
+    public internal(set) var requestType = ""
+    /// Full name of the reply message.
+    public internal(set) var replyType = ""
+    public internal(set) var policy = MethodPolicy()
+    /// The `google.api.http` rule and its additional bindings, in order; empty when the method is not on HTTP.
+    public internal(set) var bindings: [HTTPBinding] = []
+    public internal(set) var isDeprecated = false
+
+    var isStreaming = false
+}
+
+/// One HTTP route of a method, as annotated.
+public struct HTTPBinding: Hashable, Sendable {
+    /// `GET`, `PUT`, `POST`, `DELETE` or `PATCH`.
+    public internal(set) var verb = ""
+    /// The path template, `/api/streaks/{streak_id}`.
+    public internal(set) var template = ""
+    /// `*`, the name of a field, or empty for no body.
+    public internal(set) var body = ""
+
+    var unsupported: String?
+}
+
+/// `streaksnap.options.v1.FieldRules`, for the OpenAPI page; services check them, not the gateway.
+public struct FieldRules: Hashable, Sendable {
+    /// `streaksnap.options.v1.Format`.
+    public enum Format: Int32, Sendable {
+        case unspecified, uuid, email, date, month, timeZone, uri
+    }
+
+    public internal(set) var required = false
+    public internal(set) var minLength: UInt32?
+    public internal(set) var maxLength: UInt32?
+    public internal(set) var minBytes: UInt32?
+    public internal(set) var maxBytes: UInt32?
+    public internal(set) var atLeast: Int64?
+    public internal(set) var atMost: Int64?
+    public internal(set) var pattern = ""
+    public internal(set) var oneOf: [String] = []
+    public internal(set) var minItems: UInt32?
+    public internal(set) var maxItems: UInt32?
+    public internal(set) var format = Format.unspecified
+    public internal(set) var secret = false
+}
+
+/// `streaksnap.options.v1.MethodPolicy` with its defaults filled in.
+public struct MethodPolicy: Hashable, Sendable {
+    /// Who may call a method.
+    public enum Auth: Int32, Sendable {
+        case none = 1
+        case guest = 2
+        /// Signed-in users: the default.
+        case user = 3
+        case admin = 4
+        /// The handler compares a shared secret itself.
+        case secret = 5
+        /// Other services only: never routed.
+        case `internal` = 6
+    }
+
+    /// A multipart part that becomes a blob.
+    public struct Upload: Hashable, Sendable {
+        /// Name of the part that holds the file.
+        public internal(set) var part = ""
+        /// Name of the request's field that is filled with the blob's key and facts.
+        public internal(set) var field = ""
+        /// Most bytes accepted.
+        public internal(set) var maxBytes: UInt64 = 0
+    }
+
+    /// A reply whose bytes are sent as they are, or a redirect.
+    public struct Body: Hashable, Sendable {
+        /// Field of the reply (bytes or string) that holds the body.
+        public internal(set) var field = ""
+        /// Field of the reply that holds the media type; empty means `contentType`.
+        public internal(set) var contentTypeField = ""
+        public internal(set) var contentType = ""
+        /// Field of the reply that holds a URL to redirect to (302) when it is not empty.
+        public internal(set) var redirectField = ""
+    }
+
+    public internal(set) var auth = Auth.user
+    /// May be retried.
+    public internal(set) var idempotent = false
+    /// Budget of one call in milliseconds.
+    public internal(set) var timeoutMilliseconds: UInt32 = 10_000
+    public internal(set) var upload: Upload?
+    public internal(set) var body: Body?
+    /// Bus subject of server-sent events, with `{user_id}` in it; nil for ordinary methods.
+    public internal(set) var stream: String?
+    /// HTTP status of a success.
+    public internal(set) var successStatus: UInt32 = 200
+    /// The reply goes out without the envelope.
+    public internal(set) var bare = false
+}

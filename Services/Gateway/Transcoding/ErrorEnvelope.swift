@@ -1,0 +1,103 @@
+public import Kernel
+
+/// The HTTP form of a failure (PF-1, PF-2).
+public enum ErrorEnvelope {
+    /// `{"success":false,"error":{"code","message","details":[{"field","message"}]},"meta":{"request_id"}}`.
+    ///
+    /// - Parameters:
+    ///   - error: its reason becomes `error.code`.
+    ///   - requestID: becomes `meta.request_id`.
+    public static func json(_ error: ServiceError, requestID: String) -> [UInt8] {
+        var out = JSONText()
+        out.object { out in
+            out.member("success") { $0.raw("false") }
+            out.member("error") { out in
+                out.object { out in
+                    out.member("code") { $0.string(error.reason) }
+                    out.member("message") { $0.string(error.message) }
+                    out.member("details") { out in
+                        out.array(error.details) { out, detail in
+                            out.object { out in
+                                out.member("field") { $0.string(detail.field) }
+                                out.member("message") { $0.string(detail.message) }
+                            }
+                        }
+                    }
+                }
+            }
+            out.member("meta") { out in
+                out.object { out in out.member("request_id") { $0.string(requestID) } }
+            }
+        }
+        return out.bytes
+    }
+
+    /// The HTTP status of a code: google.rpc.Code's own mapping, with ABORTED as 409 (PF-2).
+    public static func httpStatus(_ code: ServiceError.Code) -> Int {
+        switch code {
+        case .invalidArgument, .failedPrecondition, .outOfRange: 400
+        case .unauthenticated: 401
+        case .permissionDenied: 403
+        case .notFound: 404
+        case .alreadyExists, .aborted: 409
+        case .resourceExhausted: 429
+        case .cancelled: 499
+        case .unknown, .internal, .dataLoss: 500
+        case .unimplemented: 501
+        case .unavailable: 503
+        case .deadlineExceeded: 504
+        }
+    }
+}
+
+/// Writes small JSON documents that are not on the hot path: errors and the OpenAPI page.
+struct JSONText {
+    private(set) var bytes: [UInt8] = []
+    private var needsComma = false
+
+    mutating func object(_ body: (inout JSONText) -> Void) {
+        bytes.append(UInt8(ascii: "{"))
+        needsComma = false
+        body(&self)
+        bytes.append(UInt8(ascii: "}"))
+        needsComma = true
+    }
+
+    mutating func array<Element>(_ elements: [Element], _ body: (inout JSONText, Element) -> Void) {
+        bytes.append(UInt8(ascii: "["))
+        for (index, element) in elements.enumerated() {
+            if index > 0 { bytes.append(UInt8(ascii: ",")) }
+            needsComma = false
+            body(&self, element)
+        }
+        bytes.append(UInt8(ascii: "]"))
+        needsComma = true
+    }
+
+    mutating func member(_ name: String, _ value: (inout JSONText) -> Void) {
+        if needsComma { bytes.append(UInt8(ascii: ",")) }
+        string(name)
+        bytes.append(UInt8(ascii: ":"))
+        needsComma = false
+        value(&self)
+        needsComma = true
+    }
+
+    mutating func raw(_ text: String) { bytes += Array(text.utf8) }
+
+    mutating func string(_ text: String) {
+        bytes.append(UInt8(ascii: "\""))
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes += [UInt8(ascii: "\\"), byte]
+            case 0x0A: bytes += Array("\\n".utf8)
+            case 0..<0x20: bytes += Array("\\u00".utf8) + [48 + byte >> 4, byte & 15 < 10 ? 48 + byte & 15 : 87 + byte & 15]
+            default: bytes.append(byte)
+            }
+        }
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    mutating func member(_ name: String, string text: String) { member(name) { $0.string(text) } }
+    mutating func member(_ name: String, raw text: String) { member(name) { $0.raw(text) } }
+}

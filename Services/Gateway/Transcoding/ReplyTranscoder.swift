@@ -1,0 +1,183 @@
+/// Why a reply could not be turned into JSON: the service sent bytes that do not fit its own descriptor. For the log, not for clients.
+public struct ReplyError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What is wrong with the bytes.
+    public let problem: String
+
+    public var description: String { "malformed reply: \(problem)" }
+}
+
+/// What goes out for a reply.
+public enum ReplyOutput: Hashable, Sendable {
+    /// A JSON document.
+    case json([UInt8])
+    /// Bytes as they are, with their media type (`body` policy).
+    case raw([UInt8], contentType: String)
+    /// A redirect (302) to a URL (`body` policy).
+    case redirect(String)
+}
+
+/// Turns the protobuf bytes of one method's reply into what goes out over HTTP (D2, PF-1).
+///
+/// `{"success":true,"data":{…},"meta":{…,"request_id":"…"}}`. A reply's own `message` (string) and `meta` (message) fields are lifted
+/// beside `data`; the lifted `meta` has all its fields also when the service left it unset. In `data`: fields in declaration order,
+/// scalars always present, absent messages and `optional`s `null`, enums as lower-case names (a number when the name is unknown),
+/// 64-bit integers as numbers, times RFC 3339 in UTC with as few digits as lose nothing, bytes base64, NaN and infinity `null`.
+public struct ReplyTranscoder: Sendable {
+    enum Form: Sendable {
+        case envelope
+        case bare
+        case body(field: Int, contentTypeField: Int?, contentType: String, redirectField: Int?)
+    }
+
+    let schema: Schema
+    let message: Int32
+    let form: Form
+    /// Positions within the reply of the fields that are lifted beside `data`; -1 when there are none.
+    let metaField: Int
+    let messageField: Int
+    /// Whether the lifted meta has a `request_id` of its own.
+    let metaHasRequestID: Bool
+
+    init(schema: Schema, message: Int32, form: Form) {
+        self.schema = schema
+        self.message = message
+        self.form = form
+        let tables = schema.tables
+        let table = tables.messages[Int(message)]
+        var (meta, text, hasID) = (-1, -1, false)
+        if case .envelope = form {
+            for index in 0..<Int(table.fieldCount) {
+                let field = tables.fields[Int(table.firstField) + index]
+                let isSingle = field.shape == .scalar || field.shape == .optional
+                if isSingle, field.kind == .message, tables.name(field) == "meta" {
+                    meta = index
+                    hasID = tables.path("request_id", in: Int(field.typeIndex)) != nil
+                }
+                if isSingle, field.kind == .string, tables.name(field) == "message" { text = index }
+            }
+        }
+        self.metaField = meta
+        self.messageField = text
+        self.metaHasRequestID = hasID
+    }
+
+    /// A transcoder for a message, with the envelope or without.
+    public init?(_ set: DescriptorSet, message name: String, bare: Bool) {
+        guard let index = set.index(ofMessage: name) else { return nil }
+        self.init(schema: set.schema, message: Int32(index), form: bare ? .bare : .envelope)
+    }
+
+    /// What goes out for a reply.
+    ///
+    /// - Parameters:
+    ///   - reply: the protobuf bytes from the bus, below 2 GiB.
+    ///   - requestID: becomes `meta.request_id`.
+    /// - Throws: `ReplyError` when the bytes are malformed.
+    public func transcode(_ reply: [UInt8], requestID: String) throws(ReplyError) -> ReplyOutput {
+        let result: Result<ReplyOutput, ReplyError> = reply.withUnsafeBufferPointer { buffer in
+            guard buffer.count < Int32.max else { return .failure(ReplyError(problem: "larger than 2 GiB")) }
+            let base = buffer.baseAddress ?? schema.tables.pool
+            do throws(WireProblem) {
+                return .success(try transcode(WireCursor(base: base, position: 0, end: buffer.count), requestID))
+            } catch { return .failure(ReplyError(problem: error.rawValue)) }
+        }
+        return try result.get()
+    }
+
+    private func transcode(_ cursor: WireCursor, _ requestID: String) throws(WireProblem) -> ReplyOutput {
+        var encoder = ReplyEncoder(tables: schema.tables, capacity: cursor.count * 3 + 256)
+        switch form {
+        case .envelope: try envelope(&encoder, cursor, requestID)
+        case .bare: try encoder.message(message, cursor)
+        case .body(let field, let contentTypeField, let contentType, let redirectField):
+            let table = schema.tables.messages[Int(message)]
+            if let redirectField {
+                let url = try Self.content(cursor, table, redirectField, schema.tables)
+                if !url.isEmpty { return .redirect(String(decoding: url, as: UTF8.self)) }
+            }
+            let type = try contentTypeField.map { field throws(WireProblem) in
+                String(decoding: try Self.content(cursor, table, field, schema.tables), as: UTF8.self)
+            }
+            let chosen = type.flatMap { $0.isEmpty ? nil : $0 } ?? contentType
+            return .raw(
+                try Self.content(cursor, table, field, schema.tables),
+                contentType: chosen.isEmpty ? "application/octet-stream" : chosen
+            )
+        }
+        return .json(encoder.out.bytes())
+    }
+
+    private func envelope(_ encoder: inout ReplyEncoder, _ cursor: WireCursor, _ requestID: String) throws(WireProblem) {
+        let opened = try encoder.open(message, cursor)
+        encoder.out.append("{\"success\":true,\"data\":{")
+        var skipsComma = 1
+        for index in 0..<Int(opened.message.fieldCount) where index != metaField && index != messageField {
+            try encoder.field(index, of: opened, skippingComma: skipsComma)
+            skipsComma = 0
+        }
+        encoder.out.append(UInt8(ascii: "}"))
+        if messageField >= 0 { try encoder.field(messageField, of: opened, skippingComma: 0) }
+        encoder.out.append(",\"meta\":")
+        var addsComma = false
+        if metaField >= 0 {
+            try encoder.messageOrEmpty(metaField, of: opened)
+            // Reopened to take one more member.
+            encoder.out.count -= 1
+            addsComma = encoder.out.base[encoder.out.count - 1] != UInt8(ascii: "{")
+        } else {
+            encoder.out.append(UInt8(ascii: "{"))
+        }
+        if !metaHasRequestID {
+            if addsComma { encoder.out.append(UInt8(ascii: ",")) }
+            encoder.out.append("\"request_id\":")
+            try encoder.string(requestID)
+        }
+        encoder.out.append("}}")
+        encoder.close(opened)
+    }
+
+    /// The content of a string or bytes field; empty when it is absent.
+    private static func content(
+        _ message: WireCursor,
+        _ table: MessageTable,
+        _ index: Int,
+        _ tables: SchemaTables
+    ) throws(WireProblem) -> [UInt8] {
+        let number = tables.fields[Int(table.firstField) + index].number
+        var cursor = message
+        var result: [UInt8] = []
+        while let (found, value) = try cursor.next() {
+            guard found == number, case .bytes(let content) = value else { continue }
+            result = Array(UnsafeBufferPointer(start: content.base + content.position, count: content.count))
+        }
+        return result
+    }
+}
+
+extension ReplyEncoder {
+    /// A submessage's object; that of an empty one when it is absent.
+    mutating func messageOrEmpty(_ index: Int, of opened: Opened) throws(WireProblem) {
+        let field = self.field(index, of: opened)
+        let mark = out.count
+        try fieldValue(index, field, of: opened)
+        if out.base[mark] != UInt8(ascii: "{") {
+            out.count = mark
+            try empty(field)
+        }
+    }
+
+    mutating func string(_ text: String) throws(WireProblem) {
+        var text = text
+        let problem: WireProblem? = text.withUTF8 { buffer in
+            do throws(WireProblem) {
+                guard let base = buffer.baseAddress else {
+                    out.append("\"\"")
+                    return nil
+                }
+                try string(base, buffer.count)
+                return nil
+            } catch { return error }
+        }
+        if let problem { throw problem }
+    }
+}

@@ -1,0 +1,269 @@
+public import Kernel
+
+/// Facts about an uploaded file that lies in the blob store (D4), for the request field of type `streaksnap.common.v1.Blob`.
+public struct BlobReference: Hashable, Sendable {
+    /// Key in the blob store.
+    public var key: String
+    /// Bytes.
+    public var size: UInt64
+    /// SHA-256, lower-case hex.
+    public var sha256: String
+    /// The client's file name: a hint, never believed.
+    public var fileName: String
+    /// The client's media type: a hint, never believed.
+    public var contentType: String
+
+    /// A reference to a stored blob.
+    public init(key: String, size: UInt64, sha256: String, fileName: String, contentType: String) {
+        self.key = key
+        self.size = size
+        self.sha256 = sha256
+        self.fileName = fileName
+        self.contentType = contentType
+    }
+}
+
+/// Turns the parts of an HTTP request of one route into the protobuf bytes of its request message (D2).
+///
+/// What goes where follows `google.api.http`: path variables first; the body as the binding's `body` says (`*` is everything that is
+/// not in the path, a name is that field, nothing is nothing); all other fields from the query, which with `*` has none left.
+/// JSON: proto's snake_case names; 64-bit integers as numbers or digits in a string; enums as lower-case names without prefix, any
+/// case; timestamps RFC 3339; bytes base64 of either alphabet; `null` means absent.
+///
+/// Every wrong field is named in the details of one `VALIDATION_ERROR` (up to 50); JSON that cannot be read gives one detail with an
+/// empty field and the byte offset.
+public struct RequestTranscoder: Sendable {
+    /// A path variable and the fields it stands for.
+    struct Variable: Sendable {
+        var path: [Int]
+        var name: String
+    }
+
+    /// What the body is read into.
+    enum Body: Sendable, Equatable {
+        case none
+        case message
+        case field(Int)
+    }
+
+    /// Largest JSON body that is read, in bytes.
+    public static let maximumBodyBytes = 1 << 20
+
+    let schema: Schema
+    let message: Int
+    let variables: [Variable]
+    let body: Body
+    /// The request's field that takes an uploaded blob; nil when the method is no upload.
+    let blobField: Int?
+
+    init(schema: Schema, message: Int, variables: [Variable], body: Body, blobField: Int?) {
+        self.schema = schema
+        self.message = message
+        self.variables = variables
+        self.body = body
+        self.blobField = blobField
+    }
+
+    /// A transcoder that reads a whole JSON body into a message, as a route with `body: "*"` and no variables does.
+    public init?(_ set: DescriptorSet, message name: String) {
+        guard let index = set.index(ofMessage: name) else { return nil }
+        self.init(schema: set.schema, message: index, variables: [], body: .message, blobField: nil)
+    }
+
+    /// The request message of a JSON (or empty) body.
+    ///
+    /// - Parameters:
+    ///   - body: UTF-8 JSON of at most `maximumBodyBytes`; empty counts as `{}`.
+    ///   - path: the values the route table found for the template's variables.
+    ///   - query: what follows `?`, undecoded; empty when there is none.
+    /// - Throws: `VALIDATION_ERROR` with one detail per wrong field.
+    public func transcode(body: [UInt8], path: PathValues = .none, query: String = "") throws(ServiceError) -> [UInt8] {
+        try body.withUnsafeBufferPointerTyped { (buffer) throws(ServiceError) in
+            try transcode(body: buffer, path: path, query: query)
+        }
+    }
+
+    /// The same from bytes that lie elsewhere.
+    public func transcode(
+        body: UnsafeBufferPointer<UInt8>,
+        path: PathValues = .none,
+        query: String = ""
+    ) throws(ServiceError) -> [UInt8] {
+        guard body.count <= Self.maximumBodyBytes else {
+            throw .validation(field: "", "The body is larger than \(Self.maximumBodyBytes) bytes.")
+        }
+        var encoder = RequestEncoder(tables: schema.tables, body: body)
+        switch self.body {
+        case .message: encoder.root(message: message, taken: takenFields)
+        case .field(let index): encoder.root(field: index)
+        case .none:
+            // An empty object is what many clients send when they have nothing to say.
+            let allFields = Array(0..<Int(schema.tables.messages[message].fieldCount))
+            if !body.isEmpty { encoder.rootOfNothing(message: message, fields: allFields) }
+        }
+        var fields = pathFields(path)
+        for (name, value) in try QueryText.pairs(query) {
+            switch queryField(name) {
+            case .field(let path):
+                if let rival = bodyRival(of: path), !encoder.values.out.isEmpty {
+                    encoder.report(name, "cannot be given together with \(rival)")
+                }
+                fields.append(TextField(path: path, name: name, value: value))
+            case .wrong(let problem): encoder.report(ByteText.shown(name.utf8), problem)
+            }
+        }
+        return try finish(&encoder, fields, splitsLists: false)
+    }
+
+    /// The request message of a multipart form (D4).
+    ///
+    /// Repeated fields take repetition and comma lists. A value's field may be nested (`place.latitude`).
+    ///
+    /// - Parameters:
+    ///   - form: the parts other than the file, in order; at most 500.
+    ///   - blob: the stored file; nil when the form had none.
+    ///   - path: the values the route table found for the template's variables.
+    /// - Throws: `VALIDATION_ERROR` with one detail per wrong field.
+    public func transcode(
+        form: [(name: String, value: [UInt8])],
+        blob: BlobReference?,
+        path: PathValues = .none
+    ) throws(ServiceError) -> [UInt8] {
+        guard form.count <= QueryText.maximumCount else {
+            throw .validation(field: "", "The form has more than \(QueryText.maximumCount) fields.")
+        }
+        var encoder = RequestEncoder(tables: schema.tables, body: UnsafeBufferPointer(start: nil, count: 0))
+        var fields = pathFields(path)
+        for (name, value) in form {
+            switch formField(name) {
+            case .field(let path): fields.append(TextField(path: path, name: name, value: value))
+            case .wrong(let problem): encoder.report(ByteText.shown(name.utf8), problem)
+            }
+        }
+        if let blob, let blobField { fields += blobFields(blob, in: blobField) }
+        return try finish(&encoder, fields, splitsLists: true)
+    }
+
+    private func finish(_ encoder: inout RequestEncoder, _ fields: [TextField], splitsLists: Bool) throws(ServiceError) -> [UInt8]
+    {
+        if !fields.isEmpty { encoder.write(fields, splitsLists: splitsLists) }
+        let result = encoder.values.out.bytes()
+        guard encoder.details.isEmpty else { throw .validation(encoder.details) }
+        return result
+    }
+}
+
+extension RequestTranscoder {
+    /// What a parameter's name stands for.
+    private enum Lookup {
+        case field([Int])
+        case wrong(String)
+    }
+
+    /// Positions within the request of the fields that the path gives as a whole, and of the uploaded blob: a client that could write
+    /// its key would get at other people's files.
+    private var takenFields: [Int] {
+        guard !variables.isEmpty || blobField != nil else { return [] }
+        let first = Int(schema.tables.messages[message].firstField)
+        let whole = variables.filter { $0.path.count == 1 }.map { $0.path[0] - first }
+        return whole + (blobField.map { [$0 - first] } ?? [])
+    }
+
+    private func pathFields(_ values: PathValues) -> [TextField] {
+        zip(variables, values.values).map { TextField(path: $0.path, name: $0.name, value: $1) }
+    }
+
+    private func queryField(_ name: String) -> Lookup {
+        if body == .message { return .wrong("is not a known parameter: this route takes its fields from the body") }
+        guard let path = schema.tables.path(name, in: message) else { return .wrong("is not a known parameter") }
+        if case .field(let index) = body, path[0] == index { return .wrong("is given by the body") }
+        if path[0] == blobField { return .wrong("is the uploaded file") }
+        if variables.contains(where: { $0.path == path }) { return .wrong("is given by the path") }
+        return textField(path)
+    }
+
+    /// The name of the body's field when it is in one oneof with a parameter's field.
+    private func bodyRival(of path: [Int]) -> String? {
+        guard case .field(let index) = body else { return nil }
+        let field = schema.tables.fields[index]
+        guard field.oneof >= 0, schema.tables.fields[path[0]].oneof == field.oneof else { return nil }
+        return schema.tables.name(field)
+    }
+
+    private func formField(_ name: String) -> Lookup {
+        guard let path = schema.tables.path(name, in: message) else { return .wrong("is not a known field") }
+        if path[0] == blobField { return .wrong("is the uploaded file, not a text field") }
+        if variables.contains(where: { $0.path == path }) { return .wrong("is given by the path") }
+        return textField(path)
+    }
+
+    private func textField(_ path: [Int]) -> Lookup {
+        guard let last = path.last else { return .wrong("is not a known parameter") }
+        let field = schema.tables.fields[last]
+        return field.kind == .message ? .wrong("is an object; name one of its fields") : .field(path)
+    }
+
+    private func blobFields(_ blob: BlobReference, in field: Int) -> [TextField] {
+        let values = [
+            ("key", blob.key), ("size", String(blob.size)), ("sha256", blob.sha256), ("file_name", blob.fileName),
+            ("content_type", blob.contentType),
+        ]
+        return values.compactMap { name, value in
+            let message = Int(schema.tables.fields[field].typeIndex)
+            return schema.tables.path(name, in: message).map { path in
+                TextField(
+                    path: [field] + path,
+                    name: "\(schema.tables.name(schema.tables.fields[field])).\(name)",
+                    value: Array(value.utf8)
+                )
+            }
+        }
+    }
+}
+
+extension SchemaTables {
+    /// The fields a dotted name stands for, from a message's own field down; nil when there is no such field.
+    ///
+    /// Only the last may be repeated: there is no saying which element a name beyond it would mean.
+    func path(_ name: String, in message: Int) -> [Int]? {
+        var path: [Int] = []
+        var message = message
+        let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count <= 16 else { return nil }
+        for (index, part) in parts.enumerated() {
+            let bytes = Array(part.utf8)
+            let found = bytes.withUnsafeBufferPointer { buffer in
+                buffer.baseAddress.flatMap { field(messages[message], name: $0, buffer.count) }
+            }
+            guard let found else { return nil }
+            let position = Int(messages[message].firstField) + found
+            path.append(position)
+            if index < parts.count - 1 {
+                guard fields[position].kind == .message, fields[position].shape == .optional else { return nil }
+                message = Int(fields[position].typeIndex)
+            }
+        }
+        return path
+    }
+}
+
+extension RequestEncoder {
+    /// Reads a body where the route takes none: every member is a problem.
+    mutating func rootOfNothing(message: Int, fields: [Int]) {
+        let before = values.out.count
+        root(message: message, taken: fields)
+        values.out.count = before
+    }
+}
+
+extension Array where Element == UInt8 {
+    /// `withUnsafeBufferPointer` that keeps the type of a thrown error.
+    func withUnsafeBufferPointerTyped<Result>(
+        _ body: (UnsafeBufferPointer<UInt8>) throws(ServiceError) -> Result
+    ) throws(ServiceError) -> Result {
+        let result: Swift.Result<Result, ServiceError> = withUnsafeBufferPointer { buffer in
+            do throws(ServiceError) { return .success(try body(buffer)) } catch { return .failure(error) }
+        }
+        return try result.get()
+    }
+}

@@ -1,0 +1,190 @@
+/// One HTTP route of one method: where it goes on the bus, who may use it, and how both directions are transcoded.
+public struct Route: Sendable {
+    /// `GET`, `PUT`, `POST`, `DELETE` or `PATCH`.
+    public let verb: String
+    /// The path template as annotated.
+    public let template: String
+    /// The service's name on the bus, `auth`.
+    public let service: String
+    /// `Register`.
+    public let method: String
+    /// `streaksnap.auth.v1.Auth`.
+    public let protoService: String
+    /// `rpc.auth.v1.Register`.
+    public let subject: String
+    /// Who may call it, its budget and the form of its reply.
+    public let policy: MethodPolicy
+    /// Full names of the request and reply messages.
+    public let requestType: String
+    public let replyType: String
+    /// HTTP request → protobuf.
+    public let request: RequestTranscoder
+    /// Protobuf → HTTP reply.
+    public let reply: ReplyTranscoder
+
+    let pattern: PathTemplate
+    let descriptor: MethodDescriptor
+    let binding: HTTPBinding
+    let set: DescriptorSet
+
+    /// Compiles one binding of a method.
+    ///
+    /// - Throws: `DescriptorError` naming the method and what contradicts its messages.
+    init(
+        _ binding: HTTPBinding,
+        of method: MethodDescriptor,
+        in service: ServiceDescriptor,
+        on bus: BusName,
+        set: DescriptorSet
+    ) throws(DescriptorError) {
+        let element = "\(service.fullName).\(method.name)"
+        func fail(_ problem: String) -> DescriptorError { DescriptorError(element: element, problem: problem) }
+        if let unsupported = binding.unsupported { throw fail(unsupported) }
+        guard !binding.verb.isEmpty else { throw fail("has an HTTP rule without a method and path") }
+        let requestName = MethodDescriptor.bare(method.requestType)
+        let replyName = MethodDescriptor.bare(method.replyType)
+        guard let message = set.index(ofMessage: requestName), let replyMessage = set.index(ofMessage: replyName) else {
+            throw fail("has a type that is not in the set")
+        }
+        do { self.pattern = try PathTemplate(binding.template) } catch { throw fail(error.problem) }
+        let tables = set.schema.tables
+        var variables: [RequestTranscoder.Variable] = []
+        for variable in pattern.variables {
+            guard let path = tables.path(variable.fieldPath, in: message), let last = path.last,
+                tables.fields[last].shape != .repeated, tables.fields[last].shape != .map, tables.fields[last].kind != .message
+            else { throw fail("binds the path to \(variable.fieldPath), which is no single scalar field of \(requestName)") }
+            try Self.checkLiteral(variable, pattern, tables.fields[last], tables, orElse: fail)
+            variables.append(.init(path: path, name: variable.fieldPath))
+        }
+        let blobField = try Self.blobField(method, message, tables, orElse: fail)
+        if let blobField, variables.contains(where: { $0.path[0] == blobField }) {
+            throw fail("binds the path to the uploaded file")
+        }
+        var body = RequestTranscoder.Body.none
+        if binding.body == "*" {
+            body = .message
+        } else if !binding.body.isEmpty {
+            guard let path = tables.path(binding.body, in: message), path.count == 1 else {
+                throw fail("takes its body into \(binding.body), which is no field of \(requestName)")
+            }
+            guard path[0] != blobField else { throw fail("takes its body into the uploaded file") }
+            body = .field(path[0])
+        }
+        self.request = RequestTranscoder(
+            schema: set.schema,
+            message: message,
+            variables: variables,
+            body: body,
+            blobField: blobField
+        )
+        self.reply = ReplyTranscoder(
+            schema: set.schema,
+            message: Int32(replyMessage),
+            form: try Self.form(method, replyMessage, tables, orElse: fail)
+        )
+        self.verb = binding.verb
+        self.template = binding.template
+        self.service = bus.service
+        self.method = method.name
+        self.protoService = service.fullName
+        self.subject = "rpc.\(bus.service).\(bus.version).\(method.name)"
+        self.policy = method.policy
+        self.requestType = requestName
+        self.replyType = replyName
+        self.descriptor = method
+        self.binding = binding
+        self.set = set
+    }
+
+    /// The values a matched path gives to the variables.
+    func pathValues(_ segments: [[UInt8]]) -> PathValues {
+        if pattern.variables.isEmpty { return .none }
+        return PathValues(
+            values: pattern.variables.map { variable in
+                let isRest = pattern.segments[variable.segments.upperBound - 1] == .rest
+                let end = isRest ? segments.count : variable.segments.upperBound
+                let parts = segments[min(variable.segments.lowerBound, end)..<end]
+                return Array(parts.joined(separator: [UInt8(ascii: "/")]))
+            }
+        )
+    }
+}
+
+extension Route {
+    /// A literal that a variable binds must be a value of its field: `{action=accept}` of an enum without `accept` could never work.
+    private static func checkLiteral(
+        _ variable: PathTemplate.Variable,
+        _ pattern: PathTemplate,
+        _ field: FieldTable,
+        _ tables: SchemaTables,
+        orElse fail: (String) -> DescriptorError
+    ) throws(DescriptorError) {
+        guard variable.segments.count == 1, case .literal(let text) = pattern.segments[variable.segments.lowerBound] else {
+            return
+        }
+        var writer = ValueWriter(tables: tables, capacity: 64)
+        let fits = text.withUnsafeBufferPointer { writer.text(field, $0, .present) }
+        guard fits else { throw fail("binds \(variable.fieldPath) to a literal that it cannot hold") }
+    }
+
+    private static func blobField(
+        _ method: MethodDescriptor,
+        _ message: Int,
+        _ tables: SchemaTables,
+        orElse fail: (String) -> DescriptorError
+    ) throws(DescriptorError) -> Int? {
+        guard let upload = method.policy.upload else { return nil }
+        guard let path = tables.path(upload.field, in: message), path.count == 1, tables.fields[path[0]].kind == .message,
+            tables.fields[path[0]].shape == .optional
+        else { throw fail("uploads into \(upload.field), which is no message field of its request") }
+        let blob = Int(tables.fields[path[0]].typeIndex)
+        for (name, kind) in [("key", FieldKind.string), ("size", .uint64), ("sha256", .string)] {
+            guard let inner = tables.path(name, in: blob), tables.fields[inner[0]].kind == kind else {
+                throw fail("uploads into \(upload.field), which has no field \(name) as a Blob has")
+            }
+        }
+        return path[0]
+    }
+
+    private static func form(
+        _ method: MethodDescriptor,
+        _ message: Int,
+        _ tables: SchemaTables,
+        orElse fail: (String) -> DescriptorError
+    ) throws(DescriptorError) -> ReplyTranscoder.Form {
+        guard let body = method.policy.body else { return method.policy.bare ? .bare : .envelope }
+        func position(_ name: String, allowsBytes: Bool) throws(DescriptorError) -> Int {
+            guard let path = tables.path(name, in: message), path.count == 1,
+                tables.fields[path[0]].shape == .scalar || tables.fields[path[0]].shape == .optional,
+                tables.fields[path[0]].kind == .string || (allowsBytes && tables.fields[path[0]].kind == .bytes)
+            else { throw fail("answers with its field \(name), which is no \(allowsBytes ? "bytes or string" : "string") field") }
+            return path[0] - Int(tables.messages[message].firstField)
+        }
+        let type = body.contentTypeField.isEmpty ? nil : try position(body.contentTypeField, allowsBytes: false)
+        let redirect = body.redirectField.isEmpty ? nil : try position(body.redirectField, allowsBytes: false)
+        return .body(
+            field: try position(body.field, allowsBytes: true),
+            contentTypeField: type,
+            contentType: body.contentType,
+            redirectField: redirect
+        )
+    }
+}
+
+/// A service's name and version on the bus, from its proto package.
+struct BusName: Hashable, Sendable {
+    var service: String
+    var version: String
+
+    /// `streaksnap.<service>.v<major>`; nil for any other package.
+    init?(package: String) {
+        let parts = package.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3, parts[0] == "streaksnap", !parts[1].isEmpty, parts[2].first == "v", parts[2].utf8.count <= 4,
+            parts[2].dropFirst().utf8.first.map({ (49...57).contains($0) }) == true,
+            parts[2].dropFirst().utf8.allSatisfy({ (48...57).contains($0) }),
+            parts[1].utf8.allSatisfy({ (97...122).contains($0) || (48...57).contains($0) || $0 == 95 })
+        else { return nil }
+        self.service = String(parts[1])
+        self.version = String(parts[2])
+    }
+}

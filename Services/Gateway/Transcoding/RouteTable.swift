@@ -1,0 +1,197 @@
+private import Synchronization
+
+/// A route that a descriptor asked for and did not get.
+public struct RouteRefusal: Hashable, Sendable, CustomStringConvertible {
+    /// `streaksnap.auth.v1.Auth.Register`.
+    public let method: String
+    /// `POST /api/auth/register`; empty when the whole method was refused.
+    public let route: String
+    /// Why, in English.
+    public let reason: String
+
+    public var description: String { "\(method) \(route): \(reason)" }
+}
+
+/// What a request's method and path lead to.
+public enum RouteMatch: Sendable {
+    /// A route and the text of its path variables.
+    case found(Route, PathValues)
+    /// 405: the path exists, for these verbs (the `Allow` header, sorted).
+    case methodNotAllowed(allow: [String])
+    /// 404.
+    case notFound
+    /// 400: the path is not percent-encoded correctly.
+    case malformed
+}
+
+/// All HTTP routes of all services, replaceable one service at a time while requests run (D2).
+///
+/// Readers take an immutable snapshot; `install` builds the next one beside it. A service can add methods of its own proto package
+/// `streaksnap.<service>.v<n>` only, which go to its own subjects `rpc.<service>.v<n>.*`; a verb and path that another route has is
+/// refused and reported, and the one that was there stays.
+public final class RouteTable: Sendable {
+    private struct Snapshot: Sendable {
+        /// In order of installation: who came first keeps a path.
+        var services: [(name: String, set: DescriptorSet)] = []
+        var routes: [Route] = []
+        var trie = RouteTrie()
+    }
+
+    private let snapshot = Mutex(Snapshot())
+
+    /// A table without routes.
+    public init() {}
+
+    /// All routes, by service in order of installation, then as declared.
+    public var routes: [Route] { snapshot.withLock { $0.routes } }
+
+    /// The descriptor sets that are installed, by service.
+    public var installed: [(service: String, set: DescriptorSet)] { snapshot.withLock { $0.services.map { ($0.name, $0.set) } } }
+
+    /// Adds a service's routes, or replaces all it had.
+    ///
+    /// - Parameters:
+    ///   - set: the descriptor the service was built with; services of other packages in it are ignored but reported.
+    ///   - service: the name on the bus, `auth`.
+    /// - Returns: what was refused and why; empty when every route of the service is served.
+    @discardableResult
+    public func install(_ set: DescriptorSet, service: String) -> [RouteRefusal] {
+        snapshot.withLock { current in
+            var services = current.services
+            if let index = services.firstIndex(where: { $0.name == service }) {
+                services[index].set = set
+            } else {
+                services.append((service, set))
+            }
+            let (next, refusals) = Self.build(services)
+            current = next
+            return refusals[service] ?? []
+        }
+    }
+
+    /// Adds or replaces every service of a descriptor set, each by its own package: what a gateway starts with.
+    ///
+    /// - Returns: what was refused and why.
+    @discardableResult
+    public func install(all set: DescriptorSet) -> [RouteRefusal] {
+        var order: [String] = []
+        var refusals: [RouteRefusal] = []
+        for service in set.services {
+            guard let name = BusName(package: service.package)?.service else {
+                refusals.append(
+                    RouteRefusal(method: service.fullName, route: "", reason: "its package is not streaksnap.<service>.v<n>")
+                )
+                continue
+            }
+            if !order.contains(name) { order.append(name) }
+        }
+        for name in order { refusals += install(set.only(service: name), service: name) }
+        return refusals
+    }
+
+    /// Removes a service's routes.
+    public func remove(service: String) {
+        snapshot.withLock { current in
+            current = Self.build(current.services.filter { $0.name != service }).snapshot
+        }
+    }
+
+    /// Finds the route for a request.
+    ///
+    /// Literal segments win over variables, segment by segment from the left; a route with another verb does not hide one that fits.
+    ///
+    /// - Parameters:
+    ///   - method: `GET`, …; `HEAD` finds `GET` routes.
+    ///   - path: the request's path as sent, without the query.
+    public func match(method: String, path: String) -> RouteMatch {
+        guard let segments = Self.segments(path) else { return .malformed }
+        let snapshot = snapshot.withLock { $0 }
+        var allowed: Set<String> = []
+        if let index = snapshot.trie.match(segments, verb: method, allowed: &allowed) {
+            let route = snapshot.routes[index]
+            return .found(route, route.pathValues(segments))
+        }
+        return allowed.isEmpty ? .notFound : .methodNotAllowed(allow: allowed.sorted())
+    }
+
+    /// The decoded segments of a path; nil when it is malformed, none when it does not begin with a slash.
+    private static func segments(_ path: String) -> [[UInt8]]? {
+        var path = path
+        return path.withUTF8 { buffer in
+            guard buffer.first == UInt8(ascii: "/"), buffer.count <= 8_192 else { return [] }
+            var result: [[UInt8]] = []
+            var start = 1
+            while start <= buffer.count {
+                var end = start
+                var isEncoded = false
+                while end < buffer.count, buffer[end] != UInt8(ascii: "/") {
+                    isEncoded = isEncoded || buffer[end] == UInt8(ascii: "%")
+                    end += 1
+                }
+                let part = UnsafeBufferPointer(rebasing: buffer[start..<end])
+                if isEncoded {
+                    guard let decoded = ByteText.percentDecoded(part, plusIsSpace: false) else { return nil }
+                    result.append(decoded)
+                } else {
+                    result.append(Array(part))
+                }
+                start = end + 1
+            }
+            return result
+        }
+    }
+
+    private static func build(
+        _ services: [(name: String, set: DescriptorSet)]
+    ) -> (snapshot: Snapshot, refusals: [String: [RouteRefusal]]) {
+        var next = Snapshot()
+        next.services = services
+        var refusals: [String: [RouteRefusal]] = [:]
+        for (name, set) in services {
+            var subjects: Set<String> = []
+            for service in set.services {
+                for method in service.methods {
+                    let refused = add(method, of: service, as: name, from: set, subjects: &subjects, to: &next)
+                    refusals[name, default: []] += refused
+                }
+            }
+        }
+        return (next, refusals)
+    }
+
+    private static func add(
+        _ method: MethodDescriptor,
+        of service: ServiceDescriptor,
+        as name: String,
+        from set: DescriptorSet,
+        subjects: inout Set<String>,
+        to next: inout Snapshot
+    ) -> [RouteRefusal] {
+        let fullName = "\(service.fullName).\(method.name)"
+        guard !method.bindings.isEmpty, method.policy.auth != .internal else { return [] }
+        func refusal(_ reason: String) -> [RouteRefusal] { [RouteRefusal(method: fullName, route: "", reason: reason)] }
+        guard let bus = BusName(package: service.package), bus.service == name else {
+            return refusal("the service \(name) may only add methods of the package streaksnap.\(name).v<n>")
+        }
+        guard subjects.insert("\(bus.version).\(method.name)").inserted else {
+            return refusal("another service of the package has a method of this name, so both would have one subject")
+        }
+        var refusals: [RouteRefusal] = []
+        for binding in method.bindings {
+            let text = "\(binding.verb) \(binding.template)"
+            do throws(DescriptorError) {
+                let route = try Route(binding, of: method, in: service, on: bus, set: set)
+                if let taken = next.trie.insert(route.pattern.segments, verb: route.verb, route: next.routes.count) {
+                    let owner = next.routes[taken]
+                    let reason = "the path is taken by \(owner.protoService).\(owner.method)"
+                    refusals.append(RouteRefusal(method: fullName, route: text, reason: reason))
+                } else {
+                    next.routes.append(route)
+                }
+            } catch {
+                refusals.append(RouteRefusal(method: fullName, route: text, reason: error.problem))
+            }
+        }
+        return refusals
+    }
+}

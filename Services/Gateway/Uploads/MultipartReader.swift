@@ -1,0 +1,78 @@
+internal import Hummingbird
+internal import Kernel
+
+/// Reads the parts of a request's body one after the other, in constant memory.
+///
+/// Used by one task at a time: the reader and the part's body that it hands out take turns, never run side by side.
+final class MultipartReader: @unchecked Sendable {
+    private var chunks: RequestBody.AsyncIterator
+    private var parser: MultipartParser
+    private var events: ArraySlice<MultipartParser.Event> = []
+    private let deadline: ContinuousClock.Instant
+
+    init(_ body: RequestBody, _ parser: MultipartParser, within limit: Duration) {
+        self.chunks = body.makeAsyncIterator()
+        self.parser = parser
+        self.deadline = .now.advanced(by: limit)
+    }
+
+    /// The next event; nil after the closing boundary.
+    ///
+    /// - Throws: `MALFORMED_UPLOAD`, `REQUEST_TIMEOUT`.
+    func next() async throws -> MultipartParser.Event? {
+        while true {
+            if let event = events.popFirst() { return event }
+            if parser.isComplete { return nil }
+            guard let chunk = try await chunks.next() else { throw Self.malformed("the body ends before its closing boundary") }
+            guard ContinuousClock.now < deadline else {
+                throw ServiceError(.deadlineExceeded, "REQUEST_TIMEOUT", "The upload took too long to arrive.")
+            }
+            do { events = try parser.consume(chunk.readableBytesView)[...] } catch { throw Self.malformed(error.problem) }
+        }
+    }
+
+    /// The bytes of the part that has begun, as they arrive.
+    var part: PartBody { PartBody(reader: self) }
+
+    /// Reads a small part whole.
+    ///
+    /// - Throws: `VALIDATION_ERROR` naming the part when it has more than `limit` bytes.
+    func collect(_ name: String, limit: Int) async throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        while let event = try await next() {
+            switch event {
+            case .data(let slice):
+                bytes += slice
+                guard bytes.count <= limit else { throw ServiceError.validation(field: name, "must have at most \(limit) bytes") }
+            case .end: return bytes
+            case .begin: throw ServiceError.internal
+            }
+        }
+        return bytes
+    }
+
+    static func malformed(_ problem: String) -> ServiceError {
+        ServiceError(.invalidArgument, "MALFORMED_UPLOAD", "The multipart body cannot be read: \(problem).")
+    }
+}
+
+/// The bytes of one part; can be read once.
+struct PartBody: AsyncSequence, Sendable {
+    typealias Element = ArraySlice<UInt8>
+    let reader: MultipartReader
+
+    struct Iterator: AsyncIteratorProtocol {
+        let reader: MultipartReader
+        var isAtEnd = false
+
+        mutating func next() async throws -> ArraySlice<UInt8>? {
+            guard !isAtEnd, case .data(let slice)? = try await reader.next() else {
+                isAtEnd = true
+                return nil
+            }
+            return slice
+        }
+    }
+
+    func makeAsyncIterator() -> Iterator { Iterator(reader: reader) }
+}

@@ -1,0 +1,107 @@
+internal import BlobStore
+internal import Bus
+internal import HTTPTypes
+internal import Hummingbird
+internal import Kernel
+internal import Logging
+internal import Transcoding
+
+/// Takes multipart uploads: the file goes straight into the blob store under `incoming/`, the rest into the request (D4, PH-1).
+struct UploadReceiver: Sendable {
+    private static let fieldLimit = 64 << 10
+
+    let blobs: any BlobStore
+    let ids: any IDSource
+    let logger: Logger
+    let bodyTimeout: Duration
+
+    /// The request message of an upload.
+    ///
+    /// - Throws: `UNSUPPORTED_MEDIA_TYPE`, `FILE_TOO_LARGE`, `MALFORMED_UPLOAD`, and what transcoding the other parts throws; nothing stays
+    ///   in the blob store then.
+    func receive(
+        _ request: Request,
+        for route: Route,
+        _ upload: MethodPolicy.Upload,
+        _ path: PathValues,
+        by principal: Principal?
+    ) async throws -> (body: [UInt8], blob: BlobReference?) {
+        guard let type = request.headers[.contentType], let boundary = MultipartParser.boundary(ofContentType: type),
+            let parser = MultipartParser(boundary: boundary)
+        else {
+            throw ServiceError(
+                .invalidArgument,
+                "UNSUPPORTED_MEDIA_TYPE",
+                "Send multipart/form-data with a part “\(upload.part)”."
+            )
+        }
+        let announced = request.headers[.contentLength].flatMap { Int64($0) } ?? 0
+        // The other parts are small: a body far beyond the file's limit is refused before any of it is read.
+        guard announced <= Int64(upload.maxBytes) + 1 << 20 else { throw Self.tooLarge(upload) }
+        let reader = MultipartReader(request.body, parser, within: bodyTimeout)
+        var form: [(name: String, value: [UInt8])] = []
+        var blob: BlobReference?
+        do {
+            while let event = try await reader.next() {
+                guard case .begin(let name, let fileName, let contentType) = event else { throw ServiceError.internal }
+                if name == upload.part {
+                    guard blob == nil else { throw ServiceError.validation(field: name, "must come once") }
+                    blob = try await store(reader.part, fileName, contentType, upload)
+                } else {
+                    form.append((name, try await reader.collect(name, limit: Self.fieldLimit)))
+                    guard form.reduce(0, { $0 + $1.value.count }) <= 4 * Self.fieldLimit else {
+                        throw ServiceError.validation(field: name, "the form's fields are too large together")
+                    }
+                }
+            }
+            return (try route.request.transcode(form: form, blob: blob, path: path), blob)
+        } catch {
+            if let blob { await discard(blob) }
+            throw error
+        }
+    }
+
+    private func store(
+        _ part: PartBody,
+        _ fileName: String?,
+        _ contentType: String?,
+        _ upload: MethodPolicy.Upload
+    ) async throws -> BlobReference {
+        let id: OperationID = ids.make()
+        let key = try BlobKey("incoming/\(id)")
+        let stored: StoredBlob
+        do {
+            stored = try await blobs.put(key, from: part, limit: Int64(upload.maxBytes))
+        } catch let error as ServiceError where error.reason == "FILE_TOO_LARGE" {
+            throw Self.tooLarge(upload)
+        }
+        return BlobReference(
+            key: key.description,
+            size: UInt64(stored.info.size),
+            sha256: Self.hex(stored.sha256),
+            fileName: String((fileName ?? "").prefix(200)),
+            contentType: String((contentType ?? "").prefix(200))
+        )
+    }
+
+    /// Deletes an upload that the service has refused or never will see.
+    func discard(_ blob: BlobReference) async {
+        do { try await blobs.delete(try BlobKey(blob.key)) } catch {
+            logger.warning("an upload was not deleted", metadata: ["key": "\(blob.key)", "error": "\(error)"])
+        }
+    }
+
+    private static func tooLarge(_ upload: MethodPolicy.Upload) -> ServiceError {
+        ServiceError(
+            .invalidArgument,
+            "FILE_TOO_LARGE",
+            "The file may have at most \(upload.maxBytes) bytes.",
+            details: [.init(field: upload.part, message: "must have at most \(upload.maxBytes) bytes")]
+        )
+    }
+
+    private static func hex(_ bytes: [UInt8]) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+}

@@ -1,0 +1,4 @@
+import MediaService
+import Runtime
+
+await ServiceMain.run(MediaModule.self)

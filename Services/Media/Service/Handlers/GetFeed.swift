@@ -1,0 +1,55 @@
+internal import Bus
+internal import Kernel
+internal import MediaAPI
+internal import StreaksAPI
+
+extension MediaService {
+    /// PH-4, PH-5. A friend's snap of today is locked, and its link not even made, until you have posted for that streak.
+    func getFeed(_: GetFeedRequest, context: CallContext) async throws -> GetFeedReply {
+        let user = try context.requireUser()
+        let now = clock.now()
+        let open = try await streaks.listOpenDates(ListOpenDatesRequest(userID: user.description), context: context).streaks
+        let yesterday = Zone.utc.date(at: now).advanced(by: -1)
+        let shown = try await snaps.shown(in: open.compactMap { StreakID($0.streakID) }, since: yesterday)
+        let items = try open.map { streak -> (FeedItem, Instant?) in
+            let yours = shown.first { $0.matches(streak.streakID, user.description, streak.yourDate) }
+            let friends = shown.first { $0.matches(streak.streakID, streak.friendID, streak.friendDate) }
+            let isLocked = friends != nil && yours == nil
+            let item = FeedItem(
+                streakID: streak.streakID,
+                friend: streak.friend,
+                currentCount: streak.currentCount,
+                yourTurn: yours == nil,
+                waitingOnFriend: friends == nil,
+                locked: isLocked,
+                friendSnap: isLocked ? nil : try friends.map { try view($0, now) },
+                yourSnap: try yours.map { try view($0, now) },
+                deadlineAt: streak.deadlineAt
+            )
+            return (item, friends?.capturedAt)
+        }
+        let newestFirst = items.sorted { ($0.1 ?? .epoch, $1.0.streakID) > ($1.1 ?? .epoch, $0.0.streakID) }
+        return GetFeedReply(items: newestFirst.map(\.0))
+    }
+
+    private func view(_ snap: ShownSnap, _ now: Instant) throws -> MediaAPI.Snap {
+        MediaAPI.Snap(
+            id: snap.id.description,
+            userID: snap.user.description,
+            photoURL: try links.link(snap.displayKey, now: now),
+            thumbnailURL: try links.link(snap.thumbnailKey, now: now),
+            width: snap.width,
+            height: snap.height,
+            caption: snap.caption,
+            capturedAt: snap.capturedAt,
+            postedAt: snap.postedAt,
+            onTime: snap.isOnTime
+        )
+    }
+}
+
+extension ShownSnap {
+    fileprivate func matches(_ streak: String, _ user: String, _ date: String) -> Bool {
+        self.streak.description == streak && self.user.description == user && self.date.description == date
+    }
+}

@@ -1,0 +1,22 @@
+internal import BlobStore
+internal import Bus
+internal import Images
+internal import Kernel
+internal import Logging
+internal import MediaAPI
+internal import StreaksAPI
+
+/// Daily snaps and the feed made from them. The table of contents: one handler file per RPC in `Handlers/`, what is due in `Jobs/`.
+///
+/// uploadSnap · getFeed
+struct MediaService: MediaServiceProtocol {
+    let snaps: SnapRepository
+    let operations: SnapOperations
+    let blobs: any BlobStore
+    let images: ImageProcessor
+    let streaks: StreaksClient
+    let links: MediaLinks
+    let clock: any Clock
+    let ids: any IDSource
+    let logger: Logger
+}

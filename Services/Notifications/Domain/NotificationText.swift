@@ -1,0 +1,49 @@
+/// What a notification says (NO-1): the seeds' texts with the user's values filled in.
+public struct NotificationText: Hashable, Sendable {
+    /// One line.
+    public let title: String
+    /// One or two sentences.
+    public let body: String
+
+    private init(_ title: String, _ body: String) {
+        self.title = title
+        self.body = body
+    }
+
+    /// Somebody asks to be a friend.
+    public static func friendRequest(from name: String) -> NotificationText {
+        NotificationText("👋 New friend request", "\(name) wants to start a streak with you!")
+    }
+
+    /// Somebody said yes.
+    public static func friendAccepted(by name: String) -> NotificationText {
+        NotificationText("🤝 You are friends now", "\(name) accepted your friend request. Post your first snap!")
+    }
+
+    /// The friend has posted; `isComplete` when that made the date whole.
+    public static func friendPosted(_ name: String, count: Int, isComplete: Bool) -> NotificationText {
+        isComplete
+            ? NotificationText("🔥 \(count)-day streak", "\(name) sent a snap: today counts for both of you.")
+            : NotificationText("📸 \(name) posted", "\(name) sent a snap in your streak 🔥 Your turn!")
+    }
+
+    /// A count that is celebrated.
+    public static func milestone(count: Int, with name: String, earnsToken: Bool) -> NotificationText {
+        NotificationText(
+            "🔥 \(count)-day streak!",
+            earnsToken
+                ? "You and \(name) hit \(count) days! You earned a recovery token."
+                : "You and \(name) hit \(count) days! Share your achievement!"
+        )
+    }
+
+    /// A streak ended by a miss.
+    public static func broken(count: Int, with name: String) -> NotificationText {
+        NotificationText("💔 Streak broken", "Your \(count)-day streak with \(name) ended. Use a recovery token to save it!")
+    }
+
+    /// A break was undone.
+    public static func recovered(count: Int, with name: String) -> NotificationText {
+        NotificationText("💚 Streak saved", "Your \(count)-day streak with \(name) goes on.")
+    }
+}

@@ -1,0 +1,4 @@
+import NotificationsService
+import Runtime
+
+await ServiceMain.run(NotificationsModule.self)

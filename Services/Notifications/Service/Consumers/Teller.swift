@@ -1,0 +1,111 @@
+internal import Kernel
+internal import NotificationsAPI
+internal import NotificationsDomain
+internal import Outbox
+internal import Replicas
+internal import SocialAPI
+internal import StreaksAPI
+
+/// Turns the events of other services into entries of the log (NO-1). The inbox makes each event tell once (NO-5).
+struct Teller: Sendable {
+    let log: NotificationRepository
+    let profiles: ProfileReplica
+
+    var friendshipHandlers: [EventHandler] {
+        [
+            EventHandler(FriendRequestSent.self) { event, work in
+                let (from, to) = (try Self.user(event.fromUserID), try Self.user(event.toUserID))
+                let name = try await name(of: from, work)
+                try await tell(
+                    NewNotification(
+                        user: to,
+                        kind: .friendRequest,
+                        text: .friendRequest(from: name),
+                        actor: from,
+                        friendship: FriendshipID(event.friendshipID)
+                    ),
+                    work
+                )
+            },
+            EventHandler(FriendshipAccepted.self) { event, work in
+                let (requester, accepter) = (try Self.user(event.requesterID), try Self.user(event.accepterID))
+                let name = try await name(of: accepter, work)
+                try await tell(
+                    NewNotification(
+                        user: requester,
+                        kind: .friendAccepted,
+                        text: .friendAccepted(by: name),
+                        actor: accepter,
+                        friendship: FriendshipID(event.friendshipID)
+                    ),
+                    work
+                )
+            },
+        ]
+    }
+
+    var streakHandlers: [EventHandler] {
+        [
+            EventHandler(SnapCounted.self) { event, work in
+                let (author, friend) = (try Self.user(event.userID), try Self.user(event.friendID))
+                let name = try await name(of: author, work)
+                let text = NotificationText.friendPosted(name, count: Int(event.currentCount), isComplete: event.dateCompleted)
+                try await tell(
+                    NewNotification(
+                        user: friend,
+                        kind: .friendPosted,
+                        text: text,
+                        actor: author,
+                        streak: StreakID(event.streakID)
+                    ),
+                    work
+                )
+            },
+            EventHandler(MilestoneReached.self) { event, work in
+                try await tellBoth(event.userAID, event.userBID, .milestone, streak: event.streakID, work) { name in
+                    .milestone(count: Int(event.count), with: name, earnsToken: event.earnsToken)
+                }
+            },
+            EventHandler(StreakBroken.self) { event, work in
+                try await tellBoth(event.userAID, event.userBID, .streakBroken, streak: event.streakID, work) { name in
+                    .broken(count: Int(event.count), with: name)
+                }
+            },
+            EventHandler(StreakRestored.self) { event, work in
+                try await tellBoth(event.userAID, event.userBID, .streakRecovered, streak: event.streakID, work) { name in
+                    .recovered(count: Int(event.count), with: name)
+                }
+            },
+        ]
+    }
+
+    private func tell(_ new: NewNotification, _ work: UnitOfWork) async throws {
+        try await log.insert(new, id: work.ids.make(), now: work.now, work.sql)
+    }
+
+    /// Each of the two reads the other's name.
+    private func tellBoth(
+        _ one: String,
+        _ two: String,
+        _ kind: Kind,
+        streak: String,
+        _ work: UnitOfWork,
+        text: (String) -> NotificationText
+    ) async throws {
+        let (one, two) = (try Self.user(one), try Self.user(two))
+        let known = try await profiles.known([one, two], work.sql)
+        for (reader, other) in [(one, two), (two, one)] {
+            let name = known[other]?.displayName ?? ""
+            try await tell(
+                NewNotification(user: reader, kind: kind, text: text(name), actor: other, streak: StreakID(streak)),
+                work
+            )
+        }
+    }
+
+    private func name(of user: UserID, _ work: UnitOfWork) async throws -> String {
+        try await profiles.known([user], work.sql)[user]?.displayName ?? ""
+    }
+
+    private static func user(_ text: String) throws -> UserID { try UserID(parsing: text, field: "user_id") }
+}

@@ -1,0 +1,33 @@
+internal import Database
+internal import Kernel
+internal import NotificationsAPI
+internal import Outbox
+internal import Replicas
+public import Runtime
+
+/// How `notifications` is put together.
+public enum NotificationsModule: ServiceModule {
+    public static let name = "notifications"
+    public static let about = "the in-app notification log, fed by the events of the other services"
+    public static let migrations = [
+        MigrationSet("profile_replica", ProfileReplica.migrations),
+        MigrationSet(
+            "notifications",
+            [Migration(version: 1, name: "notifications", sql: PackageResources.V0001_notifications_sql)]
+        ),
+    ]
+    public static var descriptor: (bytes: [UInt8], hash: String) {
+        (NotificationsMethods.descriptorSet, NotificationsMethods.descriptorHash)
+    }
+
+    public static func assemble(_ environment: ServiceEnvironment) async throws -> ServiceAssembly {
+        let log = NotificationRepository(database: environment.database)
+        let profiles = ProfileReplica(database: environment.database, bus: environment.bus)
+        let teller = Teller(log: log, profiles: profiles)
+        return ServiceAssembly(
+            endpoints: NotificationsService(log: log).endpoints(),
+            consumers: [profiles.handler()] + teller.friendshipHandlers + teller.streakHandlers,
+            jobs: [Job("old_notifications", every: .seconds(600)) { now in try await log.purge(before: now - .days(90)) }]
+        )
+    }
+}

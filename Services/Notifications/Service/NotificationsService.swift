@@ -1,0 +1,10 @@
+internal import Bus
+internal import NotificationsAPI
+internal import Runtime
+
+/// The in-app notification log. The table of contents: one handler file per RPC in `Handlers/`, what is heard in `Consumers/`.
+///
+/// list · unreadCount
+struct NotificationsService: NotificationsServiceProtocol {
+    let log: NotificationRepository
+}

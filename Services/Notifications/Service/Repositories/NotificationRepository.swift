@@ -1,0 +1,80 @@
+internal import Database
+internal import Kernel
+internal import NotificationsAPI
+internal import NotificationsDomain
+internal import Runtime
+
+/// An entry that is about to be written.
+struct NewNotification: Sendable {
+    var user: UserID
+    var kind: Kind
+    var text: NotificationText
+    var actor: UserID?
+    var streak: StreakID?
+    var friendship: FriendshipID?
+}
+
+/// The in-app log.
+struct NotificationRepository: Sendable {
+    let database: Database
+
+    func insert(_ new: NewNotification, id: NotificationID, now: Instant, _ sql: Transaction) async throws {
+        _ = try await sql.execute(
+            """
+            INSERT INTO notification (id, user_id, kind, title, body, actor_id, streak_id, friendship_id, created_at)
+            VALUES (\(id), \(new.user), \(new.kind.rawValue), \(new.text.title), \(new.text.body), \(new.actor), \(new.streak),
+                \(new.friendship), \(now))
+            """
+        )
+    }
+
+    /// A page of a user's log, newest first.
+    func list(of user: UserID, before cursor: PageCursor?, limit: Int) async throws -> [NotificationItem] {
+        let position: Query
+        if let cursor {
+            let id: NotificationID = cursor.id()
+            position = "AND (created_at, id) < (\(cursor.instant), \(id))"
+        } else {
+            position = ""
+        }
+        return try await database.query(
+            """
+            SELECT id, kind, title, body, actor_id, streak_id, friendship_id, created_at, read_at FROM notification
+            WHERE user_id = \(user) \(position) ORDER BY created_at DESC, id DESC LIMIT \(limit)
+            """
+        ).map { row in
+            let (id, kind, title, body, actor, streak, friendship, createdAt, readAt) = try row.decode(
+                as: (
+                    NotificationID.self, Int32.self, String.self, String.self, UserID?.self, StreakID?.self, FriendshipID?.self,
+                    Instant.self, Instant?.self
+                )
+            )
+            return NotificationItem(
+                id: id.description,
+                type: Kind(rawValue: kind),
+                title: title,
+                body: body,
+                actorID: actor?.description,
+                streakID: streak?.description,
+                friendshipID: friendship?.description,
+                createdAt: createdAt,
+                readAt: readAt
+            )
+        }
+    }
+
+    func unreadCount(of user: UserID) async throws -> Int32 {
+        try await database.query("SELECT count(*)::int FROM notification WHERE user_id = \(user) AND read_at IS NULL")
+            .first?.decode(as: Int32.self) ?? 0
+    }
+
+    /// Forgets old entries, up to 1,000. - Returns: how many.
+    func purge(before limit: Instant) async throws -> Int {
+        try await database.execute(
+            """
+            DELETE FROM notification WHERE id IN
+                (SELECT id FROM notification WHERE created_at < \(limit) ORDER BY created_at LIMIT 1000 FOR UPDATE SKIP LOCKED)
+            """
+        )
+    }
+}

@@ -1,0 +1,4 @@
+import Runtime
+import SocialService
+
+await ServiceMain.run(SocialModule.self)

@@ -1,0 +1,32 @@
+internal import Bus
+internal import Kernel
+internal import Outbox
+internal import SocialAPI
+internal import SocialDomain
+
+extension SocialService {
+    /// SO-2. Accepting is committed with its event first; the streak is started by whoever comes first, this call or the event.
+    func respondToFriendRequest(_ request: RespondToFriendRequestRequest, context: CallContext) async throws -> FriendshipReply {
+        let user = try context.requireUser()
+        let id = try FriendshipID(parsing: request.friendshipID, field: "friendship_id")
+        let reply = try await mutations.run(context, request) { [self] work in
+            guard let stored = try await friendships.lock(id, work.sql), stored.involves(user),
+                let other = try await profiles.profile(stored.other(than: user), context: context)
+            else { throw ServiceError.notFound("friend request") }
+            var friendship = stored.friendship
+            let change =
+                request.action == .accept
+                ? try friendship.accept(by: user, now: work.now) : try friendship.decline(by: user, now: work.now)
+            if change != .none {
+                try await friendships.update(stored, to: friendship, id: id, createdAt: stored.createdAt, work.sql)
+            }
+            if change == .accepted { try await work.emit(Self.accepted(id, friendship, accepter: user)) }
+            return Self.view(
+                StoredFriendship(id: id, low: stored.low, high: stored.high, createdAt: stored.createdAt, friendship: friendship),
+                of: user,
+                other
+            )
+        }
+        return reply.status == .accepted ? try await withStreak(reply, user: user, context) : reply
+    }
+}

@@ -1,0 +1,81 @@
+internal import Bus
+internal import Kernel
+internal import Outbox
+internal import Replicas
+internal import SocialAPI
+internal import SocialDomain
+
+extension SocialService {
+    /// SO-1. A person who may not be asked is answered as if there were no such person.
+    func sendFriendRequest(_ request: SendFriendRequestRequest, context: CallContext) async throws -> FriendshipReply {
+        let user = try context.requireUser()
+        let other = try await target(of: request, context)
+        guard other.userID != user else {
+            throw ServiceError(.invalidArgument, "CANNOT_BEFRIEND_SELF", "You cannot be your own friend.")
+        }
+        guard other.isVisible else { throw ServiceError.notFound("user") }
+        let reply = try await mutations.run(context, request) { [self] work in
+            let stored = try await friendships.lock(user, other.userID, newID: work.ids.make(), now: work.now, work.sql)
+            var friendship = stored.friendship
+            let change = try friendship.request(by: user, now: work.now)
+            if change == .requested { try await requireRoom(for: user, work) }
+            let id: FriendshipID = change == .requested && stored.friendship.state != .strangers ? work.ids.make() : stored.id
+            let createdAt = change == .requested ? work.now : stored.createdAt
+            try await friendships.update(stored, to: friendship, id: id, createdAt: createdAt, work.sql)
+            if change == .accepted {
+                try await work.emit(Self.accepted(id, friendship, accepter: user))
+            } else {
+                try await work.emit(
+                    FriendRequestSent(
+                        friendshipID: id.description,
+                        fromUserID: user.description,
+                        toUserID: other.userID.description,
+                        sentAt: work.now
+                    )
+                )
+            }
+            return Self.view(
+                StoredFriendship(id: id, low: stored.low, high: stored.high, createdAt: createdAt, friendship: friendship),
+                of: user,
+                other
+            )
+        }
+        return reply.status == .accepted ? try await withStreak(reply, user: user, context) : reply
+    }
+
+    private func target(of request: SendFriendRequestRequest, _ context: CallContext) async throws -> Profile {
+        switch request.target {
+        case .userID(let text):
+            let id = try UserID(parsing: text, field: "user_id")
+            guard let profile = try await profiles.profile(id, context: context) else { throw ServiceError.notFound("user") }
+            return profile
+        case .username(let name):
+            guard let profile = try await profiles.profile(username: name, context: context) else {
+                throw ServiceError.notFound("user")
+            }
+            return profile
+        case nil:
+            throw ServiceError.validation(field: "user_id", "either user_id or username is required")
+        }
+    }
+
+    /// SO-1's limits. - Throws: `RATE_LIMITED` or `TOO_MANY_PENDING_REQUESTS`.
+    private func requireRoom(for user: UserID, _ work: UnitOfWork) async throws {
+        let counts = try await friendships.requestCounts(of: user, since: work.now - .hours(1), work.sql)
+        guard counts.pending < Friendship.pendingLimit else {
+            throw ServiceError(
+                .resourceExhausted,
+                "TOO_MANY_PENDING_REQUESTS",
+                "At most \(Friendship.pendingLimit) requests may be pending."
+            )
+        }
+        guard counts.recent < Friendship.hourlyLimit else {
+            throw ServiceError(
+                .resourceExhausted,
+                "RATE_LIMITED",
+                "At most \(Friendship.hourlyLimit) friend requests an hour.",
+                retryAfter: 3_600
+            )
+        }
+    }
+}

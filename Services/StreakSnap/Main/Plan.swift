@@ -1,0 +1,50 @@
+import DevEnvironment
+import FoundationEssentials
+import Kernel
+import Runtime
+
+/// Which executable is told what.
+struct Plan: Sendable {
+    let endpoints: Endpoints
+    let options: Up
+    let dataFolder: String
+
+    var logFolder: String { dataFolder + "/logs" }
+    static let services = BusPermissions.services
+
+    /// The settings of one executable, by key.
+    func values(of name: String) -> [String: String] {
+        var values = [
+            "nats.url": endpoints.natsURL, "nats.user": name, "nats.password.file": endpoints.natsPasswordFile(of: name),
+            "log.level": options.logLevel, "dev.clock": String(options.devClock),
+        ]
+        if let url = endpoints.postgresURL(of: name) { values["database.url"] = url }
+        switch name {
+        case "auth":
+            values["auth.key-folder"] = endpoints.tokenKeyFolder
+            values["auth.refresh-secret.file"] = endpoints.refreshSecretFile
+            values["auth.bcrypt-cost"] = String(options.bcryptCost)
+        case "media", "gateway":
+            values["blob.folder"] = dataFolder + "/blobs"
+            values["media.signing-key.file"] = endpoints.mediaSigningKeyFile
+            values["media.public-url"] = "http://127.0.0.1:\(options.port)"
+            if name == "gateway" { values["http.port"] = String(options.port) }
+        default: break
+        }
+        return values
+    }
+
+    /// The same as environment variables.
+    func environment(of name: String) -> [String: String] {
+        Dictionary(
+            values(of: name).map { key, value in
+                ("STREAKSNAP_" + key.uppercased().replacing(".", with: "_").replacing("-", with: "_"), value)
+            },
+            uniquingKeysWith: { first, _ in first }
+        )
+    }
+
+    func write(_ text: String, to file: String) throws {
+        try Data(text.utf8).write(to: URL(filePath: file), options: .atomic)
+    }
+}

@@ -1,0 +1,58 @@
+import DevEnvironment
+import FoundationEssentials
+import Glibc
+import Logging
+
+/// The seven executables as processes of their own, started again when they end by themselves (D10).
+struct SeparateSystem: RunningSystem {
+    private let processes: ServiceProcesses
+    private let port: Int
+
+    static func start(_ plan: Plan, logger: Logger) async throws -> SeparateSystem {
+        let binaries = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().path
+        let processes = ServiceProcesses(logFolder: plan.logFolder, logger: logger)
+        try await processes.start(
+            (Plan.services + ["gateway"]).map { name in
+                ServiceProcesses.Executable(name: name, path: "\(binaries)/\(name)", environment: plan.environment(of: name))
+            }
+        )
+        for (name, pid) in await processes.processIDs { try plan.write("\(pid)\n", to: "\(plan.dataFolder)/\(name).pid") }
+        return SeparateSystem(processes: processes, port: plan.options.port)
+    }
+
+    func isReady() async -> Bool { Probe.get("/readyz", port: port) }
+
+    func stop() async { await processes.stop() }
+}
+
+/// A minimal question to our own gateway.
+enum Probe {
+    /// Whether `GET path` on 127.0.0.1 answers 200.
+    static func get(_ path: String, port: Int) -> Bool {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(port).bigEndian
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        let isConnected = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
+        guard isConnected else { return false }
+        let request = Array("GET \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n".utf8)
+        guard send(descriptor, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else { return false }
+        var reply = [UInt8](repeating: 0, count: 12)
+        var received = 0
+        while received < reply.count {
+            let count = reply.withUnsafeMutableBytes {
+                recv(descriptor, $0.baseAddress?.advanced(by: received), $0.count - received, 0)
+            }
+            guard count > 0 else { return false }
+            received += count
+        }
+        return String(decoding: reply, as: UTF8.self).hasPrefix("HTTP/1.1 200")
+    }
+}

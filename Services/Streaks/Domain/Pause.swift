@@ -1,0 +1,58 @@
+import Kernel
+
+extension StreakLedger {
+    /// CI-4: from the present date of the participant on.
+    mutating func pause(until: CalendarDate, _ policy: StreakPolicy, _ state: StreakState) throws(ServiceError) {
+        guard let longest = policy.longestPause, let from = nextUnsettled(policy, state) else {
+            throw ServiceError(.failedPrecondition, "PAUSE_NOT_ALLOWED", "This streak cannot be paused.")
+        }
+        guard endedAt == nil else { throw .notActive }
+        guard from < until else { throw .validation(field: "until", "must be after today") }
+        guard from.distance(to: until) <= longest else {
+            throw ServiceError(.invalidArgument, "PAUSE_TOO_LONG", "A pause is at most \(longest) days long.")
+        }
+        guard !pauses.contains(where: { $0.from <= from && from < $0.until }) else {
+            throw ServiceError(.failedPrecondition, "ALREADY_PAUSED", "This streak is already paused.")
+        }
+        pauses.append(Pause(at: state.asOf, from: from, until: until))
+    }
+
+    /// The pause ends: the present date counts again.
+    mutating func resume(_ policy: StreakPolicy, _ state: StreakState) throws(ServiceError) {
+        guard let today = nextUnsettled(policy, state),
+            let index = pauses.firstIndex(where: { $0.from <= today && today < $0.until })
+        else {
+            throw ServiceError(.failedPrecondition, "NOT_PAUSED", "This streak is not paused.")
+        }
+        pauses[index].until = today
+    }
+
+    /// A freeze by hand for the participant's yesterday or today (CI-2).
+    mutating func freeze(_ date: CalendarDate, _ policy: StreakPolicy, _ state: StreakState) throws(ServiceError) {
+        let now = state.asOf
+        guard policy.freezes != nil, endedAt == nil, let today = today(at: now) else { throw .notActive }
+        guard date == today || date == today.advanced(by: -1) else {
+            throw .validation(field: "date", "must be yesterday or today")
+        }
+        guard state.freezesLeft > 0 else {
+            throw ServiceError(.failedPrecondition, "NO_FREEZES_AVAILABLE", "You have no freezes left.")
+        }
+        let isSet = manualFreezes.contains { $0.date == date }
+        let mark = state.mark(on: date)
+        guard !isSet, (mark == .open && state.count > 0) || (mark == .missed && state.missedDate == date) else {
+            throw ServiceError(.failedPrecondition, "FREEZE_NOT_NEEDED", "This date does not need a freeze.")
+        }
+        manualFreezes.append(ManualFreeze(at: now, date: date))
+    }
+
+    /// The present date of a streak of one, or after travel westwards the first that is not settled yet: what is settled stays.
+    private func nextUnsettled(_ policy: StreakPolicy, _ state: StreakState) -> CalendarDate? {
+        guard let participant = participants.first else { return nil }
+        var date = participant.zones.date(at: state.asOf)
+        while participant.zones.end(of: date) <= state.asOf { date = date.advanced(by: 1) }
+        return date
+    }
+
+    /// The date of a streak of one.
+    private func today(at now: Instant) -> CalendarDate? { participants.first?.zones.date(at: now) }
+}

@@ -1,0 +1,134 @@
+public import Kernel
+
+/// What a streak looks like at an instant: the fold of its ledger, everything due by then settled.
+public struct StreakState: Hashable, Sendable {
+    public enum Status: Hashable, Sendable {
+        case active
+        case broken
+        case ended
+    }
+
+    /// What became of a date.
+    public enum Mark: Hashable, Sendable, CaseIterable {
+        /// Enough contributed.
+        case complete
+        /// Not over yet for everyone, and not complete.
+        case open
+        /// Nothing was at stake: the count was 0, or the streak was not running.
+        case none
+        /// Excused: paused, not scheduled, hardly seen, or lost to an outage.
+        case neutral
+        /// Kept by a recovery.
+        case covered
+        /// Kept and extended by a freeze.
+        case frozen
+        /// Broke the streak.
+        case missed
+    }
+
+    public var status: Status
+    public var count: Int
+    public var longest: Int
+    public var lastCompletedDate: CalendarDate?
+    /// The first counted date of the present run.
+    public var runStart: CalendarDate?
+    /// The date whose miss broke the streak; nil unless broken.
+    public var missedDate: CalendarDate?
+    /// The instant of the break; nil unless broken.
+    public var brokenAt: Instant?
+    /// Who missed; nil when several did, or unless broken (MS-3).
+    public var brokenBy: UserID?
+    /// The marks of the dates after the ledger's checkpoint. Use `mark(on:)`.
+    public var days: [CalendarDate: Mark]
+    /// The earliest date that can still be completed; nil unless active.
+    public var openDate: CalendarDate?
+    /// When `openDate` is over for everyone (MS-4).
+    public var deadlineAt: Instant?
+    /// `openDate`, when it is over for everyone and lives on by a grace (TS-4).
+    public var graceDate: CalendarDate?
+    /// Less than 6 h are left for `openDate`, somebody is missing, and no recovery or outage covers it already (MS-4).
+    public var isAtRisk: Bool
+    /// When it becomes at risk if nobody acts; the same condition as `isAtRisk` without the time.
+    public var atRiskFrom: Instant?
+    /// Freezes in hand, those set by hand on open dates taken off.
+    public var freezesLeft: Int
+    /// Recovery tokens given back so far.
+    public var tokensReturned: Int
+    /// Recovery tokens used in this run and not given back.
+    public var tokensInUse: Int
+    /// The instant of the look.
+    public var asOf: Instant
+    /// Everything noteworthy since the checkpoint, in date order; see `effects(since:)`.
+    public var log: [StreakEffect]
+
+    /// When the next date must be settled; nil while nothing can break (SD-8) or the streak does not run.
+    public var nextDue: Instant? { status == .active && count > 0 ? deadlineAt : nil }
+
+    /// What became of `date`; `none` outside the dates since the ledger's checkpoint.
+    public func mark(on date: CalendarDate) -> Mark { days[date] ?? .none }
+}
+
+/// Something a service tells others about. Each has a key that is the same whoever finds it and however often (SD-5).
+public enum StreakEffect: Hashable, Sendable {
+    /// A date was completed and the count is now `count`.
+    case completed(date: CalendarDate, count: Int)
+    /// A celebrated count was reached (MS-6), once per run.
+    case milestone(count: Int, date: CalendarDate, run: CalendarDate)
+    /// A count that earns every participant a recovery token was reached (RC-1).
+    case tokenEarned(count: Int, date: CalendarDate, run: CalendarDate)
+    /// A date was missed and the streak broke with `count`.
+    case broken(date: CalendarDate, at: Instant, by: UserID?, count: Int)
+    /// A break was undone (SD-6, SD-7, RC-2).
+    case restored(date: CalendarDate)
+    /// A freeze was spent on a missed date.
+    case freezeSpent(date: CalendarDate)
+    /// A freeze spent on a date came back (SD-6).
+    case freezeReturned(date: CalendarDate)
+    /// A count that earns a freeze was reached (CI-2); `granted` is false when the hand was full.
+    case freezeEarned(count: Int, date: CalendarDate, run: CalendarDate, granted: Bool)
+    /// A recovery was used for a date and the dates after it.
+    case recovered(date: CalendarDate, through: CalendarDate, by: UserID?, at: Instant)
+    /// A recovery token was not needed and came back to its user (RC-3, SD-6).
+    case tokenReturned(date: CalendarDate, to: UserID?, usedAt: Instant)
+    /// The streak ended for good.
+    case ended(at: Instant)
+
+    /// Unique within a streak: `milestone:2026-05-01:7`.
+    public var key: String {
+        switch self {
+        case .completed(let date, _): "completed:\(date)"
+        case .milestone(let count, _, let run): "milestone:\(run):\(count)"
+        case .tokenEarned(let count, _, let run): "token-earned:\(run):\(count)"
+        case .broken(let date, _, _, _): "broken:\(date)"
+        case .restored(let date): "restored:\(date)"
+        case .freezeSpent(let date): "freeze-spent:\(date)"
+        case .freezeReturned(let date): "freeze-returned:\(date)"
+        case .freezeEarned(let count, _, let run, _): "freeze-earned:\(run):\(count)"
+        case .recovered(let date, _, _, let at): "recovered:\(date):\(at.microseconds)"
+        case .tokenReturned(let date, _, let usedAt): "token-returned:\(date):\(usedAt.microseconds)"
+        case .ended: "ended"
+        }
+    }
+}
+
+extension StreakState {
+    /// What happened between an earlier look and this one, in date order. Both must be folds from the same checkpoint.
+    ///
+    /// A service that stores the instant of its last look calls it with `fold(ledger before, at: that instant)`; emitted in the
+    /// transaction that stores the new state, with the key as the outbox row's identity, each effect is told once. The key is needed:
+    /// where freezes extend the count, an outage declared afterwards may lower it, and the same milestone is reached again.
+    public func effects(since earlier: StreakState) -> [StreakEffect] {
+        guard log != earlier.log else { return [] }
+        let known = Set(earlier.log.map(\.key))
+        let present = Set(log.map(\.key))
+        var effects: [StreakEffect] = []
+        for gone in earlier.log where !present.contains(gone.key) {
+            switch gone {
+            case .broken(let date, _, _, _): effects.append(.restored(date: date))
+            case .freezeSpent(let date): effects.append(.freezeReturned(date: date))
+            default: break
+            }
+        }
+        return effects + log.filter { !known.contains($0.key) }
+    }
+}

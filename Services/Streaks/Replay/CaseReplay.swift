@@ -1,0 +1,160 @@
+public import Foundation
+internal import Kernel
+internal import StreaksDomain
+
+/// Plays a file of cases against the engine and tells where they disagree.
+///
+/// The format is that of `streak-cases.json`: each case is a ledger in the making, step by step, with looks in between. A step or an
+/// expectation that is not understood fails its case.
+public struct CaseReplay: Sendable {
+    /// What became of one case.
+    public struct Result: Sendable {
+        public let name: String
+        public let rule: String
+        /// One line each; none when the case passed.
+        public let disagreements: [String]
+    }
+
+    /// Whether to fold from a checkpoint that is renewed after every step too; the outcome must be the same.
+    public let isIncremental: Bool
+
+    public init(isIncremental: Bool = false) { self.isIncremental = isIncremental }
+
+    /// Plays the file at `path`.
+    ///
+    /// - Returns: the disagreements and a summary line `N passed, M failed`; exit code 0 when all passed, 1 when one did not, 2 when
+    ///   the file could not be read.
+    public func run(file path: String) -> (output: String, exitCode: Int32) {
+        let results: [Result]
+        do {
+            results = try play(Data(contentsOf: URL(fileURLWithPath: path)))
+        } catch let problem as CaseProblem {
+            return ("\(path): \(problem.text)\n", 2)
+        } catch {
+            return ("\(path): cannot be read as a case file: \(error)\n", 2)
+        }
+        var output = ""
+        for result in results where !result.disagreements.isEmpty {
+            output += "FAILED \(result.name)" + (result.rule.isEmpty ? "" : " (\(result.rule))") + "\n"
+            for line in result.disagreements { output += "  \(line)\n" }
+        }
+        let failed = results.count { !$0.disagreements.isEmpty }
+        output += "\(results.count - failed) passed, \(failed) failed\n"
+        return (output, failed == 0 ? 0 : 1)
+    }
+
+    /// Plays the cases of a file's bytes.
+    ///
+    /// - Throws: when the bytes are no case file.
+    public func play(_ data: Data) throws -> [Result] {
+        let file = try object(try JSONDecoder().decode(JSONValue.self, from: data), "file")
+        guard case .array(let cases)? = file["cases"] else { throw CaseProblem(text: "cases is missing") }
+        return cases.enumerated().map { index, json in
+            do throws(CaseProblem) {
+                let streakCase = try StreakCase(json)
+                return Result(name: streakCase.name, rule: streakCase.rule, disagreements: play(streakCase))
+            } catch {
+                var name = "case \(index + 1)"
+                if case .object(let fields) = json, case .string(let text)? = fields["name"] { name = text }
+                return Result(name: name, rule: "", disagreements: [error.text])
+            }
+        }
+    }
+
+    private func play(_ streakCase: StreakCase) -> [String] {
+        var ledger = streakCase.ledger
+        var short = ledger
+        var disagreements: [String] = []
+        for (index, step) in streakCase.steps.enumerated() {
+            let place = "step \(index + 1) at \(step.at)"
+            if let command = step.command {
+                do throws(ServiceError) {
+                    let change = try ledger.applying(command, streakCase.policy, at: step.at)
+                    ledger = change.ledger
+                    if isIncremental { short = try following(short, command, ledger, streakCase, step.at) }
+                    if let reason = step.error {
+                        disagreements.append("\(place): expected the refusal \(reason), but it was accepted")
+                    }
+                    if let date = step.creditedTo, change.creditedTo != date {
+                        let actual = change.creditedTo?.description ?? "nothing"
+                        disagreements.append("\(place): expected credited_to \(date), got \(actual)")
+                    }
+                } catch {
+                    if error.reason != step.error {
+                        let expected = step.error.map { "the refusal \($0)" } ?? "no refusal"
+                        disagreements.append("\(place): expected \(expected), got \(error.reason)")
+                    }
+                }
+            }
+            let state = fold(ledger, streakCase.policy, at: step.at)
+            for (key, value) in step.expectations {
+                if let line = disagreement(key, value, state, streakCase) { disagreements.append("\(place): \(line)") }
+            }
+            if isIncremental {
+                short = short.compacted(streakCase.policy, at: step.at)
+                if !agree(state, fold(short, streakCase.policy, at: step.at), after: short.base.settledThrough) {
+                    disagreements.append("\(place): folding from the checkpoint gives another state")
+                }
+            }
+        }
+        return disagreements
+    }
+
+    /// The compacted ledger after the command; what reaches behind its checkpoint needs the whole one.
+    private func following(
+        _ short: StreakLedger,
+        _ command: StreakCommand,
+        _ whole: StreakLedger,
+        _ streakCase: StreakCase,
+        _ now: Instant
+    ) throws(ServiceError) -> StreakLedger {
+        do throws(ServiceError) {
+            return try short.applying(command, streakCase.policy, at: now).ledger
+        } catch {
+            guard error == .ledgerTooShort else { throw error }
+            return whole
+        }
+    }
+
+    /// Whether two looks show the same, as far as both reach back.
+    private func agree(_ whole: StreakState, _ short: StreakState, after date: CalendarDate) -> Bool {
+        var expected = whole
+        expected.days = whole.days.filter { $0.key > date }
+        expected.log = short.log
+        return expected == short
+    }
+
+    private func disagreement(
+        _ key: String,
+        _ expectation: StreakCase.Expectation,
+        _ state: StreakState,
+        _ streakCase: StreakCase
+    ) -> String? {
+        switch expectation {
+        case .instant(let expected):
+            let actual = key == "broken_at" ? state.brokenAt : state.deadlineAt
+            guard actual != expected else { return nil }
+            return "expected \(key) \(expected?.description ?? "null"), got \(actual?.description ?? "null")"
+        case .day(let date, let expected):
+            let actual = "\(state.mark(on: date))"
+            return actual == expected ? nil : "expected days[\(date)] \(expected), got \(actual)"
+        case .value(let expected):
+            let actual = value(key, state, streakCase)
+            return actual == expected ? nil : "expected \(key) \(expected.text), got \(actual.text)"
+        }
+    }
+
+    private func value(_ key: String, _ state: StreakState, _ streakCase: StreakCase) -> JSONValue {
+        switch key {
+        case "status": .string("\(state.status)")
+        case "count": .integer(state.count)
+        case "longest": .integer(state.longest)
+        case "at_risk": .bool(state.isAtRisk)
+        case "freezes": .integer(state.freezesLeft)
+        case "tokens_returned": .integer(state.tokensReturned)
+        case "broken_by": state.brokenBy.flatMap { streakCase.names[$0] }.map(JSONValue.string) ?? .null
+        case "last_completed_date": state.lastCompletedDate.map { .string($0.description) } ?? .null
+        default: .null
+        }
+    }
+}

@@ -1,0 +1,30 @@
+internal import Bus
+internal import Kernel
+internal import StreaksAPI
+
+extension StreaksService {
+    /// SO-3: everything a page of the friend list needs, in one round trip.
+    func getFriendSummaries(_ request: GetFriendSummariesRequest, context: CallContext) async throws -> GetFriendSummariesReply {
+        let user = try UserID(parsing: request.userID, field: "user_id")
+        let friends = try request.friendIDs.enumerated().map { index, text in
+            try UserID(parsing: text, field: "friend_ids[\(index)]")
+        }
+        let rows = try await streaks.newest(of: user, with: friends).filter { $0.status != .ended }
+        let views = try await views(rows, of: user, context)
+        return GetFriendSummariesReply(
+            summaries: views.map { view in
+                FriendSummary(
+                    friendID: view.row.friend(of: user).description,
+                    streakID: view.row.id.description,
+                    currentCount: view.row.count,
+                    longestCount: view.row.longest,
+                    youPostedToday: view.youPosted,
+                    friendPostedToday: view.friendPosted,
+                    atRisk: view.isAtRisk,
+                    statusPill: view.pill,
+                    deadlineAt: view.row.status == .active ? view.row.deadlineAt : nil
+                )
+            }
+        )
+    }
+}

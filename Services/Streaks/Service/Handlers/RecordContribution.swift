@@ -1,0 +1,110 @@
+internal import Bus
+internal import Kernel
+internal import Outbox
+internal import StreaksAPI
+internal import StreaksDomain
+
+extension StreaksService {
+    /// MS-2: the date, the count and the answer are one transaction. Streaks that refuse are reported, the rest go through (PH-1).
+    func recordContribution(_ request: RecordContributionRequest, context: CallContext) async throws -> RecordContributionReply {
+        let operation = try OperationID(parsing: request.operationID, field: "operation_id")
+        let user = try UserID(parsing: request.userID, field: "user_id")
+        let ids = try Self.streakIDs(request.streakIDs)
+        let received = request.receivedAt ?? clock.now()
+        return try await work.run(context) { [self] work in
+            if let answer = try await OperationRepository.claim(operation, user: user, now: work.now, work.sql) { return answer }
+            let stored = Dictionary(
+                try await streaks.lock(ids, work.sql).map { ($0.row.id, $0) },
+                uniquingKeysWith: { first, _ in first }
+            )
+            var outcomes: [ContributionOutcome] = []
+            for id in ids {
+                guard let streak = stored[id] else {
+                    outcomes.append(ContributionOutcome(streakID: id.description, refused: "NOT_A_MEMBER"))
+                    continue
+                }
+                outcomes.append(
+                    try await record(user, in: streak, operation, receivedAt: received, capturedAt: request.capturedAt, work)
+                )
+            }
+            try await tellTotals(outcomes, of: user, work)
+            let reply = RecordContributionReply(
+                outcomes: outcomes,
+                onTime: try await isOnTime(user, request.capturedAt ?? received, work)
+            )
+            try await OperationRepository.store(reply, of: operation, work.sql)
+            return reply
+        }
+    }
+
+    private func record(
+        _ user: UserID,
+        in stored: StoredStreak,
+        _ operation: OperationID,
+        receivedAt: Instant,
+        capturedAt: Instant?,
+        _ work: UnitOfWork
+    ) async throws -> ContributionOutcome {
+        let id = stored.row.id.description
+        do {
+            let change = try await keeper.apply(
+                .contribute(user, receivedAt: receivedAt, capturedAt: capturedAt),
+                to: stored,
+                newPhotos: 1,
+                work
+            )
+            guard let date = change.creditedTo,
+                let contribution = change.ledger.contributions[date]?.last(where: { $0.user == user })
+            else { throw ServiceError.internal }
+            try await streaks.insert(contribution, to: stored.row.id, operation: operation, work.sql)
+            let friend = stored.row.friend(of: user)
+            let isComplete = change.state.mark(on: date) == .complete
+            try await work.emit(
+                SnapCounted(
+                    streakID: id,
+                    userID: user.description,
+                    friendID: friend.description,
+                    date: date.description,
+                    dateCompleted: isComplete,
+                    currentCount: Int32(change.state.count),
+                    countedAt: change.state.asOf
+                )
+            )
+            let milestone = change.effects.compactMap { effect -> Int? in
+                if case .milestone(let count, _, _) = effect { return count }
+                return nil
+            }.max()
+            return ContributionOutcome(
+                streakID: id,
+                date: date.description,
+                dateCompleted: isComplete,
+                currentCount: Int32(change.state.count),
+                longestCount: Int32(change.state.longest),
+                milestone: Int32(milestone ?? 0),
+                friendID: friend.description
+            )
+        } catch let refusal as ServiceError where refusal.code != .internal {
+            return ContributionOutcome(streakID: id, refused: refusal.reason)
+        }
+    }
+
+    /// The author's totals, and the friends' whose longest streak may have grown.
+    private func tellTotals(_ outcomes: [ContributionOutcome], of user: UserID, _ work: UnitOfWork) async throws {
+        let accepted = outcomes.filter { $0.refused == nil }
+        guard !accepted.isEmpty else { return }
+        let friends = accepted.filter(\.dateCompleted).compactMap { UserID($0.friendID) }
+        for person in Set(friends + [user]).sorted() {
+            try await work.emit(
+                try await StatsRepository.refresh(person, newPhotos: person == user ? 1 : 0, work.sql)
+            )
+        }
+    }
+
+    static func streakIDs(_ texts: [String]) throws -> [StreakID] {
+        var seen: Set<StreakID> = []
+        return try texts.enumerated().compactMap { index, text in
+            let id = try StreakID(parsing: text, field: "streak_ids[\(index)]")
+            return seen.insert(id).inserted ? id : nil
+        }
+    }
+}

@@ -1,0 +1,64 @@
+internal import Bus
+internal import Kernel
+internal import Outbox
+internal import StreaksAPI
+internal import StreaksDomain
+
+extension StreaksService {
+    /// SO-2, MS-1. Asked by `social` right after an acceptance and again by its event: the friendship's answer stays the same.
+    func startForFriendship(_ request: StartForFriendshipRequest, context: CallContext) async throws -> StartForFriendshipReply {
+        let friendship = try FriendshipID(parsing: request.friendshipID, field: "friendship_id")
+        let one = try UserID(parsing: request.userAID, field: "user_a_id")
+        let two = try UserID(parsing: request.userBID, field: "user_b_id")
+        // Their zones must be known before the first deadline is worked out.
+        _ = try await profiles.profiles([one, two], context: context)
+        return try await work.run(context) { work in try await start(friendship, one, two, work) }
+    }
+
+    func start(_ friendship: FriendshipID, _ one: UserID, _ two: UserID, _ work: UnitOfWork) async throws
+        -> StartForFriendshipReply
+    {
+        let people = try await profiles.known([one, two], work.sql)
+        try await StartRepository.lock([one, two], work.sql)
+        if let answer = try await StartRepository.answer(to: friendship, work.sql) { return answer }
+        for user in [one, two] where try await isAtLimit(user, work) {
+            try await StartRepository.refuse(friendship, "STREAK_LIMIT_REACHED", now: work.now, work.sql)
+            return StartForFriendshipReply(reason: "STREAK_LIMIT_REACHED")
+        }
+        for profile in people.values {
+            _ = try await ZoneRepository.add(profile.zone, of: profile.userID, since: profile.zoneSince, work.sql)
+        }
+        let zones = try await ZoneRepository.histories(of: [one, two], work.sql)
+        let ledger = StreakLedger(
+            start: work.now,
+            participants: [min(one, two), max(one, two)].map {
+                StreakLedger.Participant($0, zones: zones[$0] ?? ZoneHistory(.utc))
+            }
+        )
+        let id: StreakID = work.ids.make()
+        try await streaks.insert(
+            id,
+            friendship: friendship,
+            one,
+            two,
+            state: fold(ledger, StreakKeeper.policy, at: work.now),
+            work.sql
+        )
+        try await work.emit(
+            StreakStarted(
+                streakID: id.description,
+                userAID: min(one, two).description,
+                userBID: max(one, two).description,
+                startedAt: work.now
+            )
+        )
+        try await keeper.refreshStats([one, two], work)
+        return StartForFriendshipReply(streakID: id.description)
+    }
+
+    /// MS-1: three running streaks on the free plan, any number on premium.
+    private func isAtLimit(_ user: UserID, _ work: UnitOfWork) async throws -> Bool {
+        guard try await streaks.activeIDs(of: user, work.sql).count >= 3 else { return false }
+        return try await !entitlements.isPremium(user, now: work.now, work.sql)
+    }
+}

@@ -1,0 +1,118 @@
+internal import Database
+internal import Kernel
+internal import StreaksAPI
+internal import StreaksDomain
+
+/// Streaks and their ledgers.
+struct StreakRepository: Sendable {
+    let database: Database
+
+    /// A new streak with count 0.
+    ///
+    /// - Throws: `DatabaseError` unique violation when the pair has a running one.
+    func insert(_ id: StreakID, friendship: FriendshipID?, _ one: UserID, _ two: UserID, state: StreakState, _ sql: Transaction)
+        async throws
+    {
+        let (a, b) = one < two ? (one, two) : (two, one)
+        _ = try await sql.execute(
+            """
+            INSERT INTO streak (id, friendship_id, user_a, user_b, started_at, deadline_at, looked_at)
+            VALUES (\(id), \(friendship), \(a), \(b), \(state.asOf), \(state.deadlineAt), \(state.asOf))
+            """
+        )
+    }
+
+    /// Locks streaks in the order of their ids, so that no two transactions wait for each other, and loads their ledgers.
+    func lock(_ ids: some Sequence<StreakID>, _ sql: Transaction) async throws -> [StoredStreak] {
+        let wanted = Array(Set(ids))
+        let rows = try await sql.query(
+            "SELECT \(StreakRow.columns) FROM streak WHERE id = ANY(\(wanted)) ORDER BY id FOR UPDATE"
+        ).map(StreakRow.init)
+        return try await load(rows, sql)
+    }
+
+    /// Locks up to `limit` streaks whose next date is due; other replicas' are passed over (D7).
+    func lockDue(at now: Instant, limit: Int, _ sql: Transaction) async throws -> [StoredStreak] {
+        let rows = try await sql.query(
+            """
+            SELECT \(StreakRow.columns) FROM streak WHERE next_due <= \(now) ORDER BY next_due LIMIT \(limit) FOR UPDATE SKIP LOCKED
+            """
+        ).map(StreakRow.init)
+        return try await load(rows, sql)
+    }
+
+    private func load(_ rows: [StreakRow], _ sql: Transaction) async throws -> [StoredStreak] {
+        guard !rows.isEmpty else { return [] }
+        let zones = try await ZoneRepository.histories(of: rows.flatMap { [$0.userA, $0.userB] }, sql)
+        let ids = rows.map(\.id)
+        var contributions: [StreakID: [StreakLedger.Contribution]] = [:]
+        let entries = try await sql.query(
+            "SELECT streak_id, user_id, on_date, received_at, recorded_at FROM contribution WHERE streak_id = ANY(\(ids))"
+        )
+        for entry in entries {
+            let (streak, user, date, received, recorded) = try entry.decode(
+                as: (StreakID.self, UserID.self, CalendarDate.self, Instant.self, Instant.self)
+            )
+            contributions[streak, default: []].append(
+                StreakLedger.Contribution(user: user, date: date, receivedAt: received, recordedAt: recorded)
+            )
+        }
+        return rows.map { row in
+            let participants = [row.userA, row.userB].map { user in
+                StreakLedger.Participant(user, zones: zones[user] ?? ZoneHistory(.utc))
+            }
+            return StoredStreak(
+                row: row,
+                ledger: StreakLedger(
+                    start: row.startedAt,
+                    participants: participants,
+                    contributions: contributions[row.id] ?? [],
+                    endedAt: row.endedAt
+                )
+            )
+        }
+    }
+
+    /// Stores what a ledger folded to. `newPhotos` adds to the number of snaps.
+    func save(_ id: StreakID, _ state: StreakState, endedAt: Instant?, newPhotos: Int = 0, _ sql: Transaction) async throws {
+        _ = try await sql.execute(
+            """
+            UPDATE streak SET status = \(StreakStatus(state.status).rawValue), current_count = \(Int32(state.count)),
+                longest_count = \(Int32(state.longest)), last_completed_date = \(state.lastCompletedDate),
+                deadline_at = \(state.deadlineAt), at_risk_from = \(state.atRiskFrom), next_due = \(state.nextDue),
+                broken_by = \(state.brokenBy), broken_at = \(state.brokenAt), missed_date = \(state.missedDate),
+                ended_at = \(endedAt), photo_count = photo_count + \(newPhotos), looked_at = \(state.asOf)
+            WHERE id = \(id)
+            """
+        )
+    }
+
+    func insert(
+        _ contribution: StreakLedger.Contribution,
+        to streak: StreakID,
+        operation: OperationID,
+        _ sql: Transaction
+    ) async throws {
+        _ = try await sql.execute(
+            """
+            INSERT INTO contribution (streak_id, user_id, on_date, received_at, recorded_at, operation_id)
+            VALUES (\(streak), \(contribution.user), \(contribution.date), \(contribution.receivedAt), \(contribution.recordedAt),
+                \(operation))
+            """
+        )
+    }
+
+    /// Streaks of a user that run, or broke so lately that they can still be saved.
+    func activeIDs(of user: UserID, _ sql: Transaction) async throws -> [StreakID] {
+        try await sql.query(
+            """
+            SELECT id FROM streak WHERE user_a = \(user) AND status = 1 UNION ALL
+            SELECT id FROM streak WHERE user_b = \(user) AND status = 1
+            """
+        ).map { try $0.decode(as: StreakID.self) }
+    }
+
+    func find(friendship: FriendshipID, _ sql: Transaction) async throws -> StreakID? {
+        try await sql.query("SELECT id FROM streak WHERE friendship_id = \(friendship)").first?.decode(as: StreakID.self)
+    }
+}

@@ -1,0 +1,76 @@
+internal import Kernel
+internal import Outbox
+internal import StreaksAPI
+internal import StreaksDomain
+internal import Wire
+
+/// The one way a streak changes: a command on its locked ledger, the new state on its row, what is to be told in the outbox (SD-5).
+struct StreakKeeper: Sendable {
+    let streaks: StreakRepository
+    static let policy = StreakPolicy.mutual
+
+    /// Settles what is due, does what the command says, stores the result and tells it. The streak must be locked by `work`.
+    ///
+    /// - Throws: the domain's refusal; then nothing was changed.
+    func apply(
+        _ command: StreakCommand,
+        to stored: StoredStreak,
+        newPhotos: Int = 0,
+        _ work: UnitOfWork
+    ) async throws -> StreakChange {
+        // Replicas' clocks differ a little; a streak's time never goes back.
+        let now = max(work.now, stored.row.lookedAt)
+        let change = try stored.ledger.applying(command, Self.policy, at: now, lastLook: stored.row.lookedAt)
+        try await streaks.save(stored.row.id, change.state, endedAt: change.ledger.endedAt, newPhotos: newPhotos, work.sql)
+        try await work.emit(change.effects.compactMap { Self.event($0, stored.row, change.state) })
+        return change
+    }
+
+    /// Settles and stores; for streaks whose date is due.
+    func settle(_ stored: StoredStreak, _ work: UnitOfWork) async throws -> StreakChange {
+        let change = try await apply(.look, to: stored, work)
+        if change.before.status != change.state.status { try await refreshStats([stored.row.userA, stored.row.userB], work) }
+        return change
+    }
+
+    /// Tells the new totals of these people, in the order of their ids so that no two transactions wait for each other.
+    func refreshStats(_ users: some Sequence<UserID>, _ work: UnitOfWork) async throws {
+        for user in Set(users).sorted() {
+            try await work.emit(try await StatsRepository.refresh(user, work.sql))
+        }
+    }
+
+    /// What others are told of an effect; nil for those that `SnapCounted` tells already.
+    static func event(_ effect: StreakEffect, _ row: StreakRow, _ state: StreakState) -> (any Event)? {
+        let (id, a, b) = (row.id.description, row.userA.description, row.userB.description)
+        switch effect {
+        case .milestone(let count, let date, _):
+            return MilestoneReached(
+                streakID: id,
+                userAID: a,
+                userBID: b,
+                count: Int32(count),
+                date: date.description,
+                earnsToken: policy.recovery.map { count % $0.earnedEvery == 0 } ?? false
+            )
+        case .tokenEarned(let count, _, let run):
+            return RecoveryTokenEarned(streakID: id, userAID: a, userBID: b, count: Int32(count), runStart: run.description)
+        case .broken(let date, let at, let by, let count):
+            return StreakBroken(
+                streakID: id,
+                userAID: a,
+                userBID: b,
+                count: Int32(count),
+                brokenByUserID: by?.description ?? "",
+                missedDate: date.description,
+                brokenAt: at
+            )
+        case .restored:
+            return StreakRestored(streakID: id, userAID: a, userBID: b, count: Int32(state.count), restoredAt: state.asOf)
+        case .ended(let at):
+            return StreakEnded(streakID: id, userAID: a, userBID: b, endedAt: at)
+        case .completed, .freezeSpent, .freezeReturned, .freezeEarned, .recovered, .tokenReturned:
+            return nil
+        }
+    }
+}

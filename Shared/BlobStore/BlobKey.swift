@@ -1,0 +1,47 @@
+public import Kernel
+
+/// The name of a blob: one to eight segments between slashes, `snaps/2026-01-02/0190…/display.jpg`.
+///
+/// Each segment has 1…128 of `A-Z a-z 0-9 . _ -` and does not begin with a dot; 512 bytes in all. So a key can be a path of a
+/// file system, of a URL and of S3 alike, and can never lead out of the store.
+public struct BlobKey: Hashable, Comparable, Sendable, CustomStringConvertible {
+    /// The key as text.
+    public let description: String
+
+    /// A key from text.
+    ///
+    /// - Throws: `VALIDATION_ERROR` naming `field` for anything else than a key.
+    public init(_ text: some StringProtocol, field: String = "key") throws(ServiceError) {
+        guard Self.isKey(Substring(text).utf8) else { throw .validation(field: field, "must be the key of a blob") }
+        self.description = String(text)
+    }
+
+    /// The key of a blob inside this one's folder: `name` is appended as a further segment.
+    ///
+    /// - Throws: `VALIDATION_ERROR` when that is no key.
+    public func appending(_ name: String) throws(ServiceError) -> BlobKey { try BlobKey("\(description)/\(name)") }
+
+    /// By bytes, the order of `list`.
+    public static func < (left: BlobKey, right: BlobKey) -> Bool {
+        left.description.utf8.lexicographicallyPrecedes(right.description.utf8)
+    }
+
+    /// Whether the bytes are a key, or (for `list`) the beginning of one.
+    static func isKey(_ bytes: Substring.UTF8View, orPrefix: Bool = false) -> Bool {
+        if orPrefix && bytes.isEmpty { return true }
+        guard bytes.count <= 512 else { return false }
+        var segments = bytes.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        if orPrefix && segments.last?.isEmpty == true { segments.removeLast() }
+        return (1...8).contains(segments.count) && segments.allSatisfy { isSegment($0) }
+    }
+
+    static func isSegment(_ bytes: Substring.UTF8View) -> Bool {
+        guard (1...128).contains(bytes.count), bytes.first != UInt8(ascii: ".") else { return false }
+        return bytes.allSatisfy { byte in
+            switch byte {
+            case 48...57, 65...90, 97...122, UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"): true
+            default: false
+            }
+        }
+    }
+}

@@ -1,0 +1,145 @@
+public import Kernel
+
+/// What travels with a request besides its message: who asks, until when, and as part of what.
+public struct CallContext: Sendable {
+    /// Names the client's request through all services; in every log line.
+    public var requestID: String
+    /// Where in the trace this call happens.
+    public var trace: TraceContext
+    /// When the caller stops waiting: wall-clock time, never the development clock (D3).
+    public var deadline: Instant
+    /// Who asks; nil when nobody has said.
+    public var principal: Principal?
+    /// The client's key for "the same change again" (PF-4).
+    public var idempotencyKey: String?
+
+    /// A context of these parts.
+    ///
+    /// - Parameters:
+    ///   - requestID: By default the id of the trace.
+    ///   - trace: By default a new one.
+    ///   - deadline: By default ten seconds from now.
+    ///   - principal: By default nobody.
+    ///   - idempotencyKey: By default none.
+    public init(
+        requestID: String? = nil,
+        trace: TraceContext = .random(),
+        deadline: Instant? = nil,
+        principal: Principal? = nil,
+        idempotencyKey: String? = nil
+    ) {
+        self.requestID = requestID ?? trace.traceID
+        self.trace = trace
+        self.deadline = deadline ?? SystemClock.now() + .seconds(10)
+        self.principal = principal
+        self.idempotencyKey = idempotencyKey
+    }
+
+    /// A context whose deadline is `timeout` from now.
+    public static func expiring(in timeout: Interval, principal: Principal? = nil) -> CallContext {
+        CallContext(deadline: SystemClock.now() + timeout, principal: principal)
+    }
+
+    /// The time left until the deadline; negative after it.
+    public var remaining: Interval { deadline - SystemClock.now() }
+
+    /// The signed-in person.
+    ///
+    /// - Throws: `ServiceError` `UNAUTHENTICATED` when nobody is signed in.
+    public func requireUser() throws(ServiceError) -> UserID {
+        guard let principal, principal.role == .user || principal.role == .admin, let id = principal.userID else {
+            throw ServiceError(.unauthenticated, "UNAUTHENTICATED", "Sign in first.")
+        }
+        return id
+    }
+
+    /// The context for a call made while answering this one: same request, deadline and principal, a new span.
+    ///
+    /// - Parameters:
+    ///   - timeout: Brings the deadline forward; it never moves back.
+    ///   - principal: Somebody else to ask for, for instance `Principal(role: .service)`.
+    ///   - idempotencyKey: The callee's key; the caller's own key is not handed on, since it names the caller's change.
+    public func child(timeout: Interval? = nil, principal: Principal? = nil, idempotencyKey: String? = nil) -> CallContext {
+        var deadline = deadline
+        if let timeout { deadline = min(deadline, SystemClock.now() + timeout) }
+        return CallContext(
+            requestID: requestID,
+            trace: trace.child(),
+            deadline: deadline,
+            principal: principal ?? self.principal,
+            idempotencyKey: idempotencyKey
+        )
+    }
+}
+
+/// Names of the headers of a request (D3).
+enum HeaderName {
+    static let traceparent = "traceparent"
+    static let requestID = "request-id"
+    static let deadline = "deadline"
+    static let idempotencyKey = "idempotency-key"
+    static let user = "principal-user"
+    static let role = "principal-role"
+    static let session = "principal-session"
+    static let zone = "principal-zone"
+    static let plan = "principal-plan"
+    static let errorCode = "Nats-Service-Error-Code"
+    static let errorReason = "Nats-Service-Error"
+}
+
+extension CallContext {
+    /// The context as headers.
+    var headers: BusHeaders {
+        var headers = BusHeaders()
+        headers.reserveCapacity(9)
+        headers.append(HeaderName.traceparent, trace.description)
+        headers.append(HeaderName.requestID, requestID)
+        headers.append(HeaderName.deadline, String(deadline.milliseconds))
+        if let idempotencyKey { headers.append(HeaderName.idempotencyKey, idempotencyKey) }
+        guard let principal else { return headers }
+        headers.append(HeaderName.role, principal.role.rawValue)
+        if let id = principal.userID { headers.append(HeaderName.user, id.description) }
+        if let id = principal.sessionID { headers.append(HeaderName.session, id.description) }
+        if let zone = principal.zone { headers.append(HeaderName.zone, zone) }
+        if let plan = principal.plan { headers.append(HeaderName.plan, plan) }
+        return headers
+    }
+
+    /// The context of a request that arrived. What is missing or unreadable becomes its default; a principal that is not
+    /// wholly readable is nobody, never somebody with fewer checks.
+    ///
+    /// - Parameters:
+    ///   - headers: The request's headers.
+    ///   - timeout: How long to work on a request without a deadline, as the `nats` command sends them.
+    init(headers: BusHeaders, timeout: Interval) {
+        let trace = headers[HeaderName.traceparent].flatMap { TraceContext(traceparent: $0) } ?? .random()
+        let limit = SystemClock.now() + timeout
+        let stated = headers[HeaderName.deadline].flatMap { Int64($0) }.map { milliseconds in
+            // A deadline beyond this (year 2255) is no deadline; the bound keeps the arithmetic from overflowing.
+            Instant(milliseconds: Swift.min(Swift.max(milliseconds, 0), 9_000_000_000_000))
+        }
+        self.init(
+            requestID: headers[HeaderName.requestID],
+            trace: trace,
+            deadline: stated ?? limit,
+            principal: Principal(headers: headers),
+            idempotencyKey: headers[HeaderName.idempotencyKey]
+        )
+    }
+}
+
+extension Principal {
+    init?(headers: BusHeaders) {
+        guard let role = headers[HeaderName.role].flatMap({ Role(rawValue: $0) }) else { return nil }
+        let user = headers[HeaderName.user]
+        let session = headers[HeaderName.session]
+        self.init(
+            userID: user.flatMap { UserID($0) },
+            role: role,
+            sessionID: session.flatMap { SessionID($0) },
+            zone: headers[HeaderName.zone],
+            plan: headers[HeaderName.plan]
+        )
+        guard (user == nil) == (userID == nil), (session == nil) == (sessionID == nil) else { return nil }
+    }
+}

@@ -1,0 +1,125 @@
+internal import CNats
+public import Kernel
+internal import Synchronization
+
+/// Interest in a subject. It lasts until it is cancelled or drained, or its connection is closed; after a reconnect it is there again.
+public final class BusSubscription: Sendable {
+    /// What is subscribed to.
+    public let subject: String
+    /// The queue group, of which one member gets each message; nil gets every message.
+    public let queue: String?
+
+    private let target: any MessageTarget
+    private let state: Mutex<State>
+    private let ended: @Sendable (BusSubscription) -> Void
+
+    private struct State {
+        let key: CallbackKey
+        var native: NativeSubscription?
+        var hasEnded = false
+    }
+
+    init(
+        subject: String,
+        queue: String?,
+        target: any MessageTarget,
+        ended: @escaping @Sendable (BusSubscription) -> Void
+    ) {
+        self.subject = subject
+        self.queue = queue
+        self.target = target
+        self.ended = ended
+        self.state = Mutex(State(key: CallbackKey(Callbacks.messages.add(target))))
+    }
+
+    /// Subscribes on a connection, the first one or one that replaces it.
+    func attach(to handle: NatsHandle) throws(ServiceError) {
+        let status = state.withLock { state -> natsStatus in
+            guard !state.hasEnded else { return NATS_OK }
+            var pointer: OpaquePointer?
+            let status =
+                if let queue {
+                    natsConnection_QueueSubscribe(
+                        &pointer,
+                        handle.pointer,
+                        subject,
+                        queue,
+                        natsMessageArrived,
+                        state.key.pointer
+                    )
+                } else {
+                    natsConnection_Subscribe(&pointer, handle.pointer, subject, natsMessageArrived, state.key.pointer)
+                }
+            guard status == NATS_OK, let pointer else { return status }
+            state.native = NativeSubscription(pointer)
+            return natsSubscription_SetPendingLimits(pointer, NatsOptions.pendingMessages, NatsOptions.pendingBytes)
+        }
+        if status != NATS_OK { throw status.asServiceError }
+    }
+
+    /// Ends it at once: what has arrived and was not handled yet is thrown away.
+    public func cancel() {
+        guard let native = end() else { return }
+        _ = natsSubscription_Unsubscribe(native.pointer)
+        finish()
+    }
+
+    /// Ends it in order: the broker sends nothing more, what has arrived is handled, then this returns.
+    ///
+    /// - Parameter limit: How long that may take.
+    public func drain(within limit: Interval = .seconds(10)) async { await Self.drain([self], within: limit) }
+
+    /// Drains several subscriptions at the same time.
+    public static func drain(_ subscriptions: [BusSubscription], within limit: Interval = .seconds(10)) async {
+        let milliseconds = max(1, limit.microseconds / 1_000)
+        let natives = subscriptions.compactMap { $0.end() }
+        for native in natives { _ = natsSubscription_DrainTimeout(native.pointer, milliseconds) }
+        await Blocking.run {
+            let end = Tick.now() + limit
+            for native in natives {
+                let left = (end - Tick.now()) / .milliseconds(1)
+                _ = natsSubscription_WaitForDrainCompletion(native.pointer, max(1, Int64(left)))
+            }
+        }
+        for subscription in subscriptions { subscription.finish() }
+    }
+
+    private func end() -> NativeSubscription? {
+        state.withLock { state in
+            state.hasEnded = true
+            defer { state.native = nil }
+            return state.native
+        }
+    }
+
+    private func finish() {
+        Callbacks.messages.remove(state.withLock { $0.key.pointer })
+        ended(self)
+    }
+}
+
+/// A number inside nats.c that stands for a Swift object; never dereferenced.
+struct CallbackKey: @unchecked Sendable {
+    let pointer: UnsafeMutableRawPointer?
+
+    init(_ pointer: UnsafeMutableRawPointer?) { self.pointer = pointer }
+}
+
+/// One `natsSubscription`, destroyed when the last user lets go of it.
+private final class NativeSubscription: @unchecked Sendable {
+    // nats.c locks inside.
+    let pointer: OpaquePointer
+
+    init(_ pointer: OpaquePointer) { self.pointer = pointer }
+
+    deinit { natsSubscription_Destroy(pointer) }
+}
+
+/// Hands messages to a closure.
+final class ClosureTarget: MessageTarget {
+    private let handler: @Sendable (BusMessage) -> Void
+
+    init(_ handler: @escaping @Sendable (BusMessage) -> Void) { self.handler = handler }
+
+    func arrived(_ message: OpaquePointer) { handler(BusMessage(taking: message)) }
+}

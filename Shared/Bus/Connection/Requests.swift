@@ -1,0 +1,88 @@
+internal import Dispatch
+public import Kernel
+
+extension BusConnection {
+    /// Sends a request and waits for the first answer.
+    ///
+    /// - Parameters:
+    ///   - subject: Where somebody listens.
+    ///   - headers: Sent as they are; nothing is added.
+    ///   - body: The payload.
+    ///   - deadline: Until when to wait, in wall-clock time.
+    /// - Returns: The answer, which may well be an error reply.
+    /// - Throws: `ServiceError` `UNAVAILABLE` at once when nobody listens, `DEADLINE_EXCEEDED`, or what `publish` throws;
+    ///   `CancellationError` when the task was cancelled.
+    public func request(
+        _ subject: String,
+        headers: BusHeaders = [:],
+        body: [UInt8],
+        deadline: Instant
+    ) async throws -> BusMessage {
+        let token = try send(subject, headers: headers, body: body, until: Tick(deadline: deadline))
+        return try await requests.outcome(of: token).reply()
+    }
+
+    /// Sends a request and returns before the answer; requests go out in the order of these calls.
+    ///
+    /// - Throws: What `publish` throws.
+    public func startRequest(
+        _ subject: String,
+        headers: BusHeaders = [:],
+        body: [UInt8],
+        deadline: Instant
+    ) throws(ServiceError) -> PendingReply {
+        PendingReply(requests, try send(subject, headers: headers, body: body, until: Tick(deadline: deadline)))
+    }
+
+    /// Asks everybody and collects the answers; for discovery.
+    ///
+    /// - Parameters:
+    ///   - subject: Where any number of others listen.
+    ///   - body: The payload.
+    ///   - interval: How long to collect.
+    ///   - most: Stops early with this many answers.
+    /// - Returns: The answers in the order of their arrival; none when nobody listens.
+    /// - Throws: What `publish` throws.
+    public func scatter(
+        _ subject: String,
+        body: [UInt8] = [],
+        for interval: Interval,
+        atMost most: Int
+    ) async throws -> [BusMessage] {
+        let (answers, continuation) = AsyncStream.makeStream(of: BusMessage.self)
+        let inbox = makeInbox()
+        let subscription = try subscribe(inbox) { continuation.yield($0) }
+        defer { subscription.cancel() }
+        try publish(subject, body: body, reply: inbox)
+        let alarm = Alarm(label: "bus.scatter") { continuation.finish() }
+        alarm.set(Tick.now() + interval)
+        defer { withExtendedLifetime(alarm) {} }
+        var collected: [BusMessage] = []
+        for await answer in answers {
+            if answer.brokerStatus == 503, answer.body.isEmpty { break }
+            collected.append(answer)
+            if collected.count >= most { break }
+        }
+        return collected
+    }
+
+    /// Opens a request and publishes it.
+    ///
+    /// - Parameter again: The number of a request that is sent once more.
+    func send(
+        _ subject: String,
+        headers: BusHeaders,
+        body: [UInt8],
+        until deadline: Tick,
+        again: UInt64? = nil
+    ) throws(ServiceError) -> UInt64 {
+        let token = try requests.open(until: deadline, again: again)
+        do {
+            try publish(subject, headers: headers, body: body, reply: requests.replySubject(token))
+        } catch {
+            requests.forget(token)
+            throw error
+        }
+        return token
+    }
+}

@@ -1,0 +1,187 @@
+internal import FoundationEssentials
+public import Kernel
+
+/// Streams and durable consumers, by JetStream's wire protocol over our own requests: nothing of it blocks a thread.
+public final class JetStream: Sendable {
+    private let connection: BusConnection
+    /// How long one request of the API may take.
+    private let timeout: Interval
+
+    /// JetStream over a connection.
+    public init(connection: BusConnection, timeout: Interval = .seconds(5)) {
+        self.connection = connection
+        self.timeout = timeout
+    }
+
+    /// Makes a stream, or changes it to `configuration` when there is one of that name. Replicas may do so at the same time.
+    ///
+    /// - Throws: `JetStreamError` for what the broker refuses (such as subjects that another stream has), `ServiceError` `UNAVAILABLE` when
+    ///   it has no JetStream or is away.
+    public func ensureStream(_ configuration: StreamConfiguration) async throws {
+        try checkName(configuration.name)
+        let stream = JetStreamCodec.Stream(configuration)
+        do {
+            _ = try await ask("STREAM.UPDATE.\(configuration.name)", stream, JetStreamCodec.Envelope.self)
+        } catch let error as JetStreamError where error.code == JetStreamError.streamNotFound || error.status == 404 {
+            do {
+                _ = try await ask("STREAM.CREATE.\(configuration.name)", stream, JetStreamCodec.Envelope.self)
+            } catch let error as JetStreamError where error.code == JetStreamError.streamNameInUse {
+                // Another replica was faster; a different configuration would be a deployment under way, and the last one wins.
+                _ = try await ask("STREAM.UPDATE.\(configuration.name)", stream, JetStreamCodec.Envelope.self)
+            }
+        }
+    }
+
+    /// Makes a durable pull consumer, or changes the one of that name.
+    ///
+    /// - Parameters:
+    ///   - stream: The stream.
+    ///   - durable: The name; a service's replicas share one.
+    ///   - filters: Subjects to deliver; none delivers all. More than one needs nats-server 2.10.
+    ///   - ackWait: After this long without acknowledgement a message is delivered again.
+    ///   - maxAckPending: Most messages that may wait for acknowledgement.
+    /// - Throws: `JetStreamError`, `ServiceError`.
+    public func ensureConsumer(
+        stream: String,
+        durable: String,
+        filters: [String] = [],
+        ackWait: Interval = .seconds(30),
+        maxAckPending: Int = 1_000
+    ) async throws {
+        try checkName(stream)
+        try checkName(durable)
+        let consumer = JetStreamCodec.Consumer(
+            durable: durable,
+            ackWait: ackWait.nanoseconds,
+            maxAckPending: maxAckPending,
+            filter: filters.count == 1 ? filters.first : nil,
+            filters: filters.count > 1 ? filters : nil
+        )
+        _ = try await ask(
+            "CONSUMER.DURABLE.CREATE.\(stream).\(durable)",
+            JetStreamCodec.ConsumerRequest(stream: stream, config: consumer),
+            JetStreamCodec.Envelope.self
+        )
+    }
+
+    /// What a stream holds.
+    ///
+    /// - Throws: `JetStreamError`, `ServiceError`.
+    public func streamInfo(_ stream: String) async throws -> StreamInfo {
+        try checkName(stream)
+        let state = try await ask("STREAM.INFO.\(stream)", nil as String?, JetStreamCodec.StreamState.self).state
+        return StreamInfo(
+            messages: state.messages,
+            bytes: state.bytes,
+            firstSequence: state.first,
+            lastSequence: state.last
+        )
+    }
+
+    /// How far a consumer is.
+    ///
+    /// - Throws: `JetStreamError`, `ServiceError`.
+    public func consumerInfo(stream: String, durable: String) async throws -> ConsumerInfo {
+        try checkName(stream)
+        try checkName(durable)
+        let state = try await ask("CONSUMER.INFO.\(stream).\(durable)", nil as String?, JetStreamCodec.ConsumerState.self)
+        return ConsumerInfo(
+            pending: state.pending,
+            ackPending: state.ackPending,
+            redelivered: state.redelivered,
+            waiting: state.waiting
+        )
+    }
+
+    /// Publishes one message and waits until the broker keeps it.
+    ///
+    /// - Throws: `JetStreamError` when it was refused, `ServiceError` `UNAVAILABLE` when no stream takes the subject, or
+    ///   `DEADLINE_EXCEEDED`: the message may or may not be kept, and is safe to publish again under the same id.
+    public func publish(
+        subject: String,
+        messageID: String?,
+        headers: BusHeaders = [:],
+        body: [UInt8],
+        deadline: Instant
+    ) async throws -> PublishAck {
+        let event = OutgoingEvent(subject: subject, messageID: messageID, headers: headers, body: body)
+        return try await acknowledgement(start(event, after: nil, deadline: deadline))
+    }
+
+    /// Publishes several messages to one stream: all are sent at once, in order, before the first answer is waited for.
+    ///
+    /// The order also holds when the broker dies in between and loses some: each message that has an id is taken only directly after its
+    /// predecessor in `events` (`Nats-Expected-Last-Msg-Id`). So after a failure the later ones fail as well, and publishing
+    /// again from the first failure keeps the order; those the stream has already come back as duplicates.
+    ///
+    /// - Returns: One result for each message, in their order. The errors are those of `publish(subject:…)`.
+    public func publish(_ events: [OutgoingEvent], deadline: Instant) async -> [Result<PublishAck, any Error>] {
+        var previous: String?
+        let sent = events.map { event -> Result<PendingReply, any Error> in
+            let result = Result { try start(event, after: previous, deadline: deadline) }
+            previous = event.messageID
+            return result
+        }
+        var results: [Result<PublishAck, any Error>] = []
+        results.reserveCapacity(events.count)
+        for pending in sent {
+            do {
+                results.append(.success(try await acknowledgement(try pending.get())))
+            } catch {
+                results.append(.failure(error))
+            }
+        }
+        return results
+    }
+
+    /// Begins to receive the messages of a durable consumer.
+    ///
+    /// The broker may be away, or the consumer not exist yet: it is tried again until `stop()`.
+    ///
+    /// - Parameters:
+    ///   - stream: The stream.
+    ///   - durable: The consumer.
+    ///   - batch: Most messages that are requested, and handed over, at once.
+    ///   - handler: Is given what has arrived, in order, one call after the other. It acknowledges each message itself; what is not
+    ///     acknowledged is delivered again.
+    public func consume(
+        stream: String,
+        durable: String,
+        batch: Int,
+        handler: @escaping @Sendable ([JetStreamMessage]) async -> Void
+    ) -> Consumption {
+        Consumption(connection: connection, stream: stream, durable: durable, batch: max(1, batch), handler: handler)
+    }
+
+    private func start(
+        _ event: OutgoingEvent,
+        after previous: String?,
+        deadline: Instant
+    ) throws(ServiceError) -> PendingReply {
+        var headers = event.headers
+        if let id = event.messageID {
+            headers["Nats-Msg-Id"] = id
+            if let previous { headers["Nats-Expected-Last-Msg-Id"] = previous }
+        }
+        return try connection.startRequest(event.subject, headers: headers, body: event.body, deadline: deadline)
+    }
+
+    private func acknowledgement(_ pending: PendingReply) async throws -> PublishAck {
+        let ack = try JetStreamCodec.decode(JetStreamCodec.Ack.self, try await pending.value())
+        return PublishAck(stream: ack.stream, sequence: ack.seq, isDuplicate: ack.duplicate ?? false)
+    }
+
+    private func ask<Value: Decodable>(_ verb: String, _ body: (some Encodable)?, _: Value.Type) async throws -> Value {
+        let reply = try await connection.request(
+            "$JS.API.\(verb)",
+            body: try body.map { try JetStreamCodec.encode($0) } ?? [],
+            deadline: SystemClock.now() + timeout
+        )
+        return try JetStreamCodec.decode(Value.self, reply)
+    }
+
+    /// Names of streams and consumers become tokens of subjects.
+    private func checkName(_ name: String) throws(ServiceError) {
+        guard ServiceNaming.isName(name) else { throw .validation(field: "name", "is no name of a stream or consumer") }
+    }
+}

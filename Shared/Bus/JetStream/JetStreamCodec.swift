@@ -1,0 +1,186 @@
+internal import FoundationEssentials
+internal import Kernel
+
+/// The JSON of JetStream's own requests and replies (ADR-1, ADR-13, and the schemas of `io.nats.jetstream.api.v1`).
+enum JetStreamCodec {
+    struct Failure: Decodable {
+        let code: Int
+        let errorCode: Int?
+        let description: String?
+
+        enum CodingKeys: String, CodingKey {
+            case code, description
+            case errorCode = "err_code"
+        }
+    }
+
+    struct Envelope: Decodable {
+        let error: Failure?
+    }
+
+    struct StreamState: Decodable {
+        let state: State
+
+        struct State: Decodable {
+            let messages: Int
+            let bytes: Int
+            let first: Int
+            let last: Int
+
+            enum CodingKeys: String, CodingKey {
+                case messages, bytes
+                case first = "first_seq"
+                case last = "last_seq"
+            }
+        }
+    }
+
+    struct ConsumerState: Decodable {
+        let pending: Int
+        let ackPending: Int
+        let redelivered: Int
+        let waiting: Int
+
+        enum CodingKeys: String, CodingKey {
+            case pending = "num_pending"
+            case ackPending = "num_ack_pending"
+            case redelivered = "num_redelivered"
+            case waiting = "num_waiting"
+        }
+    }
+
+    struct Ack: Decodable {
+        let stream: String
+        let seq: Int
+        let duplicate: Bool?
+    }
+
+    struct Stream: Encodable {
+        let name: String
+        let subjects: [String]
+        let retention = "limits"
+        let discard = "old"
+        let storage: String
+        let replicas: Int
+        let maxAge: Int64
+        let maxMessages: Int
+        let maxBytes: Int
+        let duplicateWindow: Int64
+
+        init(_ configuration: StreamConfiguration) {
+            name = configuration.name
+            subjects = configuration.subjects
+            storage = configuration.storage.rawValue
+            replicas = configuration.replicas
+            maxAge = configuration.maxAge.nanoseconds
+            maxMessages = configuration.maxMessages ?? -1
+            maxBytes = configuration.maxBytes ?? -1
+            let window = configuration.duplicateWindow.nanoseconds
+            duplicateWindow = maxAge > 0 ? min(window, maxAge) : window
+        }
+
+        enum CodingKeys: String, CodingKey {
+            case name, subjects, retention, discard, storage
+            case replicas = "num_replicas"
+            case maxAge = "max_age"
+            case maxMessages = "max_msgs"
+            case maxBytes = "max_bytes"
+            case duplicateWindow = "duplicate_window"
+        }
+    }
+
+    struct ConsumerRequest: Encodable {
+        let stream: String
+        let config: Consumer
+
+        enum CodingKeys: String, CodingKey {
+            case stream = "stream_name"
+            case config
+        }
+    }
+
+    struct Consumer: Encodable {
+        let durable: String
+        let deliver = "all"
+        let ack = "explicit"
+        let replay = "instant"
+        let ackWait: Int64
+        let maxAckPending: Int
+        let maxWaiting = 512
+        /// One filter, which every broker knows; or several, which need 2.10.
+        let filter: String?
+        let filters: [String]?
+
+        enum CodingKeys: String, CodingKey {
+            case durable = "durable_name"
+            case deliver = "deliver_policy"
+            case ack = "ack_policy"
+            case replay = "replay_policy"
+            case ackWait = "ack_wait"
+            case maxAckPending = "max_ack_pending"
+            case maxWaiting = "max_waiting"
+            case filter = "filter_subject"
+            case filters = "filter_subjects"
+        }
+    }
+
+    struct Pull: Encodable {
+        let batch: Int
+        let expires: Int64
+        let heartbeat: Int64
+
+        enum CodingKeys: String, CodingKey {
+            case batch, expires
+            case heartbeat = "idle_heartbeat"
+        }
+    }
+
+    struct Delay: Encodable {
+        let delay: Int64
+    }
+
+    static func encode(_ value: some Encodable) throws -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return Array(try encoder.encode(value))
+    }
+
+    /// The reply to a request of the API.
+    ///
+    /// - Throws: `JetStreamError` when the broker refused, `ServiceError` when the reply is not what it should be.
+    static func decode<Value: Decodable>(_: Value.Type, _ reply: BusMessage) throws -> Value {
+        let data = Data(reply.body)
+        let decoder = JSONDecoder()
+        do {
+            if let failure = try decoder.decode(Envelope.self, from: data).error {
+                throw JetStreamError(
+                    status: failure.code,
+                    code: failure.errorCode ?? 0,
+                    message: failure.description ?? "no description"
+                )
+            }
+            return try decoder.decode(Value.self, from: data)
+        } catch is DecodingError {
+            throw ServiceError.unavailable("The event stream gave no usable answer.")
+        }
+    }
+}
+
+/// The broker refused something of JetStream.
+public struct JetStreamError: Error, Equatable, CustomStringConvertible {
+    /// HTTP-like: 400, 404, 503.
+    public let status: Int
+    /// The broker's own number: 10059 stream not found, 10014 consumer not found, 10071 wrong last message id.
+    public let code: Int
+    /// What the broker says.
+    public let message: String
+
+    public var description: String { "JetStream: \(message) (\(status), \(code))" }
+
+    static let streamNotFound = 10_059
+    static let streamNameInUse = 10_058
+}
+
+extension Interval {
+    var nanoseconds: Int64 { microseconds.multipliedReportingOverflow(by: 1_000).partialValue }
+}

@@ -1,0 +1,112 @@
+internal import Kernel
+
+/// When to ask the broker for more messages: events in, actions out, no I/O.
+///
+/// Messages come in answer to pull requests. A request ends when it has brought as many as it asked for, when the broker says so,
+/// when its time is up or the broker has been silent in spite of heartbeats (it died, or has no such consumer), or with the
+/// connection. At most two are under way: the second is sent when
+/// half of the first has come, so that messages flow while earlier ones are handled.
+struct PullLoop: Sendable {
+    /// One pull request.
+    struct Pull: Sendable, Equatable {
+        /// Its number: the last token of its reply subject.
+        let id: UInt64
+        /// Most messages it may bring.
+        let batch: Int
+    }
+
+    private struct Waiting: Sendable {
+        let id: UInt64
+        var left: Int
+        let expires: Tick
+        /// When the broker last gave a sign of life.
+        var heardAt: Tick
+
+        /// When to give it up.
+        var end: Tick { min(expires + PullLoop.grace, heardAt + PullLoop.mostSilence) }
+    }
+
+    let batch: Int
+    /// How long the broker holds a request that it cannot fill.
+    let expiry: Interval
+    /// How long to wait for the broker's word after that.
+    static let grace = Interval.seconds(2)
+    /// How often the broker shows that it holds a request it cannot fill.
+    static let heartbeat = Interval.seconds(1)
+    /// How long it may show nothing: two heartbeats and some patience.
+    static let mostSilence = Interval.milliseconds(2_500)
+    private var nextID: UInt64 = 1
+    private var pulls: [Waiting] = []
+    private var buffered = 0
+    private var notBefore = Tick(nanoseconds: 0)
+    private var failures = 0
+    private var hasStopped = false
+
+    init(batch: Int, expiry: Interval) {
+        self.batch = batch
+        self.expiry = expiry
+    }
+
+    /// How many messages may still come.
+    private var outstanding: Int { pulls.reduce(0) { $0 + $1.left } }
+
+    /// The broker gave a sign of life, for whichever request.
+    mutating func heard(now: Tick) {
+        for index in pulls.indices { pulls[index].heardAt = now }
+    }
+
+    /// A message came.
+    mutating func received(now: Tick) {
+        heard(now: now)
+        buffered += 1
+        failures = 0
+        guard let index = pulls.firstIndex(where: { $0.left > 0 }) else { return }
+        pulls[index].left -= 1
+        if pulls[index].left == 0 { pulls.remove(at: index) }
+    }
+
+    /// The handler has taken `count` messages and returned.
+    mutating func handled(_ count: Int) { buffered -= count }
+
+    /// The broker ended a request.
+    ///
+    /// - Parameter status: 404 and 408 are the normal end of a request; anything else is a refusal, which is tried again later.
+    mutating func ended(_ id: UInt64, status: Int, now: Tick) {
+        heard(now: now)
+        guard let index = pulls.firstIndex(where: { $0.id == id }) else { return }
+        pulls.remove(at: index)
+        guard status != 404, status != 408 else { return }
+        failures += 1
+        notBefore = now + .milliseconds(min(2_000, 50 << Int64(min(failures, 6))))
+    }
+
+    /// The connection was made anew: the broker has forgotten all requests.
+    mutating func reconnected() {
+        pulls.removeAll()
+        notBefore = Tick(nanoseconds: 0)
+    }
+
+    /// Nothing more is to be asked for.
+    mutating func stop() { hasStopped = true }
+
+    /// What to ask for now; nil for nothing. To be called after every event and at `wakeAt`.
+    mutating func next(now: Tick) -> Pull? {
+        pulls.removeAll { $0.end <= now }
+        guard !hasStopped, now >= notBefore, pulls.count < 2, outstanding + buffered <= batch / 2 else { return nil }
+        let pull = Pull(id: nextID, batch: batch - buffered)
+        nextID += 1
+        pulls.append(Waiting(id: pull.id, left: pull.batch, expires: now + expiry, heardAt: now))
+        return pull
+    }
+
+    /// A request could not be sent.
+    mutating func failed(_ id: UInt64, now: Tick) { ended(id, status: 503, now: now) }
+
+    /// When to call `next` at the latest; nil when only events matter.
+    var wakeAt: Tick? {
+        guard !hasStopped else { return nil }
+        let expiry = pulls.map(\.end).min()
+        guard pulls.isEmpty, notBefore.nanoseconds > 0 else { return expiry }
+        return notBefore
+    }
+}

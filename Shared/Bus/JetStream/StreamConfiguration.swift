@@ -1,0 +1,104 @@
+public import Kernel
+
+/// A stream: what it keeps, and for how long.
+public struct StreamConfiguration: Sendable, Equatable {
+    /// Where messages are kept.
+    public enum Storage: String, Sendable {
+        /// On disk.
+        case file
+        /// Until the broker stops.
+        case memory
+    }
+
+    /// `EVT_AUTH`.
+    public var name: String
+    /// What it takes in: `evt.auth.>`.
+    public var subjects: [String]
+    /// How long a message is kept; zero means for ever. Default 7 days.
+    public var maxAge: Interval
+    /// How many messages are kept, the newest ones; nil means any number.
+    public var maxMessages: Int?
+    /// How many bytes are kept; nil means any number.
+    public var maxBytes: Int?
+    /// Where messages are kept. Default on disk.
+    public var storage: Storage
+    /// How long a message id is remembered, so that a repeat is dropped. Default 2 minutes; never longer than `maxAge`.
+    public var duplicateWindow: Interval
+    /// How many brokers of a cluster keep it: 1, 3 or 5. Default 1.
+    public var replicas: Int
+
+    /// A stream of these parts.
+    public init(
+        name: String,
+        subjects: [String],
+        maxAge: Interval = .days(7),
+        maxMessages: Int? = nil,
+        maxBytes: Int? = nil,
+        storage: Storage = .file,
+        duplicateWindow: Interval = .minutes(2),
+        replicas: Int = 1
+    ) {
+        self.name = name
+        self.subjects = subjects
+        self.maxAge = maxAge
+        self.maxMessages = maxMessages
+        self.maxBytes = maxBytes
+        self.storage = storage
+        self.duplicateWindow = duplicateWindow
+        self.replicas = replicas
+    }
+}
+
+/// What the broker says of a stream.
+public struct StreamInfo: Sendable, Equatable {
+    /// How many messages it keeps.
+    public let messages: Int
+    /// How many bytes those take.
+    public let bytes: Int
+    /// The sequence of the oldest message.
+    public let firstSequence: Int
+    /// The sequence of the newest message.
+    public let lastSequence: Int
+}
+
+/// What the broker says of a durable consumer.
+public struct ConsumerInfo: Sendable, Equatable {
+    /// Messages that were not delivered yet: the lag.
+    public let pending: Int
+    /// Messages that were delivered and not acknowledged yet.
+    public let ackPending: Int
+    /// Messages that were delivered more than once and are not acknowledged yet.
+    public let redelivered: Int
+    /// Pull requests that wait at the broker.
+    public let waiting: Int
+}
+
+/// The broker's word that it keeps a message.
+public struct PublishAck: Sendable, Equatable {
+    /// The stream that keeps it.
+    public let stream: String
+    /// Its place there.
+    public let sequence: Int
+    /// Whether the stream had a message of this id already and dropped this one.
+    public let isDuplicate: Bool
+}
+
+/// A message to publish to a stream.
+public struct OutgoingEvent: Sendable, Equatable {
+    /// `evt.auth.v1.ProfileChanged`.
+    public var subject: String
+    /// Names the message, so that a repeat within the stream's duplicate window is dropped; nil for none.
+    public var messageID: String?
+    /// Further headers.
+    public var headers: BusHeaders
+    /// The payload.
+    public var body: [UInt8]
+
+    /// A message of these parts.
+    public init(subject: String, messageID: String?, headers: BusHeaders = [:], body: [UInt8]) {
+        self.subject = subject
+        self.messageID = messageID
+        self.headers = headers
+        self.body = body
+    }
+}

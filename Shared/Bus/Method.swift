@@ -1,0 +1,127 @@
+public import Kernel
+public import Wire
+
+/// One RPC: what it is called on the bus, and how it may be called. Declared by generated code, one per `rpc` line.
+public struct Method<Request: Message, Reply: Message>: Sendable {
+    /// The service: `auth`.
+    public let service: String
+    /// The major version: `v1`.
+    public let version: String
+    /// The RPC: `Register`.
+    public let name: String
+    /// Whether doing it twice is as good as once; only then is it sent a second time.
+    public let isIdempotent: Bool
+    /// The longest a caller waits.
+    public let timeout: Interval
+
+    /// A method of these parts; by default a caller waits ten seconds.
+    public init(service: String, version: String, name: String, isIdempotent: Bool, timeout: Interval = .seconds(10)) {
+        self.service = service
+        self.version = version
+        self.name = name
+        self.isIdempotent = isIdempotent
+        self.timeout = timeout
+    }
+
+    /// Where requests are published (D3): `rpc.auth.v1.Register`.
+    public var subject: String { "rpc.\(service).\(version).\(name)" }
+}
+
+/// Something that calls methods of services: the bus, or a stand-in in tests.
+public protocol Caller: Sendable {
+    /// Calls a method and waits for its reply.
+    ///
+    /// - Parameters:
+    ///   - method: What to call.
+    ///   - request: What to say.
+    ///   - context: Who asks and until when; the method's timeout may bring the deadline forward.
+    /// - Returns: The service's reply.
+    /// - Throws: `ServiceError` of the service; `UNAVAILABLE` when nobody can answer; `DEADLINE_EXCEEDED` when nobody did in time;
+    ///   `CancellationError` when the calling task was cancelled.
+    func call<Request: Message, Reply: Message>(
+        _ method: Method<Request, Reply>,
+        _ request: Request,
+        context: CallContext
+    ) async throws -> Reply
+}
+
+/// One method as a service answers it.
+public struct Endpoint: Sendable {
+    /// Answers one request: bytes in, bytes out.
+    public typealias Handler = @Sendable (_ body: [UInt8], _ context: CallContext) async throws -> [UInt8]
+
+    /// The service: `auth`.
+    public let service: String
+    /// The major version: `v1`.
+    public let version: String
+    /// The RPC: `Register`.
+    public let name: String
+    /// Where requests arrive.
+    public let subject: String
+    /// How long to work on a request that states no deadline.
+    public let timeout: Interval
+    /// What `$SRV.INFO` says about it besides its name.
+    public var metadata: [String: String]
+    /// Answers one request; may be wrapped, as the service runtime does for idempotency (D12).
+    public var handle: Handler
+
+    /// An endpoint that works on bytes.
+    public init(
+        service: String,
+        version: String,
+        name: String,
+        timeout: Interval = .seconds(30),
+        metadata: [String: String] = [:],
+        handle: @escaping Handler
+    ) {
+        self.service = service
+        self.version = version
+        self.name = name
+        self.subject = "rpc.\(service).\(version).\(name)"
+        self.timeout = timeout
+        self.metadata = metadata
+        self.handle = handle
+    }
+
+    /// An endpoint that decodes and validates the request, calls `handler` and encodes its reply.
+    ///
+    /// A request that is no `Request`, or breaks its validation rules, is refused with `VALIDATION_ERROR`; `handler` never sees it.
+    public init<Request: Message, Reply: Message>(
+        _ method: Method<Request, Reply>,
+        _ handler: @escaping @Sendable (_ request: Request, _ context: CallContext) async throws -> Reply
+    ) {
+        self.init(
+            service: method.service,
+            version: method.version,
+            name: method.name,
+            timeout: method.timeout,
+            metadata: ["idempotent": method.isIdempotent ? "true" : "false"]
+        ) { body, context in
+            let request = try Self.decode(Request.self, body)
+            try request.validate()
+            return try await handler(request, context).serialized()
+        }
+    }
+
+    private static func decode<Request: Message>(_: Request.Type, _ body: [UInt8]) throws(ServiceError) -> Request {
+        do {
+            return try Request(serialized: body)
+        } catch {
+            throw error.asRequestError
+        }
+    }
+}
+
+extension Error {
+    /// The refusal of a request that could not be coded: names the field when there is one, never shows a value.
+    var asRequestError: ServiceError {
+        switch self as? WireError {
+        case .invalidUTF8(let field): .validation(field: field, "is not valid UTF-8")
+        case .nulInString(let field): .validation(field: field, "must not contain U+0000")
+        case .timestampOutOfRange(let field): .validation(field: field, "is out of range")
+        case .tooDeep: .validation(field: "", "is nested too deeply")
+        case .tooLarge: .validation(field: "", "is too large")
+        case .malformed, nil: .validation(field: "", "is not a message of the expected type")
+        }
+    }
+}

@@ -1,0 +1,96 @@
+internal import CNats
+internal import Glibc
+internal import Kernel
+internal import Synchronization
+
+/// One `natsConnection`, destroyed when the last user lets go of it.
+final class NatsHandle: @unchecked Sendable {
+    // nats.c locks inside: a connection may be used from any thread.
+    let pointer: OpaquePointer
+
+    init(_ pointer: OpaquePointer) { self.pointer = pointer }
+
+    deinit { natsConnection_Destroy(pointer) }
+
+    /// Publishes one message.
+    ///
+    /// - Throws: `ServiceError`: what was given cannot be sent, or `UNAVAILABLE` when the broker is away and the buffer full.
+    func publish(subject: String, reply: String?, headers: BusHeaders, body: [UInt8]) throws(ServiceError) {
+        guard Subject.isPublishable(subject), reply.map(Subject.isPublishable) ?? true else {
+            throw .validation(field: "subject", "is not a subject")
+        }
+        guard body.count <= Int32.max else { throw .tooLarge }
+        if !headers.isEmpty { try headers.check() }
+        let status = body.withUnsafeBytes { bytes -> natsStatus in
+            var message: OpaquePointer?
+            let data = bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
+            var status = natsMsg_Create(&message, subject, reply, data, Int32(bytes.count))
+            defer { natsMsg_Destroy(message) }
+            // nats.c reads an empty value as if the next header line were its value, which would hide that one: leave it out.
+            for field in headers.fields where status == NATS_OK && !field.value.utf8.isEmpty {
+                status = natsMsgHeader_Add(message, field.name, field.value)
+            }
+            return status == NATS_OK ? natsConnection_PublishMsg(pointer, message) : status
+        }
+        if status != NATS_OK { throw status.asServiceError }
+    }
+}
+
+extension natsStatus {
+    /// The failure as callers see it.
+    var asServiceError: ServiceError {
+        switch self {
+        case NATS_MAX_PAYLOAD: .tooLarge
+        case NATS_TIMEOUT: .unavailable("The message bus does not answer.")
+        default: .unavailable("The message bus is not available.")
+        }
+    }
+
+    var text: String { String(cString: natsStatus_GetText(self)) }
+}
+
+extension ServiceError {
+    static let tooLarge = ServiceError(
+        .resourceExhausted,
+        "PAYLOAD_TOO_LARGE",
+        "The message is too large."
+    )
+}
+
+extension BusMessage {
+    /// Takes over a message of nats.c and frees it.
+    init(taking message: OpaquePointer) {
+        defer { natsMsg_Destroy(message) }
+        var body: [UInt8] = []
+        if let data = natsMsg_GetData(message) {
+            body = [UInt8](UnsafeRawBufferPointer(start: data, count: Int(natsMsg_GetDataLength(message))))
+        }
+        self.init(
+            subject: natsMsg_GetSubject(message).map { String(cString: $0) } ?? "",
+            reply: natsMsg_GetReply(message).map { String(cString: $0) },
+            headers: BusHeaders(of: message),
+            body: body
+        )
+    }
+}
+
+extension BusHeaders {
+    init(of message: OpaquePointer) {
+        self.init()
+        var names: UnsafeMutablePointer<UnsafePointer<CChar>?>?
+        var count: Int32 = 0
+        guard natsMsgHeader_Keys(message, &names, &count) == NATS_OK, let names else { return }
+        defer { free(names) }
+        reserveCapacity(Int(count))
+        for index in 0..<Int(count) {
+            guard let name = names[index] else { continue }
+            var values: UnsafeMutablePointer<UnsafePointer<CChar>?>?
+            var valueCount: Int32 = 0
+            guard natsMsgHeader_Values(message, name, &values, &valueCount) == NATS_OK, let values else { continue }
+            defer { free(values) }
+            for position in 0..<Int(valueCount) {
+                if let value = values[position] { append(String(cString: name), String(cString: value)) }
+            }
+        }
+    }
+}

@@ -1,0 +1,87 @@
+internal import CNats
+internal import Kernel
+internal import Synchronization
+
+/// The options of nats.c, deliberately chosen.
+enum NatsOptions {
+    /// A publish that cannot be written for this long breaks the connection, where it would otherwise block for seconds.
+    static let writeDeadlineMilliseconds: Int64 = 500
+    /// What may be published while the broker is away; beyond it publishing fails.
+    static let reconnectBufferBytes: Int32 = 8 << 20
+    /// Messages that may wait for a delivery thread, per subscription; beyond it they are dropped and reported.
+    static let pendingMessages: Int32 = 65_536
+    /// Bytes that may wait for a delivery thread, per subscription.
+    static let pendingBytes: Int32 = 128 << 20
+
+    /// Connects once.
+    ///
+    /// - Returns: The connection, or why there is none.
+    static func connect(_ configuration: BusConfiguration, events: UnsafeMutableRawPointer?) -> (NatsHandle?, natsStatus) {
+        if let threads = configuration.deliveryThreads { nats_SetMessageDeliveryPoolSize(Int32(clamping: max(1, threads))) }
+        var options: OpaquePointer?
+        var status = natsOptions_Create(&options)
+        guard status == NATS_OK, let options else { return (nil, status) }
+        defer { natsOptions_Destroy(options) }
+        status = apply(configuration, events, to: options)
+        guard status == NATS_OK else { return (nil, status) }
+        var connection: OpaquePointer?
+        status = natsConnection_Connect(&connection, options)
+        guard status == NATS_OK, let connection else { return (nil, status == NATS_OK ? NATS_ERR : status) }
+        return (NatsHandle(connection), NATS_OK)
+    }
+
+    private static func apply(
+        _ configuration: BusConfiguration,
+        _ events: UnsafeMutableRawPointer?,
+        to options: OpaquePointer
+    ) -> natsStatus {
+        let wait = configuration.reconnectWait.microseconds / 1_000
+        let steps: [natsStatus] = [
+            natsOptions_SetURL(options, configuration.url),
+            natsOptions_SetName(options, configuration.name),
+            natsOptions_SetTimeout(options, 2_000),
+            // Without it every hop waits about a millisecond for more to send.
+            natsOptions_SetSendAsap(options, true),
+            natsOptions_SetWriteDeadline(options, writeDeadlineMilliseconds),
+            natsOptions_SetAllowReconnect(options, true),
+            natsOptions_SetMaxReconnect(options, -1),
+            natsOptions_SetReconnectWait(options, max(10, wait)),
+            natsOptions_SetReconnectJitter(options, 100, 100),
+            natsOptions_SetReconnectBufSize(options, reconnectBufferBytes),
+            natsOptions_SetMaxPendingMsgs(options, pendingMessages),
+            natsOptions_SetPingInterval(options, 5_000),
+            natsOptions_SetMaxPingsOut(options, 2),
+            natsOptions_SetNoEcho(options, false),
+            natsOptions_UseGlobalMessageDelivery(options, configuration.deliveryThreads != nil),
+            natsOptions_SetDisconnectedCB(options, natsDisconnected, events),
+            natsOptions_SetReconnectedCB(options, natsReconnected, events),
+            natsOptions_SetClosedCB(options, natsClosed, events),
+            natsOptions_SetErrorHandler(options, natsFailed, events),
+        ]
+        if let failure = steps.first(where: { $0 != NATS_OK }) { return failure }
+        let credentials = apply(credentials: configuration, to: options)
+        return credentials == NATS_OK ? apply(tls: configuration.tls, to: options) : credentials
+    }
+
+    private static func apply(credentials configuration: BusConfiguration, to options: OpaquePointer) -> natsStatus {
+        if let user = configuration.user { return natsOptions_SetUserInfo(options, user, configuration.password ?? "") }
+        if let token = configuration.token { return natsOptions_SetToken(options, token) }
+        if let file = configuration.credentialsFile { return natsOptions_SetUserCredentialsFromFiles(options, file, nil) }
+        return NATS_OK
+    }
+
+    private static func apply(tls: BusConfiguration.TLS?, to options: OpaquePointer) -> natsStatus {
+        guard let tls else { return NATS_OK }
+        var status = natsOptions_SetSecure(options, true)
+        if status == NATS_OK, let file = tls.authoritiesFile {
+            status = natsOptions_LoadCATrustedCertificates(options, file)
+        }
+        if status == NATS_OK, let certificate = tls.certificateFile, let key = tls.keyFile {
+            status = natsOptions_LoadCertificatesChain(options, certificate, key)
+        }
+        if status == NATS_OK, let hostname = tls.expectedHostname {
+            status = natsOptions_SetExpectedHostname(options, hostname)
+        }
+        return status
+    }
+}

@@ -1,0 +1,171 @@
+public import Kernel
+public import Logging
+internal import Synchronization
+
+/// A service on the bus: endpoints in a queue group that its replicas share, found and measured by the NATS services protocol.
+///
+/// Each request runs as a task of its own, at most `Limits.maxInFlight` at once; beyond that it is refused with `UNAVAILABLE` at once.
+/// A task is cancelled when the deadline of its request passes.
+public final class BusService: Sendable {
+    /// How much a service takes upon itself.
+    public struct Limits: Sendable {
+        /// Most requests that run at once, over all endpoints.
+        public var maxInFlight: Int
+        /// How long `drain` waits for running requests before it cancels them.
+        public var drainTimeout: Interval
+
+        /// Limits; by default 256 requests at once and 15 seconds for draining.
+        public init(maxInFlight: Int = 256, drainTimeout: Interval = .seconds(15)) {
+            self.maxInFlight = maxInFlight
+            self.drainTimeout = drainTimeout
+        }
+    }
+
+    /// The name of the service and of its queue group.
+    public let name: String
+    /// The name of this instance, unique on the bus.
+    public let id: String
+    private let connection: BusConnection
+    private let discovery: Discovery
+    private let limits: Limits
+    private let logger: Logger
+    private let work: ServiceWork
+    private let runners: [EndpointRunner]
+    private let state = Mutex(State())
+
+    private struct State {
+        var endpoints: [BusSubscription] = []
+        var discovery: [BusSubscription] = []
+        var isStarted = false
+    }
+
+    /// A service that is not started yet.
+    ///
+    /// - Parameters:
+    ///   - connection: Stays the caller's: drain the service first, then close it.
+    ///   - name: `auth`; letters, digits, `_` and `-`.
+    ///   - version: Semantic version of the software.
+    ///   - description: One sentence for people.
+    ///   - metadata: What `$SRV.INFO` says besides, such as the hash of the descriptor (D2).
+    ///   - endpoints: What it answers.
+    ///   - limits: How much at once.
+    ///   - logger: Where failures of handlers go.
+    ///   - observer: Is told of every request.
+    public init(
+        connection: BusConnection,
+        name: String,
+        version: String,
+        description: String = "",
+        metadata: [String: String] = [:],
+        endpoints: [Endpoint],
+        limits: Limits = Limits(),
+        logger: Logger,
+        observer: (any RPCObserver)? = nil
+    ) {
+        self.connection = connection
+        self.name = name
+        self.id = Entropy.name()
+        self.limits = limits
+        self.logger = logger
+        self.discovery = Discovery(
+            name: name,
+            id: id,
+            version: version,
+            description: description,
+            metadata: metadata,
+            started: SystemClock.now()
+        )
+        let work = ServiceWork(mostInFlight: limits.maxInFlight)
+        self.work = work
+        self.runners = endpoints.map {
+            EndpointRunner($0, queue: name, connection: connection, work: work, observer: observer, logger: logger)
+        }
+    }
+
+    /// How many requests run now.
+    public var inFlight: Int { work.inFlight }
+
+    /// Begins to answer; when it returns, the broker knows every endpoint.
+    ///
+    /// - Throws: `ServiceError` `VALIDATION_ERROR` for a name, version or subject that ADR-32 does not allow or that appears twice;
+    ///   `UNAVAILABLE` when the broker is away. Nothing is subscribed then.
+    public func start() async throws {
+        try validate()
+        guard
+            state.withLock({ state in
+                defer { state.isStarted = true }
+                return !state.isStarted
+            })
+        else { return }
+        do {
+            for runner in runners {
+                let subscription = try connection.subscribe(runner.endpoint.subject, queue: name, target: runner)
+                state.withLock { $0.endpoints.append(subscription) }
+            }
+            for verb in Discovery.Verb.allCases {
+                for subject in discovery.subjects(verb) {
+                    let subscription = try connection.subscribe(subject) { [weak self] in self?.answer(verb, $0) }
+                    state.withLock { $0.discovery.append(subscription) }
+                }
+            }
+            try await connection.flush()
+        } catch {
+            let ended = takeSubscriptions()
+            for subscription in ended.endpoints + ended.discovery { subscription.cancel() }
+            state.withLock { $0.isStarted = false }
+            throw error
+        }
+    }
+
+    /// Stops in order: takes no more requests, answers those that were delivered, waits for those that run, flushes the answers.
+    ///
+    /// After `limits.drainTimeout` what still runs is cancelled and answered with `UNAVAILABLE`. The connection stays open.
+    public func drain() async {
+        let end = Tick.now() + limits.drainTimeout
+        let subscriptions = takeSubscriptions()
+        // Not to be found comes first, so that nobody learns of an instance that is about to go.
+        for subscription in subscriptions.discovery { subscription.cancel() }
+        await BusSubscription.drain(subscriptions.endpoints, within: limits.drainTimeout)
+        await waitUntilIdle(until: end)
+        if !work.isIdle {
+            logger.warning("bus: cancelled what still ran", metadata: ["service": "\(name)", "count": "\(work.inFlight)"])
+            work.cancelAll()
+            await waitUntilIdle(until: Tick.now() + .seconds(1))
+        }
+        do { try await connection.flush() } catch {
+            logger.warning("bus: drained without a last flush", metadata: ["service": "\(name)"])
+        }
+        state.withLock { $0.isStarted = false }
+    }
+
+    private func waitUntilIdle(until end: Tick) async {
+        while !work.isIdle, Tick.now() < end { try? await Task.sleep(for: .milliseconds(2)) }
+    }
+
+    private func takeSubscriptions() -> (endpoints: [BusSubscription], discovery: [BusSubscription]) {
+        state.withLock { state in
+            defer { (state.endpoints, state.discovery) = ([], []) }
+            return (state.endpoints, state.discovery)
+        }
+    }
+
+    private func answer(_ verb: Discovery.Verb, _ message: BusMessage) {
+        guard let inbox = message.reply else { return }
+        do {
+            try connection.publish(inbox, body: try discovery.reply(verb, runners.map(\.state)))
+        } catch {
+            logger.warning("bus: a discovery reply was not sent", metadata: ["service": "\(name)", "error": "\(error)"])
+        }
+    }
+
+    private func validate() throws(ServiceError) {
+        guard ServiceNaming.isName(name) else { throw .validation(field: "name", "has characters ADR-32 does not allow") }
+        guard ServiceNaming.isVersion(discovery.version) else { throw .validation(field: "version", "is no semantic version") }
+        var subjects: Set<String> = []
+        for endpoint in runners.map(\.endpoint) {
+            guard ServiceNaming.isName(endpoint.name), Subject.isPublishable(endpoint.subject),
+                subjects.insert(endpoint.subject).inserted
+            else { throw .validation(field: "endpoints", "\(endpoint.subject) is no endpoint, or appears twice") }
+        }
+    }
+}

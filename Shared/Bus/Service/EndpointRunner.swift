@@ -1,0 +1,155 @@
+internal import CNats
+internal import Kernel
+internal import Logging
+internal import Synchronization
+
+/// Answers the requests of one endpoint: admits, runs, replies, counts.
+final class EndpointRunner: MessageTarget {
+    let endpoint: Endpoint
+    private let queue: String
+    private let connection: BusConnection
+    private let work: ServiceWork
+    private let observer: (any RPCObserver)?
+    private let logger: Logger
+    private let statistics = Mutex(EndpointStatistics())
+
+    init(
+        _ endpoint: Endpoint,
+        queue: String,
+        connection: BusConnection,
+        work: ServiceWork,
+        observer: (any RPCObserver)?,
+        logger: Logger
+    ) {
+        self.endpoint = endpoint
+        self.queue = queue
+        self.connection = connection
+        self.work = work
+        self.observer = observer
+        self.logger = logger
+    }
+
+    var state: Discovery.EndpointState {
+        Discovery.EndpointState(endpoint: endpoint, queue: queue, statistics: statistics.withLock { $0 })
+    }
+
+    /// A request came, on a delivery thread: whatever happens here must be quick.
+    func arrived(_ native: OpaquePointer) {
+        let arrival = Tick.now()
+        let message = BusMessage(taking: native)
+        let context = CallContext(headers: message.headers, timeout: endpoint.timeout)
+        guard context.remaining > .zero else {
+            // Nobody waits for the answer any more: it must not cost work.
+            return record(context, .deadlineExceeded, .zero)
+        }
+        switch work.admit(until: Tick(deadline: context.deadline)) {
+        case .overloaded:
+            let refusal = ServiceError.unavailable("The service is busy.")
+            reply(to: message, .failure(refusal))
+            record(context, refusal, .zero)
+        case .run(let token, _):
+            observer?.started(method: endpoint.subject)
+            let task = Task {
+                let result = await answer(message.body, context)
+                // The place is free before the answer leaves, so that whoever acts on the answer finds it free.
+                work.finish(token)
+                reply(to: message, result)
+                record(context, result.failure, Tick.now() - arrival)
+                work.replied()
+            }
+            work.attach(token, task)
+        }
+    }
+
+    private func answer(_ body: [UInt8], _ context: CallContext) async -> Result<[UInt8], ServiceError> {
+        do {
+            return .success(try await endpoint.handle(body, context))
+        } catch let error as ServiceError {
+            return .failure(error)
+        } catch is CancellationError {
+            return .failure(context.remaining > .zero ? .unavailable("The service is stopping.") : .deadlineExceeded)
+        } catch {
+            logger.error(
+                "a request failed",
+                metadata: ["method": "\(endpoint.subject)", "request-id": "\(context.requestID)", "error": "\(error)"]
+            )
+            return .failure(.internal)
+        }
+    }
+
+    private func reply(to message: BusMessage, _ result: Result<[UInt8], ServiceError>) {
+        guard let inbox = message.reply else { return }
+        do {
+            switch result {
+            case .success(let body): try connection.publish(inbox, body: body)
+            case .failure(let error): try send(error, to: inbox)
+            }
+        } catch {
+            // A reply the broker will not take must not leave the caller waiting; when the broker is away this fails as well.
+            do { try send(error == .tooLarge ? .tooLarge : .internal, to: inbox) } catch {
+                logger.warning("a reply was not sent", metadata: ["method": "\(endpoint.subject)", "error": "\(error.reason)"])
+            }
+        }
+    }
+
+    private func send(_ error: ServiceError, to inbox: String) throws(ServiceError) {
+        let reply = error.reply
+        try connection.publish(inbox, headers: reply.headers, body: reply.body)
+    }
+
+    private func record(_ context: CallContext, _ error: ServiceError?, _ duration: Duration) {
+        statistics.withLock { $0.record(error, duration) }
+        observer?.completed(method: endpoint.subject, context: context, code: error?.code, duration: duration)
+    }
+}
+
+extension Result where Failure == ServiceError {
+    fileprivate var failure: ServiceError? {
+        if case .failure(let error) = self { error } else { nil }
+    }
+}
+
+/// The `WorkTable` of a service with its alarm.
+final class ServiceWork: Sendable {
+    private let table: Mutex<WorkTable<Task<Void, Never>>>
+    private let replying = Atomic(0)
+    private let alarm = Mutex<Alarm?>(nil)
+
+    init(mostInFlight: Int) {
+        table = Mutex(WorkTable(mostInFlight: mostInFlight))
+        let alarm = Alarm(label: "bus.work") { [weak self] in self?.expire() }
+        self.alarm.withLock { $0 = alarm }
+    }
+
+    /// How many requests run.
+    var inFlight: Int { table.withLock { $0.count } }
+
+    /// Whether every request that was admitted has been answered.
+    var isIdle: Bool { replying.load(ordering: .acquiring) == 0 }
+
+    func admit(until deadline: Tick) -> WorkTable<Task<Void, Never>>.Admission {
+        let admission = table.withLock { $0.admit(deadline: deadline) }
+        guard case .run(_, let wakeAt) = admission else { return admission }
+        replying.add(1, ordering: .acquiringAndReleasing)
+        if let wakeAt { alarm.withLock { $0?.set(wakeAt) } }
+        return admission
+    }
+
+    func attach(_ token: UInt64, _ task: Task<Void, Never>) {
+        if table.withLock({ $0.attach(token, task) }) { task.cancel() }
+    }
+
+    func finish(_ token: UInt64) { table.withLock { $0.finish(token) } }
+
+    func replied() { replying.subtract(1, ordering: .acquiringAndReleasing) }
+
+    func cancelAll() {
+        for task in table.withLock({ $0.cancelAll() }) { task.cancel() }
+    }
+
+    private func expire() {
+        let (tasks, wakeAt) = table.withLock { $0.expire(now: .now()) }
+        if let wakeAt { alarm.withLock { $0?.set(wakeAt) } }
+        for task in tasks { task.cancel() }
+    }
+}

@@ -1,0 +1,174 @@
+#include "cvips.h"
+
+#include <dlfcn.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "vips_abi.h"
+
+// Every function that is used, typed by vips_abi.h and found by name when the library is loaded.
+#define FUNCTIONS(X) \
+    X(vips_init) X(vips_concurrency_set) X(vips_cache_set_max) X(vips_cache_set_max_mem) X(vips_cache_set_max_files) \
+    X(vips_operation_block_set) X(vips_error_buffer) X(vips_error_clear) X(vips_image_get_width) X(vips_image_get_height) \
+    X(vips_image_set_string) X(vips_image_set_int) X(vips_image_set_blob_copy) X(vips_image_new_from_memory) \
+    X(vips_image_copy_memory) X(vips_image_get_typeof) X(vips_image_hasalpha) X(vips_jpegload_buffer) X(vips_pngload_buffer) X(vips_webpload_buffer) \
+    X(vips_heifload_buffer) X(vips_thumbnail_buffer) X(vips_thumbnail_image) X(vips_flatten) X(vips_colourspace) X(vips_cast) \
+    X(vips_copy) X(vips_jpegsave_buffer) X(vips_pngsave_buffer) X(vips_webpsave_buffer) X(vips_array_double_newv) \
+    X(vips_area_unref) X(g_object_unref) X(g_free) X(g_log_set_handler)
+
+#define MEMBER(name) __typeof__(name) *name;
+static struct { FUNCTIONS(MEMBER) } lib;
+static char load_failure[256];
+
+static int load_library(void) {
+    void *handle = dlopen("libvips.so.42", RTLD_NOW | RTLD_LOCAL);
+    if (handle == NULL) {
+        snprintf(load_failure, sizeof load_failure, "%s", dlerror());
+        return -1;
+    }
+#define FIND(name) \
+    if ((lib.name = (__typeof__(name) *)dlsym(handle, #name)) == NULL) { \
+        snprintf(load_failure, sizeof load_failure, "libvips.so.42 has no %s", #name); \
+        return -1; \
+    }
+    FUNCTIONS(FIND)
+    return 0;
+}
+
+static void drop(const char *domain, int level, const char *message, void *context) {
+    (void)domain, (void)level, (void)message, (void)context;
+}
+
+int cvips_start(void) {
+    if (load_library() != 0) return -1;
+    if (lib.vips_init("streaksnap") != 0) return -1;
+    // A damaged upload can cause thousands of warnings on stderr; what matters is in the error.
+    lib.g_log_set_handler("VIPS", G_LOG_LEVEL_WARNING | G_LOG_LEVEL_MESSAGE | G_LOG_LEVEL_INFO | G_LOG_LEVEL_DEBUG, drop, NULL);
+    lib.vips_concurrency_set(1);
+    lib.vips_cache_set_max(0);
+    lib.vips_cache_set_max_mem(0);
+    lib.vips_cache_set_max_files(0);
+    // Uploads are hostile: only the loaders named here exist (no SVG, PDF, ImageMagick, …).
+    lib.vips_operation_block_set("VipsForeignLoad", 1);
+    lib.vips_operation_block_set("VipsForeignLoadJpeg", 0);
+    lib.vips_operation_block_set("VipsForeignLoadPng", 0);
+    lib.vips_operation_block_set("VipsForeignLoadWebp", 0);
+    lib.vips_operation_block_set("VipsForeignLoadHeif", 0);
+    return 0;
+}
+
+void cvips_error(char *text, size_t size) {
+    const char *reason = lib.vips_error_buffer != NULL ? lib.vips_error_buffer() : load_failure;
+    snprintf(text, size, "%s", reason[0] != 0 ? reason : load_failure);
+    if (lib.vips_error_clear != NULL) lib.vips_error_clear();
+}
+
+static VipsImage *open_header(const void *bytes, size_t count, CVipsFormat format) {
+    VipsImage *image = NULL;
+    int result = -1;
+    switch (format) {
+    case CVIPS_JPEG: result = lib.vips_jpegload_buffer((void *)bytes, count, &image, "access", VIPS_ACCESS_SEQUENTIAL, NULL); break;
+    case CVIPS_PNG: result = lib.vips_pngload_buffer((void *)bytes, count, &image, "access", VIPS_ACCESS_SEQUENTIAL, NULL); break;
+    case CVIPS_WEBP: result = lib.vips_webpload_buffer((void *)bytes, count, &image, "access", VIPS_ACCESS_SEQUENTIAL, NULL); break;
+    case CVIPS_HEIF: result = lib.vips_heifload_buffer((void *)bytes, count, &image, "access", VIPS_ACCESS_SEQUENTIAL, NULL); break;
+    }
+    return result == 0 ? image : NULL;
+}
+
+int cvips_size(const void *bytes, size_t count, CVipsFormat format, int *width, int *height) {
+    VipsImage *image = open_header(bytes, count, format);
+    if (image == NULL) return -1;
+    *width = lib.vips_image_get_width(image);
+    *height = lib.vips_image_get_height(image);
+    lib.g_object_unref(image);
+    return 0;
+}
+
+// Takes over `image`; the result of `call`, which reads it as `in` and makes `out`.
+#define STEP(call) \
+    do { \
+        VipsImage *in = image, *out = NULL; \
+        int failed = (call); \
+        lib.g_object_unref(in); \
+        if (failed) return NULL; \
+        image = out; \
+    } while (0)
+
+static VipsImage *flatten_on_white(VipsImage *image) {
+    VipsArrayDouble *white = lib.vips_array_double_newv(3, 255.0, 255.0, 255.0);
+    VipsImage *flat = NULL;
+    int failed = lib.vips_flatten(image, &flat, "background", white, NULL);
+    lib.vips_area_unref(white);
+    return failed ? NULL : flat;
+}
+
+CVipsImage *cvips_decode(const void *bytes, size_t count, CVipsFormat format, int side) {
+    VipsImage *image = open_header(bytes, count, format);
+    if (image == NULL) return NULL;
+    // Through the profile it came with; without one, asking for a profile would tint what is sRGB already.
+    int has_profile = lib.vips_image_get_typeof(image, "icc-profile-data") != 0;
+    lib.g_object_unref(image);
+    image = NULL;
+    // 8.14 ignores the option fail_on of this call (not of the one for files), so the loader is told itself.
+    if (lib.vips_thumbnail_buffer(
+            (void *)bytes, count, &image, side, "height", side, "size", VIPS_SIZE_DOWN, "option_string", "[fail_on=error]",
+            has_profile ? "export_profile" : NULL, "srgb", NULL))
+        return NULL;
+    STEP(lib.vips_colourspace(in, &out, VIPS_INTERPRETATION_sRGB, NULL));
+    if (lib.vips_image_hasalpha(image)) STEP((out = flatten_on_white(in)) == NULL);
+    STEP(lib.vips_cast(in, &out, VIPS_FORMAT_UCHAR, NULL));
+    // Only here is it decoded; both renditions are then made from memory.
+    STEP((out = lib.vips_image_copy_memory(in)) == NULL);
+    return (CVipsImage *)image;
+}
+
+CVipsImage *cvips_square(CVipsImage *source, int side) {
+    VipsImage *image = NULL;
+    if (lib.vips_thumbnail_image(
+            (VipsImage *)source, &image, side, "height", side, "crop", VIPS_INTERESTING_CENTRE, "no_rotate", 1, NULL))
+        return NULL;
+    return (CVipsImage *)image;
+}
+
+CVipsImage *cvips_over_pixels(const void *pixels, size_t count, int width, int height) {
+    VipsImage *image = lib.vips_image_new_from_memory(pixels, count, width, height, 3, VIPS_FORMAT_UCHAR);
+    if (image == NULL) return NULL;
+    STEP(lib.vips_copy(in, &out, "interpretation", VIPS_INTERPRETATION_sRGB, NULL));
+    return (CVipsImage *)image;
+}
+
+void cvips_set_text(CVipsImage *image, const char *name, const char *value) {
+    lib.vips_image_set_string((VipsImage *)image, name, value);
+}
+
+void cvips_set_orientation(CVipsImage *image, int orientation) {
+    lib.vips_image_set_int((VipsImage *)image, "orientation", orientation);
+}
+
+void cvips_set_blob(CVipsImage *image, const char *name, const void *bytes, size_t count) {
+    lib.vips_image_set_blob_copy((VipsImage *)image, name, bytes, count);
+}
+
+int cvips_width(CVipsImage *image) { return lib.vips_image_get_width((VipsImage *)image); }
+
+int cvips_height(CVipsImage *image) { return lib.vips_image_get_height((VipsImage *)image); }
+
+int cvips_save_jpeg(CVipsImage *image, int quality, int keep, void **bytes, size_t *count) {
+    return lib.vips_jpegsave_buffer(
+        (VipsImage *)image, bytes, count, "Q", quality, "optimize_coding", 1, "strip", keep == 0, NULL);
+}
+
+int cvips_save_png(CVipsImage *image, int keep, void **bytes, size_t *count) {
+    return lib.vips_pngsave_buffer((VipsImage *)image, bytes, count, "strip", keep == 0, NULL);
+}
+
+int cvips_save_webp(CVipsImage *image, int quality, int keep, void **bytes, size_t *count) {
+    return lib.vips_webpsave_buffer((VipsImage *)image, bytes, count, "Q", quality, "strip", keep == 0, NULL);
+}
+
+void cvips_free(void *bytes) { lib.g_free(bytes); }
+
+void cvips_release(CVipsImage *image) { lib.g_object_unref(image); }
+
+void cvips_trim(void) { malloc_trim(0); }

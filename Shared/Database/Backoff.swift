@@ -1,0 +1,65 @@
+/// Pauses that double up to a limit, spread so that replicas do not try in step. Pure: the caller brings the seed.
+struct Backoff {
+    let first: UInt64
+    let limit: UInt64
+
+    /// The pause before attempt `failures + 1`, between half and the whole of the doubled time.
+    func delay(failures: Int, seed: UInt64) -> UInt64 {
+        let doublings = min(max(0, failures - 1), 32)
+        let whole = min(limit, first.multipliedReportingOverflow(by: 1 << UInt64(doublings)).partialValue)
+        return whole / 2 + (whole / 2 == 0 ? 0 : Self.mixed(seed) % (whole / 2 + 1))
+    }
+
+    /// Spreads the bits of a counter or clock (the finaliser of SplitMix64, Steele, Lea and Flood 2014).
+    private static func mixed(_ seed: UInt64) -> UInt64 {
+        var value = seed &+ 0x9E37_79B9_7F4A_7C15
+        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+        return value ^ (value >> 31)
+    }
+}
+
+/// Which connections are missing, and when to try for the next one. One attempt at a time: a server that just came back is not stormed.
+struct Recovery {
+    private var missing: [Int]
+    /// The slot an attempt is under way for.
+    private(set) var attempting: Int?
+    private var notBefore: UInt64 = 0
+    private(set) var failures = 0
+    private let backoff: Backoff
+
+    /// All `slots` connections are missing.
+    init(slots: Int, backoff: Backoff) {
+        missing = Array(0..<slots)
+        self.backoff = backoff
+    }
+
+    /// Whether there is something to try, now or later.
+    var isBusy: Bool { !missing.isEmpty }
+
+    /// The slot to connect now; nil when there is none, or it is too early.
+    mutating func nextAttempt(now: UInt64) -> Int? {
+        guard attempting == nil, now >= notBefore, let slot = missing.first else { return nil }
+        missing.removeFirst()
+        attempting = slot
+        return slot
+    }
+
+    /// The attempt made a connection: the others may follow at once.
+    mutating func succeeded() {
+        attempting = nil
+        failures = 0
+        notBefore = 0
+    }
+
+    /// The attempt failed.
+    mutating func failed(now: UInt64) {
+        if let attempting { missing.append(attempting) }
+        attempting = nil
+        failures += 1
+        notBefore = now + backoff.delay(failures: failures, seed: now)
+    }
+
+    /// A connection died.
+    mutating func lost(_ slot: Int) { missing.append(slot) }
+}

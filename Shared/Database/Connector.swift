@@ -1,0 +1,85 @@
+internal import CPostgres
+internal import Glibc
+
+/// Makes connections. Blocks, name resolution included, and so runs on a thread of its own, never on the loop's.
+struct Connector: Sendable {
+    /// A connection in pipeline mode, on its way to the loop. `@unchecked Sendable`: whoever holds it is the only one.
+    struct Handle: @unchecked Sendable {
+        let connection: OpaquePointer
+
+        /// For when nobody wants it any more.
+        func close() { PQfinish(connection) }
+    }
+
+    private let before: [(String, String)]
+    private let connectionString: String
+    private let after: [(String, String)]
+
+    /// - Throws: `DatabaseError` `configuration` when libpq cannot read the connection string.
+    init(_ configuration: DatabaseConfiguration) throws(DatabaseError) {
+        var options = try Self.options(of: configuration.connectionString)
+        // In the startup packet, so that they are the session's defaults, which `RESET ALL` goes back to.
+        options += " -c search_path=\(configuration.schema) -c TimeZone=UTC"
+        options += " -c statement_timeout=\(configuration.statementTimeout.wholeMilliseconds)"
+        options += " -c idle_in_transaction_session_timeout=\(configuration.idleInTransactionTimeout.wholeMilliseconds)"
+        connectionString = configuration.connectionString
+        // What comes before may be overridden by the connection string; what comes after may not.
+        before = [
+            ("connect_timeout", String(configuration.connectTimeout.seconds)), ("keepalives_idle", "30"),
+            ("keepalives_interval", "10"),
+            ("keepalives_count", "3"), ("tcp_user_timeout", "30000"),
+        ]
+        after = [("application_name", configuration.applicationName), ("client_encoding", "UTF8"), ("options", options)]
+    }
+
+    /// Connects; returns the reason, which holds no secret, when it cannot.
+    func connect() -> Result<Handle, Refusal> {
+        let parameters = before + [("dbname", connectionString)] + after
+        let texts = parameters.map { (strdup($0.0), strdup($0.1)) }
+        defer {
+            for (keyword, value) in texts {
+                free(keyword)
+                free(value)
+            }
+        }
+        let keywords = texts.map { UnsafePointer($0.0) } + [nil]
+        let values = texts.map { UnsafePointer($0.1) } + [nil]
+        guard let connection = PQconnectdbParams(keywords, values, 1) else { return .failure(Refusal(reason: "out of memory")) }
+        guard PQstatus(connection) == CONNECTION_OK else {
+            let reason = PQerrorMessage(connection).map { String(cString: $0) } ?? ""
+            PQfinish(connection)
+            return .failure(Refusal(reason: reason))
+        }
+        _ = PQsetNoticeProcessor(connection, ignoreNotice, nil)
+        guard PQsetnonblocking(connection, 1) == 0, PQenterPipelineMode(connection) == 1 else {
+            PQfinish(connection)
+            return .failure(Refusal(reason: "no pipeline mode"))
+        }
+        return .success(Handle(connection: connection))
+    }
+
+    /// Why there is no connection.
+    struct Refusal: Error {
+        let reason: String
+    }
+
+    /// The `options` a connection string has of its own.
+    private static func options(of connectionString: String) throws(DatabaseError) -> String {
+        var message: UnsafeMutablePointer<CChar>?
+        guard let parsed = PQconninfoParse(connectionString, &message) else {
+            // The message quotes the string, which may hold a password.
+            PQfreemem(message)
+            throw DatabaseError(.configuration, detail: "connection string")
+        }
+        defer { PQconninfoFree(parsed) }
+        var option = parsed
+        while let keyword = option.pointee.keyword {
+            if String(cString: keyword) == "options" { return option.pointee.val.map { String(cString: $0) } ?? "" }
+            option += 1
+        }
+        return ""
+    }
+}
+
+/// Notices may quote values, and libpq would write them to stderr.
+private func ignoreNotice(_: UnsafeMutableRawPointer?, _: UnsafePointer<CChar>?) {}

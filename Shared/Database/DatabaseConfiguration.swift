@@ -1,0 +1,111 @@
+public import Kernel
+
+/// Where the database is and how much of it to use. All limits are per `Database`, that is per process and schema.
+public struct DatabaseConfiguration: Sendable {
+    /// A libpq connection string or URI; holds the password, so it is never logged.
+    public var connectionString: String
+    /// The schema all unqualified names mean: 1…63 of `a–z 0–9 _`, not beginning with a digit.
+    public var schema: String
+    /// Shown by `pg_stat_activity`.
+    public var applicationName: String
+    /// Connections to the server, 1…200; default 8.
+    public var poolSize: Int
+    /// How long the server works on one statement before it gives up; default 10 s, at least 1 ms.
+    public var statementTimeout: Interval
+    /// How long a transaction may sit between statements before the server ends its connection; default 30 s.
+    public var idleInTransactionTimeout: Interval
+    /// How long a statement or transaction waits for a connection; default 5 s.
+    public var acquireTimeout: Interval
+    /// How long one attempt to connect may take, in whole seconds, at least 2 (libpq's granularity); default 5 s.
+    public var connectTimeout: Interval
+    /// The longest pause between two attempts to connect; default 5 s. The first is 50 ms, each next one twice as long.
+    public var maximumReconnectDelay: Interval
+    /// Statements, and transactions, that may wait for a connection; beyond it they fail at once. Default 10,000.
+    public var maximumWaiting: Int
+    /// Statements on their way on one shared connection; beyond it they wait. Default 64.
+    public var maximumInFlight: Int
+    /// Prepared statements kept per connection, the least recently used goes first; default 256.
+    public var statementCacheSize: Int
+    /// How long `stop` waits for what runs; default 10 s.
+    public var stopTimeout: Interval
+
+    /// A configuration with the defaults above.
+    public init(
+        connectionString: String,
+        schema: String,
+        applicationName: String = "streaksnap",
+        poolSize: Int = 8,
+        statementTimeout: Interval = .seconds(10)
+    ) {
+        self.connectionString = connectionString
+        self.schema = schema
+        self.applicationName = applicationName
+        self.poolSize = poolSize
+        self.statementTimeout = statementTimeout
+        idleInTransactionTimeout = .seconds(30)
+        acquireTimeout = .seconds(5)
+        connectTimeout = .seconds(5)
+        maximumReconnectDelay = .seconds(5)
+        maximumWaiting = 10_000
+        maximumInFlight = 64
+        statementCacheSize = 256
+        stopTimeout = .seconds(10)
+    }
+
+    /// Connections that transactions and sessions leave to single statements.
+    var minimumShared: Int { max(1, poolSize / 4) }
+
+    /// - Throws: `DatabaseError` `configuration` naming the setting that makes no sense.
+    func validate() throws(DatabaseError) {
+        func require(_ condition: Bool, _ what: String) throws(DatabaseError) {
+            guard condition else { throw DatabaseError(.configuration, detail: what) }
+        }
+        let name = Array(schema.utf8)
+        let isDigit: (UInt8) -> Bool = { $0 >= 48 && $0 <= 57 }
+        try require((1...63).contains(name.count) && name.first.map { !isDigit($0) } == true, "schema")
+        try require(name.allSatisfy { ($0 >= 97 && $0 <= 122) || isDigit($0) || $0 == 95 }, "schema")
+        try require(!connectionString.utf8.contains(0) && !applicationName.utf8.contains(0), "NUL in a text")
+        try require((1...200).contains(poolSize), "poolSize")
+        // The server takes milliseconds in 31 bits.
+        let timeouts = Interval.milliseconds(1)...Interval.milliseconds(Int64(Int32.max))
+        try require(timeouts.contains(statementTimeout), "statementTimeout")
+        try require(timeouts.contains(idleInTransactionTimeout), "idleInTransactionTimeout")
+        try require(timeouts.contains(acquireTimeout), "acquireTimeout")
+        try require(timeouts.contains(maximumReconnectDelay), "maximumReconnectDelay")
+        try require(timeouts.contains(stopTimeout), "stopTimeout")
+        try require((Interval.seconds(2)...Interval.seconds(600)).contains(connectTimeout), "connectTimeout")
+        try require((1...1_000_000).contains(maximumWaiting), "maximumWaiting")
+        try require((1...10_000).contains(maximumInFlight), "maximumInFlight")
+        try require((1...10_000).contains(statementCacheSize), "statementCacheSize")
+    }
+}
+
+/// What the pool looks like at one moment.
+public struct DatabaseHealth: Sendable, Equatable {
+    /// Connections that are up.
+    public var connections = 0
+    /// Connections that a transaction or session holds.
+    public var leased = 0
+    /// Statements sent and not yet answered.
+    public var inFlight = 0
+    /// Statements and transactions that wait for a connection.
+    public var waiting = 0
+    /// Connections that died since the start.
+    public var connectionsLost = 0
+    /// Attempts to connect that failed since the last one that did not.
+    public var failedAttempts = 0
+
+    /// A pool without connections.
+    public init() {}
+
+    /// Whether a statement would be sent now.
+    public var isAvailable: Bool { connections > 0 }
+}
+
+extension Interval {
+    /// In milliseconds, rounded up: a limit is never shorter than asked for.
+    var wholeMilliseconds: Int64 { (microseconds + 999) / 1000 }
+
+    /// In nanoseconds; 0 when negative.
+    var nanoseconds: UInt64 { UInt64(max(0, microseconds)) * 1000 }
+}

@@ -1,0 +1,133 @@
+/// A failure of the database layer: a closed code and the few facts a repository may act on.
+///
+/// The description is deliberately generic. Values, SQL text and server messages never appear in it, so that it may be logged anywhere.
+public struct DatabaseError: Error, Hashable, Sendable {
+    /// What failed.
+    public enum Code: String, Hashable, Sendable, CaseIterable {
+        /// The connection string, schema or a limit makes no sense.
+        case configuration
+        /// No connection could be had within `acquireTimeout`; nothing was sent.
+        case unavailable
+        /// Too many statements or transactions wait already; nothing was sent.
+        case overloaded
+        /// No connection became free for a transaction or session within `acquireTimeout`; nothing was sent.
+        case leaseTimeout
+        /// The connection died; nothing was changed.
+        case connectionLost
+        /// The connection died while a change was on its way: it may or may not have been made. Never retried by this module.
+        case outcomeUnknown
+        /// The server stopped the statement because it ran longer than allowed.
+        case statementTimeout
+        /// A lock was not to be had in time (`lock_timeout`, `NOWAIT`).
+        case lockTimeout
+        /// A unique constraint refused the row; `constraint` names it.
+        case uniqueViolation
+        /// A foreign key refused the row; `constraint` names it.
+        case foreignKeyViolation
+        /// A check refused the row; `constraint` names it.
+        case checkViolation
+        /// A column that must have a value has none.
+        case notNullViolation
+        /// An exclusion constraint refused the row; `constraint` names it.
+        case exclusionViolation
+        /// The transaction could not be serialised (40001); trying it again is right.
+        case serializationFailure
+        /// The server broke a deadlock (40P01) by ending this transaction; trying it again is right.
+        case deadlock
+        /// An earlier statement of the transaction failed, so this one did not run.
+        case transactionAborted
+        /// The transaction or session was used after its closure had ended.
+        case leaseEnded
+        /// The role may not do this.
+        case insufficientPrivilege
+        /// A Swift value that PostgreSQL cannot hold: NUL in a text, an instant out of range, more than 65,535 values.
+        case invalidValue
+        /// A column is missing, NULL, or of a type that does not fit the Swift type asked for.
+        case decoding
+        /// The migrations do not fit what the schema has been through.
+        case migration
+        /// The database layer was stopped.
+        case stopped
+        /// Any other error of the server; see `sqlState`.
+        case server
+    }
+
+    /// What failed.
+    public let code: Code
+    /// The server's five-character code; nil when the failure is not the server's.
+    public let sqlState: String?
+    /// The constraint that refused the change; nil for anything else.
+    public let constraint: String?
+    /// More for a developer, free of values: shown by `debugDescription` only.
+    let detail: String?
+
+    /// An error with this code.
+    public init(_ code: Code, sqlState: String? = nil, constraint: String? = nil) {
+        self.init(code, sqlState: sqlState, constraint: constraint, detail: nil)
+    }
+
+    init(_ code: Code, sqlState: String? = nil, constraint: String? = nil, detail: String?) {
+        self.code = code
+        self.sqlState = sqlState
+        self.constraint = constraint
+        self.detail = detail
+    }
+
+    /// Whether this is the refusal of the unique constraint or unique index called `name`.
+    public func isUniqueViolation(_ name: String) -> Bool { code == .uniqueViolation && constraint == name }
+
+    /// Whether the database could not be reached, so that nothing was changed and trying again later makes sense.
+    public var isConnectionFailure: Bool {
+        switch code {
+        case .unavailable, .connectionLost, .leaseTimeout: true
+        default: false
+        }
+    }
+
+    /// Whether the whole transaction may be run again, with a chance of success and no effect made twice.
+    public var isRetryable: Bool {
+        switch code {
+        case .serializationFailure, .deadlock, .connectionLost: true
+        default: sqlState == Self.stalePlanState
+        }
+    }
+
+    /// Ours, in PostgreSQL's style: a prepared statement no longer fits its table. The server says 0A000, which also means other things.
+    static let stalePlanState = "0ASTP"
+}
+
+extension DatabaseError: CustomStringConvertible, CustomDebugStringConvertible {
+    /// The code and the SQLSTATE, nothing else.
+    public var description: String {
+        guard let sqlState else { return "database error: \(code.rawValue)" }
+        return "database error: \(code.rawValue) (\(sqlState))"
+    }
+
+    /// The description plus names of schema objects, for a developer at a debugger; still no values.
+    public var debugDescription: String {
+        var text = description
+        if let constraint { text += " constraint \(constraint)" }
+        if let detail { text += ": \(detail)" }
+        return text
+    }
+}
+
+extension DatabaseError {
+    /// The code for a SQLSTATE (PostgreSQL 15 manual, appendix A).
+    static func code(sqlState: String) -> Code {
+        switch sqlState {
+        case "23505": .uniqueViolation
+        case "23503": .foreignKeyViolation
+        case "23514": .checkViolation
+        case "23502": .notNullViolation
+        case "23P01": .exclusionViolation
+        case "40001": .serializationFailure
+        case "40P01": .deadlock
+        case "25P02": .transactionAborted
+        case "42501": .insufficientPrivilege
+        case "55P03": .lockTimeout
+        case "57014": .statementTimeout
+        default: .server
+        }
+    }
+}

@@ -1,0 +1,39 @@
+internal import Kernel
+
+/// A connection of one's own, valid inside the closure of `Database.withSession`: for advisory locks, settings, several transactions.
+///
+/// Each statement commits for itself. Afterwards settings, locks and temporary tables are gone.
+public final class DatabaseSession: QueryExecutor {
+    private let reactor: Reactor
+    private let lease: Lease
+
+    init(_ reactor: Reactor, statementTimeout: Interval?) {
+        self.reactor = reactor
+        lease = Lease(
+            .session,
+            prologue: statementTimeout.map { "SET statement_timeout = \(max(1, $0.wholeMilliseconds))" },
+            statementLimit: (statementTimeout ?? reactor.configuration.statementTimeout).nanoseconds
+        )
+    }
+
+    public func query(_ query: Query) async throws -> [Row] { try await reactor.perform(query, on: lease).rows }
+
+    @discardableResult
+    public func execute(_ query: Query) async throws -> Int { try await reactor.perform(query, on: lease).affectedRows }
+
+    /// Runs several statements, separated by `;`, in one implicit transaction unless they say otherwise. For migrations.
+    ///
+    /// - Parameter script: trusted SQL; nothing that came from outside.
+    func run(script: String) async throws {
+        guard !script.utf8.contains(0) else { throw DatabaseError(.invalidValue, detail: "a script with a NUL") }
+        _ = try await reactor.perform(Job(text: script, role: .script, lease: lease))
+    }
+
+    /// Leaves the connection as it was; one that cannot be cleaned is closed.
+    func end() async {
+        for text in ["ROLLBACK", "CLOSE ALL", "UNLISTEN *", "RESET ALL", "DISCARD TEMP"] {
+            _ = reactor.mailbox.post(.submit(Job(text: text, role: .cleanUp, lease: lease)))
+        }
+        _ = try? await reactor.perform(Job(text: "SELECT pg_advisory_unlock_all()", role: .lastCleanUp, lease: lease))
+    }
+}

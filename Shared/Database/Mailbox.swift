@@ -1,0 +1,85 @@
+internal import CEpoll
+internal import Glibc
+internal import Synchronization
+
+/// How other threads reach the loop: they put commands in, the loop takes them all at once. It is woken only when it sleeps.
+final class Mailbox: Sendable {
+    /// What other threads ask for.
+    enum Command: Sendable {
+        case submit(Job)
+        case cancel(Job)
+        case connected(Connector.Handle)
+        case refused(Connector.Refusal)
+        /// A cancellation reached the server, or never will.
+        case cancellationSent(slot: Int, generation: UInt64)
+        case stop(UnsafeContinuation<Void, Never>)
+        /// Nobody will ask for anything any more.
+        case abandon
+    }
+
+    private struct State {
+        var commands: [Command] = []
+        var isOpen = true
+        var isLoopAsleep = false
+    }
+
+    /// Readable when the loop should look in.
+    let eventfd: Int32
+    private let state = Mutex(State())
+
+    /// Nil when the system has no more descriptors.
+    init?() {
+        eventfd = CEpoll.eventfd(0, Int32(EFD_NONBLOCK | EFD_CLOEXEC))
+        guard eventfd >= 0 else { return nil }
+    }
+
+    deinit { close(eventfd) }
+
+    /// Leaves a command. False when the loop has ended and will not see it.
+    func post(_ command: Command) -> Bool {
+        let (isOpen, mustWake) = state.withLock { state in
+            guard state.isOpen else { return (false, false) }
+            state.commands.append(command)
+            defer { state.isLoopAsleep = false }
+            return (true, state.isLoopAsleep)
+        }
+        if mustWake { eventfd_write(eventfd, 1) }
+        return isOpen
+    }
+
+    /// Whether the loop may sleep; from then on a command wakes it.
+    func fallAsleep() -> Bool {
+        state.withLock { state in
+            state.isLoopAsleep = state.commands.isEmpty
+            return state.isLoopAsleep
+        }
+    }
+
+    /// The loop is awake; it takes what has come.
+    func take() -> [Command] {
+        state.withLock { state in
+            state.isLoopAsleep = false
+            guard !state.commands.isEmpty else { return [] }
+            defer {
+                state.commands = []
+                state.commands.reserveCapacity(64)
+            }
+            return state.commands
+        }
+    }
+
+    /// Resets the descriptor after it has woken the loop.
+    func wasWoken() {
+        var count: eventfd_t = 0
+        eventfd_read(eventfd, &count)
+    }
+
+    /// Takes no more commands; returns the last.
+    func shut() -> [Command] {
+        state.withLock { state in
+            state.isOpen = false
+            defer { state.commands = [] }
+            return state.commands
+        }
+    }
+}

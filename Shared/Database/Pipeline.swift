@@ -1,0 +1,183 @@
+/// What is on its way on one connection, in the order sent, and what each of the server's answers means for it.
+///
+/// No I/O: events go in, actions come out, so a test reads as a protocol trace. Answers come per command: results, then an end; a sync
+/// comes alone. A failure makes the server skip everything up to the next sync: those commands come back as `skipped`.
+struct Pipeline<Job, Answer> {
+    /// How a job ended.
+    enum Outcome {
+        case success(Answer)
+        case failure(DatabaseError)
+        /// Another job before the same sync failed; this one did not run.
+        case skipped
+    }
+
+    /// What to do about an answer.
+    enum Action {
+        /// The job is over: tell its caller.
+        case deliver(Job, Outcome)
+        /// The server did not take the job's statement: forget that it is prepared.
+        case refused(Job)
+    }
+
+    private enum Command {
+        case prepare(Job)
+        /// With `isEarly`, the result counts when it arrives: nothing that happens before the sync can undo a read.
+        case execute(Job, isEarly: Bool)
+        case sync
+    }
+
+    private var commands = FIFO<Command>()
+    /// What came for the first command so far; for an execute also what came for its prepare.
+    private var outcome: Outcome?
+    /// Answered, but not over before the sync.
+    private var answered: [(job: Job, outcome: Outcome)] = []
+    /// Commands sent since the last sync.
+    private(set) var unsynced = 0
+
+    /// Jobs that are not over.
+    private(set) var jobCount = 0
+
+    /// Whether nothing is on its way.
+    var isEmpty: Bool { commands.isEmpty }
+
+    /// The job the server works on, or the next.
+    var first: Job? {
+        switch commands.first {
+        case .prepare(let job), .execute(let job, _): job
+        case .sync, nil: nil
+        }
+    }
+
+    /// Whether a job that is not answered fulfils the condition.
+    func contains(_ condition: (Job) -> Bool) -> Bool {
+        commands.contains { command in
+            if case .execute(let job, _) = command { condition(job) } else { false }
+        }
+    }
+
+    mutating func sentPrepare(_ job: Job) { commands.append(.prepare(job)) }
+
+    mutating func sentExecute(_ job: Job, isEarly: Bool) {
+        commands.append(.execute(job, isEarly: isEarly))
+        unsynced += 1
+        jobCount += 1
+    }
+
+    mutating func sentSync() {
+        commands.append(.sync)
+        unsynced = 0
+    }
+
+    /// A result, a failure or a notice of skipping for the first command.
+    mutating func received(_ answer: Outcome) {
+        guard case .sync = commands.first else {
+            // A prepare's failure stays: the execute after it only says "skipped".
+            if case .failure = outcome { return }
+            outcome = answer
+            return
+        }
+        // The commit itself failed (a deferred constraint, a serialisation check).
+        guard case .failure = answer else { return }
+        for index in answered.indices {
+            if case .success = answered[index].outcome { answered[index].outcome = answer }
+        }
+    }
+
+    /// The first command has no more answers.
+    mutating func receivedEnd() -> Action? {
+        switch commands.first {
+        case .prepare(let job):
+            commands.removeFirst()
+            switch outcome {
+            case .failure: return .refused(job)
+            case .skipped:
+                outcome = nil
+                return .refused(job)
+            case .success, nil:
+                outcome = nil
+                return nil
+            }
+        case .execute(let job, let isEarly):
+            commands.removeFirst()
+            let ended = outcome ?? .failure(DatabaseError(.connectionLost, detail: "no answer"))
+            outcome = nil
+            if isEarly, case .success = ended {
+                jobCount -= 1
+                return .deliver(job, ended)
+            }
+            answered.append((job, ended))
+            return nil
+        case .sync, nil:
+            return nil
+        }
+    }
+
+    /// Everything up to the first sync is over.
+    mutating func receivedSync() -> [Action] {
+        if case .sync = commands.first { commands.removeFirst() }
+        defer { answered.removeAll(keepingCapacity: true) }
+        jobCount -= answered.count
+        return answered.map { .deliver($0.job, $0.outcome) }
+    }
+
+    /// The connection died: the jobs that ended for certain, and those nobody knows about.
+    mutating func lost() -> (failed: [(Job, DatabaseError)], unknown: [Job]) {
+        var failed: [(Job, DatabaseError)] = []
+        var unknown: [Job] = []
+        for (job, outcome) in answered {
+            switch outcome {
+            case .failure(let error): failed.append((job, error))
+            case .success, .skipped: unknown.append(job)
+            }
+        }
+        while let command = commands.popFirst() {
+            if case .execute(let job, _) = command { unknown.append(job) }
+        }
+        self = Pipeline()
+        return (failed, unknown)
+    }
+}
+
+/// A queue that takes from the front without moving the rest each time.
+struct FIFO<Element> {
+    private var elements: [Element?] = []
+    private var head = 0
+
+    var count: Int { elements.count - head }
+    var isEmpty: Bool { count == 0 }
+    var first: Element? { head < elements.count ? elements[head] : nil }
+
+    mutating func append(_ element: Element) { elements.append(element) }
+
+    mutating func removeFirst() { _ = popFirst() }
+
+    mutating func popFirst() -> Element? {
+        guard head < elements.count else { return nil }
+        let element = elements[head]
+        elements[head] = nil
+        head += 1
+        if head == elements.count {
+            elements.removeAll(keepingCapacity: true)
+            head = 0
+        } else if head >= 64, head * 2 >= elements.count {
+            elements.removeFirst(head)
+            head = 0
+        }
+        return element
+    }
+
+    func contains(where condition: (Element) -> Bool) -> Bool {
+        elements[head...].contains { $0.map(condition) ?? false }
+    }
+
+    /// Takes out what fulfils the condition, in order.
+    mutating func removeAll(where condition: (Element) -> Bool) -> [Element] {
+        var removed: [Element] = []
+        var kept: [Element?] = []
+        for case let element? in elements[head...] {
+            if condition(element) { removed.append(element) } else { kept.append(element) }
+        }
+        (elements, head) = (kept, 0)
+        return removed
+    }
+}

@@ -1,0 +1,37 @@
+/// Where statements can be run: the database itself, a transaction, a session. Repositories that do not care take any of them.
+public protocol QueryExecutor: Sendable {
+    /// Runs a statement and returns its rows.
+    ///
+    /// - Throws: `DatabaseError`; `CancellationError` when the task is cancelled and the statement had no effect.
+    func query(_ query: Query) async throws -> [Row]
+
+    /// Runs a statement and returns the number of rows it changed.
+    ///
+    /// - Throws: `DatabaseError`; `CancellationError` when the task is cancelled and the statement had no effect.
+    @discardableResult
+    func execute(_ query: Query) async throws -> Int
+}
+
+extension Reactor {
+    /// Sends a query and waits for its answer.
+    func perform(_ query: Query, on lease: Lease? = nil) async throws -> ResultBox {
+        if let failure = query.failure { throw failure }
+        // The protocol counts values in 16 bits, and sizes in 31.
+        guard query.bindCount <= 65_535, query.binds.bytes.count < 1 << 30 else {
+            throw DatabaseError(.invalidValue, detail: "too many values")
+        }
+        return try await perform(Job(text: query.text, binds: query.binds, lease: lease))
+    }
+
+    /// Submits a job and waits until it is over.
+    func perform(_ job: Job) async throws -> ResultBox {
+        try await withTaskCancellationHandler {
+            try await withUnsafeThrowingContinuation { continuation in
+                job.continuation = continuation
+                if !mailbox.post(.submit(job)) { job.finish(.failure(DatabaseError(.stopped))) }
+            }
+        } onCancel: {
+            _ = mailbox.post(.cancel(job))
+        }
+    }
+}

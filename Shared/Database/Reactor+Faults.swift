@@ -1,0 +1,217 @@
+internal import Logging
+
+/// Commands, cancellation, lost connections, waits and the end. On the loop's thread only.
+extension Reactor {
+    func obey(_ command: Mailbox.Command) {
+        switch command {
+        case .submit(let job): submit(job)
+        case .cancel(let job): cancel(job)
+        case .connected(let handle): connected(handle)
+        case .refused(let refusal): refused(refusal)
+        case .cancellationSent(let slot, let generation):
+            guard let connection = connections[slot], connection.generation == generation else { return }
+            connection.isCancelling = false
+            sendHeld(on: connection)
+        case .stop(let waiter):
+            stopWaiters.append(waiter)
+            stopDeadline = stopDeadline ?? now + configuration.stopTimeout.nanoseconds
+        case .abandon:
+            stopDeadline = stopDeadline ?? now + configuration.stopTimeout.nanoseconds
+        }
+    }
+
+    // MARK: cancellation
+
+    /// The caller's task was cancelled. What was not sent is withdrawn. What runs is stopped on the server when that can hit nothing
+    /// else; else a read is given up and a change is waited for, so that its outcome is known.
+    private func cancel(_ job: Job) {
+        guard job.isCancellable, !job.isCancelled else { return }
+        job.isCancelled = true
+        switch job.place {
+        case .new, .over: break
+        case .pending: job.finish(.failure(CancellationError()))
+        case .held: withdraw(job)
+        case .inFlight(let slot):
+            guard let connection = connections[slot] else { return }
+            if mayStopFirst(of: connection) {
+                stopOnServer(connection)
+            } else if job.isRead, job.lease == nil {
+                job.finish(.failure(CancellationError()))
+            }
+        }
+    }
+
+    /// Whether something that was cancelled runs, and stopping what runs can hit nobody else.
+    private func mayStopFirst(of connection: Connection) -> Bool {
+        guard let first = connection.script ?? connection.pipeline.first else { return false }
+        switch first.lease?.kind {
+        case .transaction:
+            // The server keeps the answers before a sync to itself, so what runs may be any of the transaction's; it is lost anyway.
+            return connection.pipeline.contains { $0.isCancelled && $0.lease === first.lease }
+        case .session: return first.isCancelled
+        case nil: return first.isCancelled && connection.load == 1
+        }
+    }
+
+    private func withdraw(_ job: Job) {
+        guard let lease = job.lease else { return }
+        if case .held(let slot) = lease.state {
+            _ = connections[slot]?.held.removeAll { $0 === job }
+        } else {
+            lease.parked.removeAll { $0 === job }
+            if lease.parked.isEmpty, case .waiting = lease.state { forget(lease, .idle, DatabaseError(.leaseEnded)) }
+        }
+        job.finish(.failure(CancellationError()))
+    }
+
+    /// Nothing is sent on the connection until the server has been told: a cancellation hits whatever runs when it arrives.
+    private func stopOnServer(_ connection: Connection) {
+        guard !connection.isCancelling, let canceller = connection.canceller() else { return }
+        let (mailbox, slot, generation) = (mailbox, connection.slot, connection.generation)
+        connection.isCancelling = spawnThread(named: "database-cancel") {
+            canceller.run()
+            _ = mailbox.post(.cancellationSent(slot: slot, generation: generation))
+        }
+    }
+
+    // MARK: connections
+
+    /// Starts the next attempt to connect, if one is due.
+    func connectNext() {
+        guard stopDeadline == nil, recovery.nextAttempt(now: now) != nil else { return }
+        let (mailbox, connector) = (mailbox, connector)
+        let spawned = spawnThread(named: "database-connect") {
+            switch connector.connect() {
+            case .success(let handle): if !mailbox.post(.connected(handle)) { handle.close() }
+            case .failure(let refusal): _ = mailbox.post(.refused(refusal))
+            }
+        }
+        if !spawned { refused(Connector.Refusal(reason: "no more threads")) }
+    }
+
+    private func connected(_ handle: Connector.Handle) {
+        guard let slot = recovery.attempting, stopDeadline == nil else { return handle.close() }
+        if recovery.failures > 0 { logger.notice("the database is back", metadata: ["failedAttempts": "\(recovery.failures)"]) }
+        recovery.succeeded()
+        generations += 1
+        let connection = Connection(
+            slot: slot,
+            generation: generations,
+            handle: handle,
+            cacheSize: configuration.statementCacheSize
+        )
+        connections[slot] = connection
+        watch(connection)
+        if !recovery.isBusy { endFirstAttempt() }
+    }
+
+    private func refused(_ refusal: Connector.Refusal) {
+        recovery.failed(now: now)
+        // The first, and then ever more rarely: a server that is away for hours should not fill the log.
+        if recovery.failures & (recovery.failures - 1) == 0 {
+            logger.warning(
+                "cannot connect to the database",
+                metadata: ["reason": "\(refusal.reason)", "failedAttempts": "\(recovery.failures)"]
+            )
+        }
+        endFirstAttempt()
+    }
+
+    private func endFirstAttempt() {
+        firstAttempt?.resume()
+        firstAttempt = nil
+    }
+
+    /// A connection is gone: every statement on it is answered with what is known about it, and a new one is asked for.
+    func lose(_ connection: Connection) {
+        guard connections[connection.slot] === connection else { return }
+        connections[connection.slot] = nil
+        unwatch(connection)
+        recovery.lost(connection.slot)
+        health.connectionsLost += 1
+        if stopDeadline == nil {
+            logger.warning("lost a connection to the database", metadata: ["inFlight": "\(connection.load)"])
+        }
+        connection.lease?.state = .lost(DatabaseError(.connectionLost))
+        connection.lease = nil
+        let (failed, unknown) = connection.pipeline.lost()
+        for (job, error) in failed { job.finish(.failure(error)) }
+        for job in unknown { orphaned(job) }
+        if let script = connection.script { script.finish(.failure(DatabaseError(.outcomeUnknown))) }
+        while let job = connection.held.popFirst() { job.finish(.failure(DatabaseError(.connectionLost))) }
+    }
+
+    /// A statement that was sent and will not be answered.
+    private func orphaned(_ job: Job) {
+        switch (job.lease?.kind, job.role) {
+        case (_, .commit):
+            job.finish(.failure(DatabaseError(.outcomeUnknown)))
+        case (_, .rollback), (.transaction, _):
+            // Without a commit nothing of the transaction stays.
+            job.finish(.failure(DatabaseError(.connectionLost)))
+        case (nil, _) where job.isRead && !job.isRetry && !job.isCancelled:
+            sendAgain(job)
+        default:
+            job.finish(.failure(DatabaseError(job.isRead ? .connectionLost : .outcomeUnknown)))
+        }
+    }
+
+    // MARK: waits
+
+    /// Ends what has waited too long.
+    func lookAtWaits() {
+        while let job = pending.first, job.deadline <= now || !job.isPending {
+            pending.removeFirst()
+            if job.isPending { job.finish(.failure(DatabaseError(.unavailable))) }
+        }
+        while let lease = leaseQueue.first, lease.deadline <= now {
+            let error = DatabaseError(health.isAvailable ? .leaseTimeout : .unavailable)
+            forget(lease, .lost(error), error)
+        }
+        for case let connection? in connections where connection.load > 0 {
+            let limit = connection.lease?.statementLimit ?? configuration.statementTimeout.nanoseconds
+            if now > connection.lastProgress + limit + Self.silenceGrace {
+                lose(connection)
+            } else if connection.isReady, mayStopFirst(of: connection) {
+                // Its turn came only now, or the last cancellation came too early.
+                stopOnServer(connection)
+            }
+        }
+    }
+
+    // MARK: the end
+
+    /// Whether a stop was asked for and what ran has ended, or has had its time.
+    var isOver: Bool {
+        guard let stopDeadline else { return false }
+        if now >= stopDeadline { return true }
+        return pending.isEmpty && leaseQueue.isEmpty
+            && connections.allSatisfy { $0.map { $0.load == 0 && $0.lease == nil } ?? true }
+    }
+
+    /// Closes everything and answers everybody.
+    func end() {
+        while let lease = leaseQueue.first { forget(lease, .lost(DatabaseError(.stopped)), DatabaseError(.stopped)) }
+        for case let connection? in connections { lose(connection) }
+        while let job = pending.popFirst() { job.finish(.failure(DatabaseError(.stopped))) }
+        for command in mailbox.shut() {
+            switch command {
+            case .submit(let job): job.finish(.failure(DatabaseError(.stopped)))
+            case .connected(let handle): handle.close()
+            case .stop(let waiter): stopWaiters.append(waiter)
+            case .cancel, .refused, .cancellationSent, .abandon: break
+            }
+        }
+        endFirstAttempt()
+        health = DatabaseHealth()
+        publishHealth()
+        for waiter in stopWaiters { waiter.resume() }
+        stopWaiters = []
+    }
+}
+
+extension Job {
+    fileprivate var isPending: Bool {
+        if case .pending = place { true } else { false }
+    }
+}

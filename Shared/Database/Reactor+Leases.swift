@@ -1,0 +1,124 @@
+/// Lending connections to transactions and sessions. On the loop's thread only.
+extension Reactor {
+    /// A statement of a transaction or session; the first one asks for the connection.
+    func route(_ job: Job, on lease: Lease) {
+        switch lease.state {
+        case .idle:
+            guard !job.role.endsLease else { return endUnused(lease, job) }
+            guard job.role != .cleanUp else { return }
+            guard leaseQueue.count < configuration.maximumWaiting else { return job.finish(.failure(DatabaseError(.overloaded))) }
+            lease.state = .waiting
+            lease.deadline = now + configuration.acquireTimeout.nanoseconds
+            leaseQueue.append(lease)
+            park(job, on: lease)
+        case .waiting:
+            guard !job.role.endsLease else { return endUnused(lease, job) }
+            park(job, on: lease)
+        case .held(let slot):
+            guard let connection = connections[slot], connection.lease === lease else {
+                return job.finish(.failure(DatabaseError(.connectionLost)))
+            }
+            // Behind the commit it would run outside the transaction.
+            guard !lease.isEnding else { return job.finish(.failure(DatabaseError(.leaseEnded))) }
+            lease.isEnding = job.role.endsLease
+            job.place = .held
+            connection.held.append(job)
+            sendHeld(on: connection)
+        case .lost(let error):
+            // What was not committed is rolled back already.
+            guard job.role == .commit || !job.role.endsLease else { return endUnused(lease, job) }
+            job.finish(.failure(error))
+        case .ended:
+            job.finish(.failure(DatabaseError(.leaseEnded)))
+        }
+    }
+
+    private func park(_ job: Job, on lease: Lease) {
+        job.place = .held
+        lease.parked.append(job)
+    }
+
+    /// Ends a lease that has no connection.
+    private func endUnused(_ lease: Lease, _ job: Job) {
+        forget(lease, .ended, DatabaseError(.leaseEnded))
+        job.finish(ResultBox.empty().map { .success($0) } ?? .failure(DatabaseError(.overloaded, detail: "out of memory")))
+    }
+
+    /// Takes a lease out of the queue and fails what waits for it.
+    func forget(_ lease: Lease, _ state: Lease.State, _ error: DatabaseError) {
+        if case .waiting = lease.state { _ = leaseQueue.removeAll { $0 === lease } }
+        lease.state = state
+        let parked = lease.parked
+        lease.parked = []
+        for job in parked { job.finish(.failure(error)) }
+    }
+
+    /// Lends connections to those who wait, first come first served; some always stay for single statements.
+    func grantLeases() {
+        while let lease = leaseQueue.first, let connection = lendable() {
+            leaseQueue.removeFirst()
+            lease.state = .held(slot: connection.slot)
+            connection.lease = lease
+            // Statements of others may still be on their way on it; what follows waits behind them.
+            if connection.pipeline.unsynced > 0, !connection.sync() {
+                lose(connection)
+                continue
+            }
+            if let prologue = lease.prologue {
+                let job = Job(text: prologue, role: .housekeeping, lease: lease)
+                job.statement = registry.statement(prologue)
+                connection.held.append(job)
+            }
+            let parked = lease.parked
+            lease.parked = []
+            for job in parked { connection.held.append(job) }
+            sendHeld(on: connection)
+        }
+    }
+
+    private func lendable() -> Connection? {
+        var (up, leased) = (0, 0)
+        for case let connection? in connections {
+            up += 1
+            if connection.lease != nil { leased += 1 }
+        }
+        guard up > 0, leased < up - min(configuration.minimumShared, up - 1) else { return nil }
+        return leastLoaded(below: .max)
+    }
+
+    /// Sends what a lease's holder asked for, unless something runs that it could meet.
+    func sendHeld(on connection: Connection) {
+        while connection.isReady, let job = connection.held.first {
+            if job.role == .script {
+                guard connection.pipeline.isEmpty else { return }
+                connection.held.removeFirst()
+                job.place = .inFlight(slot: connection.slot)
+                connection.lastProgress = now
+                mark(connection)
+                guard connection.sendScript(job) else { return lose(connection) }
+                return
+            }
+            connection.held.removeFirst()
+            // The end must not be skipped because of a failure before it; a session's statements fail alone.
+            let isAlone = job.role.endsLease || connection.lease?.kind == .session
+            if isAlone, connection.pipeline.unsynced > 0, !connection.sync() { return lose(connection) }
+            guard hand(job, to: connection) else { return }
+            if isAlone, !connection.sync() { return lose(connection) }
+        }
+    }
+
+    /// The lease is over: the connection goes back to all, if it is as it was.
+    func release(_ connection: Connection) {
+        connection.lease?.state = .ended
+        connection.lease = nil
+        while let job = connection.held.popFirst() { job.finish(.failure(DatabaseError(.leaseEnded))) }
+        if !connection.pipeline.isEmpty || !connection.isOutsideTransaction { lose(connection) }
+    }
+}
+
+extension Lease {
+    /// Whether work has begun that a stop should let finish.
+    var isOpen: Bool {
+        if case .held = state { true } else { false }
+    }
+}

@@ -1,0 +1,157 @@
+internal import CEpoll
+internal import Glibc
+internal import Kernel
+internal import Logging
+internal import Synchronization
+
+/// The one thread that talks to the server: it sleeps in epoll, hands statements to libpq and answers to their callers.
+///
+/// `@unchecked Sendable`: everything but the mailbox and the health is touched by that thread only, from `run` on.
+final class Reactor: @unchecked Sendable {
+    let configuration: DatabaseConfiguration
+    let mailbox: Mailbox
+    let connector: Connector
+    let logger: Logger
+    private let publishedHealth = Mutex(DatabaseHealth())
+
+    // The loop's own.
+    var connections: [Connection?]
+    var generations: UInt64 = 0
+    var registry = StatementRegistry(capacity: 10_000)
+    var scratch = BindScratch()
+    /// Single statements that wait for a shared connection.
+    var pending = FIFO<Job>()
+    /// Transactions and sessions that wait for a connection, the oldest first.
+    var leaseQueue = FIFO<Lease>()
+    var recovery: Recovery
+    /// Connections that were written to since the last flush.
+    var marked: [Connection] = []
+    var now: UInt64 = 0
+    var health = DatabaseHealth()
+    var firstAttempt: UnsafeContinuation<Void, any Error>?
+    var stopWaiters: [UnsafeContinuation<Void, Never>] = []
+    var stopDeadline: UInt64?
+    private let epoll: Int32
+    private var nextTick: UInt64 = 0
+    private var lastPublished = DatabaseHealth()
+
+    /// How often waits are looked at, in nanoseconds.
+    static let tick: UInt64 = 20_000_000
+    /// How much longer than a statement may take the loop waits for a server that says nothing.
+    static let silenceGrace: UInt64 = 5_000_000_000
+    /// The eventfd's mark; a connection's is its slot.
+    private static let mailboxMark = UInt64.max
+
+    /// - Throws: `DatabaseError` `configuration`, or `unavailable` when the system has no more descriptors.
+    init(_ configuration: DatabaseConfiguration, logger: Logger) throws(DatabaseError) {
+        self.configuration = configuration
+        self.logger = logger
+        connector = try Connector(configuration)
+        connections = Array(repeating: nil, count: configuration.poolSize)
+        recovery = Recovery(
+            slots: configuration.poolSize,
+            backoff: Backoff(first: 50_000_000, limit: configuration.maximumReconnectDelay.nanoseconds)
+        )
+        epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
+        guard epoll >= 0, let mailbox = Mailbox() else {
+            if epoll >= 0 { close(epoll) }
+            throw DatabaseError(.unavailable, detail: "no more descriptors")
+        }
+        self.mailbox = mailbox
+        var event = epoll_event(events: EPOLLIN.rawValue, data: epoll_data_t(u64: Self.mailboxMark))
+        epoll_ctl(epoll, EPOLL_CTL_ADD, mailbox.eventfd, &event)
+    }
+
+    deinit { close(epoll) }
+
+    /// What the pool looked like after the loop's last turn.
+    var currentHealth: DatabaseHealth { publishedHealth.withLock { $0 } }
+
+    /// Starts the thread; returns when all connections are up, or an attempt has failed.
+    ///
+    /// - Throws: `DatabaseError` `unavailable` when the system has no more threads.
+    func start() async throws {
+        try await withUnsafeThrowingContinuation { (started: UnsafeContinuation<Void, any Error>) in
+            firstAttempt = started
+            if !spawnThread(named: "database", { self.run() }) {
+                firstAttempt = nil
+                started.resume(throwing: DatabaseError(.unavailable, detail: "no more threads"))
+            }
+        }
+    }
+
+    /// The thread's body.
+    private func run() {
+        let capacity = configuration.poolSize + 1
+        let events = UnsafeMutablePointer<epoll_event>.allocate(capacity: capacity)
+        defer { events.deallocate() }
+        while true {
+            let timeout: Int32 = mailbox.fallAsleep() ? (isQuiet ? -1 : Int32(Self.tick / 1_000_000)) : 0
+            let count = epoll_wait(epoll, events, Int32(capacity), timeout)
+            now = monotonicNanoseconds()
+            for index in 0..<Int(max(0, count)) {
+                let mark = events[index].data.u64
+                if mark == Self.mailboxMark {
+                    mailbox.wasWoken()
+                } else if let connection = connections[Int(mark)] {
+                    answer(on: connection)
+                }
+            }
+            for command in mailbox.take() { obey(command) }
+            dispatch()
+            flush()
+            if now >= nextTick {
+                nextTick = now + Self.tick
+                lookAtWaits()
+                dispatch()
+                flush()
+            }
+            connectNext()
+            publish()
+            if isOver { return end() }
+        }
+    }
+
+    /// Whether nothing happens unless somebody asks for it or a socket says so.
+    private var isQuiet: Bool {
+        pending.isEmpty && leaseQueue.isEmpty && !recovery.isBusy && stopDeadline == nil && health.inFlight == 0
+    }
+
+    private func publish() {
+        var current = health
+        current.inFlight = 0
+        current.leased = 0
+        current.connections = 0
+        for case let connection? in connections {
+            current.connections += 1
+            current.inFlight += connection.load
+            if connection.lease != nil { current.leased += 1 }
+        }
+        current.waiting = pending.count + leaseQueue.count
+        current.failedAttempts = recovery.failures
+        guard current != lastPublished else { return }
+        lastPublished = current
+        health = current
+        publishHealth()
+    }
+
+    func publishHealth() { publishedHealth.withLock { $0 = health } }
+
+    // MARK: epoll
+
+    func watch(_ connection: Connection) {
+        var event = epoll_event(events: EPOLLIN.rawValue, data: epoll_data_t(u64: UInt64(connection.slot)))
+        epoll_ctl(epoll, EPOLL_CTL_ADD, connection.socket, &event)
+    }
+
+    func unwatch(_ connection: Connection) { epoll_ctl(epoll, EPOLL_CTL_DEL, connection.socket, nil) }
+
+    /// Asks epoll to tell when there is room to write, or to stop that.
+    func watchWriting(_ connection: Connection, _ wanted: Bool) {
+        guard connection.watchesWriting != wanted else { return }
+        connection.watchesWriting = wanted
+        let interest = wanted ? EPOLLIN.rawValue | EPOLLOUT.rawValue : EPOLLIN.rawValue
+        var event = epoll_event(events: interest, data: epoll_data_t(u64: UInt64(connection.slot)))
+        epoll_ctl(epoll, EPOLL_CTL_MOD, connection.socket, &event)
+    }
+}

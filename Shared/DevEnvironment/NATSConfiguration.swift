@@ -1,0 +1,83 @@
+/// The broker's configuration file, from the table of rights.
+///
+/// Passwords are not in it: the file names environment variables (`NATS_PASSWORD_AUTH` …), so that the same text serves
+/// development and `deploy/nats/nats.conf`.
+public struct NATSConfiguration: Sendable, Equatable {
+    /// `127.0.0.1:4222`.
+    public var listen: String
+    /// The folder of JetStream's files.
+    public var storeFolder: String
+    /// Where the broker writes its process id; nil for nowhere.
+    public var processFile: String?
+    /// Whether every stored message is synced before it is acknowledged. nats-server refuses the setting before 2.10.
+    public var syncsAlways: Bool
+    /// The users and their rights.
+    public var users: [BusPermissions]
+
+    /// A configuration.
+    public init(
+        listen: String,
+        storeFolder: String,
+        processFile: String? = nil,
+        syncsAlways: Bool,
+        users: [BusPermissions] = BusPermissions.table
+    ) {
+        self.listen = listen
+        self.storeFolder = storeFolder
+        self.processFile = processFile
+        self.syncsAlways = syncsAlways
+        self.users = users
+    }
+
+    /// The text of the file.
+    public func render() -> String {
+        let process = processFile.map { "pid_file: \(quoted($0))\n" } ?? ""
+        let sync = syncsAlways ? "\n    sync_interval: always" : ""
+        return """
+            # Made by StreakSnap from its table of rights (Shared/DevEnvironment/BusPermissions.swift); edit that, not this.
+            server_name: streaksnap
+            listen: \(quoted(listen))
+            \(process)max_payload: 1MB
+            max_connections: 1024
+            write_deadline: "5s"
+
+            jetstream {
+                store_dir: \(quoted(storeFolder))
+                max_memory_store: 64MB
+                max_file_store: 10GB\(sync)
+            }
+
+            # Users live inside an account, and there is neither an authorization block nor a user for anonymous clients: 2.9 would
+            # let those in (CVE-2023-47090).
+            accounts {
+                STREAKSNAP {
+                    jetstream: enabled
+                    users: [
+            \(users.map(user).joined(separator: "\n"))
+                    ]
+                }
+            }
+
+            """
+    }
+
+    private func user(_ user: BusPermissions) -> String {
+        var lines = ["{", "    user: \(quoted(user.user))", "    password: $\(user.passwordVariable)"]
+        if user.publish != nil || user.subscribe != nil {
+            lines.append("    permissions: {")
+            lines += rights("publish", user.publish) + rights("subscribe", user.subscribe)
+            lines.append("    }")
+        }
+        lines.append("}")
+        return lines.map { String(repeating: " ", count: 12) + $0 }.joined(separator: "\n")
+    }
+
+    private func rights(_ verb: String, _ subjects: [String]?) -> [String] {
+        guard let subjects else { return [] }
+        return ["        \(verb): { allow: ["] + subjects.map { "            \(quoted($0))" } + ["        ] }"]
+    }
+
+    private func quoted(_ text: String) -> String {
+        "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+    }
+}

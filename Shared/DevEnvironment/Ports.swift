@@ -1,0 +1,62 @@
+private import Glibc
+
+/// TCP ports of 127.0.0.1.
+enum Ports {
+    /// A port that nobody listens on at this moment.
+    static func free() throws(DevEnvironmentError) -> UInt16 {
+        guard let port = bound(to: 0) else {
+            throw DevEnvironmentError("There is no free port on 127.0.0.1.", wayOut: "Stop something that listens.")
+        }
+        return port
+    }
+
+    /// Makes sure that a port can be listened on.
+    static func check(_ port: UInt16, for server: String, option: String) throws(DevEnvironmentError) {
+        guard bound(to: port) == nil else { return }
+        throw DevEnvironmentError(
+            "Port \(port) of 127.0.0.1, meant for \(server), cannot be used: \(Files.reason(errno)).",
+            wayOut: "Stop what listens there, or choose another with \(option)."
+        )
+    }
+
+    private static func bound(to port: UInt16) -> UInt16? {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var yes: Int32 = 1
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        return withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic -> UInt16? in
+                guard bind(descriptor, generic, length) == 0, getsockname(descriptor, generic, &length) == 0 else { return nil }
+                return generic.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { UInt16(bigEndian: $0.pointee.sin_port) }
+            }
+        }
+    }
+
+    /// What a server says first when one connects; nil when it says nothing within a second. Blocks.
+    static func greeting(of port: UInt16) -> String? {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var limit = timeval(tv_sec: 1, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        let isConnected = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
+        guard isConnected else { return nil }
+        var bytes = [UInt8](repeating: 0, count: 4096)
+        let count = recv(descriptor, &bytes, bytes.count, 0)
+        return count > 0 ? String(decoding: bytes[..<count], as: UTF8.self) : nil
+    }
+}

@@ -1,0 +1,34 @@
+private import Crypto
+private import Glibc
+
+/// Secrets of a data folder: made at the first start, kept in files only their owner can read.
+struct Secrets: Sendable {
+    let folder: String
+
+    init(folder: String) throws(DevEnvironmentError) {
+        try Files.makeFolder(folder, mode: 0o700)
+        chmod(folder, 0o700)
+        self.folder = folder
+    }
+
+    /// A password or key: 64 hexadecimal digits.
+    ///
+    /// The first is a letter, for nats-server takes what begins with a digit for a number when it comes from the environment.
+    func text(_ name: String) throws(DevEnvironmentError) -> String {
+        try value(name) {
+            let bytes = SymmetricKey(size: .bits256).withUnsafeBytes { Array($0) }
+            let digits = bytes.flatMap { [$0 >> 4, $0 & 15] }.map { "0123456789abcdef".utf8.map(\.self)[Int($0)] }
+            return "c" + String(decoding: digits.dropFirst(), as: UTF8.self)
+        }
+    }
+
+    private func value(_ name: String, make: () -> String) throws(DevEnvironmentError) -> String {
+        let path = "\(folder)/\(name)"
+        if !Files.exists(path) { try Files.write(make() + "\n", to: path, mode: 0o600) }
+        let text = try Files.read(path)
+        guard !text.isEmpty else {
+            throw DevEnvironmentError("The secret \(path) is empty.", wayOut: "Remove the file to have it made anew.")
+        }
+        return text
+    }
+}

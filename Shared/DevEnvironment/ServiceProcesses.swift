@@ -1,0 +1,66 @@
+private import Glibc
+public import Logging
+
+/// The executables of the services as processes beside a private environment, each started again when it ends by itself.
+public actor ServiceProcesses {
+    /// One executable and what it is told.
+    public struct Executable: Sendable {
+        /// Its name; also that of its log and of the file with its process id.
+        public var name: String
+        /// Where it is.
+        public var path: String
+        /// Its whole environment.
+        public var environment: [String: String]
+
+        /// An executable.
+        public init(name: String, path: String, environment: [String: String]) {
+            self.name = name
+            self.path = path
+            self.environment = environment
+        }
+    }
+
+    private let logFolder: String
+    private let logger: Logger
+    private var servers: [SupervisedServer] = []
+
+    /// - Parameter logFolder: takes `<name>.log`.
+    public init(logFolder: String, logger: Logger) {
+        self.logFolder = logFolder
+        self.logger = logger
+    }
+
+    /// Starts them all, in the order given, without waiting for any to be ready.
+    ///
+    /// - Throws: `DevEnvironmentError` when one cannot be started.
+    public func start(_ executables: [Executable]) async throws {
+        for executable in executables {
+            let log = "\(logFolder)/\(executable.name).log"
+            Files.rotate(log)
+            let command = Command(
+                executable: executable.path,
+                arguments: [],
+                environment: executable.environment,
+                deathSignal: "TERM",
+                log: log
+            )
+            let server = SupervisedServer(name: executable.name, command: command, stopSignals: [SIGTERM], logger: logger)
+            try await server.start(timeout: .seconds(10)) { true }
+            servers.append(server)
+        }
+    }
+
+    /// The process ids by name, as they are now.
+    public var processIDs: [String: Int32] {
+        Dictionary(
+            servers.compactMap { server in server.processID.map { (server.name, $0) } },
+            uniquingKeysWith: { first, _ in first }
+        )
+    }
+
+    /// Stops them all, last started first.
+    public func stop() async {
+        for server in servers.reversed() { await server.stop() }
+        servers = []
+    }
+}

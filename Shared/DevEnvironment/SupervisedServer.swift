@@ -1,0 +1,139 @@
+private import Glibc
+internal import Logging
+private import Synchronization
+
+/// A server of ours that is started again when it ends by itself.
+final class SupervisedServer: Sendable {
+    private struct State {
+        var child: ChildProcess?
+        var isStopping = false
+        var watch: Task<Void, Never>?
+    }
+
+    let name: String
+    private let command: Command
+    private let stopSignals: [Int32]
+    private let logger: Logger
+    private let state = Mutex(State())
+
+    /// A server that is not running yet.
+    ///
+    /// - Parameter stopSignals: Sent one after the other while it does not end; SIGKILL comes last by itself.
+    init(name: String, command: Command, stopSignals: [Int32], logger: Logger) {
+        self.name = name
+        self.command = command
+        self.stopSignals = stopSignals
+        self.logger = logger
+    }
+
+    var processID: Int32? { state.withLock { $0.child?.pid } }
+
+    /// Starts the server and waits until `isReady`; from then on it is supervised.
+    ///
+    /// - Throws: `DevEnvironmentError` with the last lines of its log when it ends or is not ready in time; it is ended then.
+    func start(timeout: Duration, isReady: @Sendable () async -> Bool) async throws {
+        let child = try await ChildProcess.spawn(command)
+        let deadline = ContinuousClock.now + timeout
+        do {
+            while !(await isReady()) {
+                guard !child.hasExited else { throw failure("ended while starting") }
+                guard ContinuousClock.now < deadline else { throw failure("was not ready within \(timeout)") }
+                try await Task.sleep(for: .milliseconds(20))
+            }
+            // Someone else may be answering on the port.
+            guard !child.hasExited else { throw failure("ended while starting") }
+        } catch {
+            child.signal(SIGKILL)
+            _ = await child.waitForExit()
+            throw error
+        }
+        state.withLock { state in
+            state.child = child
+            state.isStopping = false
+            state.watch = Task { [weak self] in await self?.watch(child) }
+        }
+    }
+
+    /// Asks the server to end, and makes it when it does not.
+    func stop(grace: Duration = .seconds(20)) async {
+        let (child, watch) = state.withLock { state in
+            state.isStopping = true
+            return (state.child, state.watch)
+        }
+        watch?.cancel()
+        if let child {
+            let ending = Task {
+                for signal in stopSignals + [SIGKILL] {
+                    child.signal(signal)
+                    guard (try? await Task.sleep(for: grace)) != nil else { return }
+                    logger.warning("server does not stop", metadata: ["server": "\(name)", "signal": "\(signal)"])
+                }
+            }
+            _ = await child.waitForExit()
+            ending.cancel()
+        }
+        await watch?.value
+        // A restart may have been under way while we asked the child before it.
+        if let late = state.withLock({ $0.child }), late !== child {
+            late.signal(SIGKILL)
+            _ = await late.waitForExit()
+        }
+        state.withLock { $0.child = nil }
+    }
+
+    private func watch(_ first: ChildProcess) async {
+        var child = first
+        var pause = Duration.milliseconds(200)
+        while true {
+            let started = ContinuousClock.now
+            let status = await child.waitForExit()
+            if state.withLock({ $0.isStopping }) { return }
+            if ContinuousClock.now - started > .seconds(60) { pause = .milliseconds(200) }
+            logger.error("server ended and is started again", metadata: ["server": "\(name)", "status": "\(status)"])
+            while true {
+                guard (try? await Task.sleep(for: pause)) != nil else { return }
+                pause = min(pause * 2, .seconds(5))
+                do {
+                    child = try await ChildProcess.spawn(command)
+                    break
+                } catch {
+                    logger.error("server cannot be started again", metadata: ["server": "\(name)", "cause": "\(error)"])
+                }
+            }
+            let next = child
+            state.withLock { $0.child = next }
+            if state.withLock({ $0.isStopping }) { return }
+        }
+    }
+
+    private func failure(_ what: String) -> DevEnvironmentError {
+        DevEnvironmentError(
+            "\(name) \(what). The end of \(command.log):\n\(Files.tail(command.log))",
+            wayOut: "See the log for the cause."
+        )
+    }
+}
+
+/// A server of an earlier run that is still ending, found by the file with its process id.
+enum Leftover {
+    /// Waits until it is gone. It was told to end when its parent died.
+    ///
+    /// - Parameters:
+    ///   - file: Its first line is the process id.
+    ///   - mark: Part of its command line, so that another process with that id is not mistaken for it.
+    static func wait(file: String, mark: String, name: String) async throws {
+        guard Files.exists(file), let line = try Files.read(file).split(separator: "\n").first, let pid = Int32(line) else {
+            return
+        }
+        let deadline = ContinuousClock.now + .seconds(20)
+        while let commandLine = try? Files.read("/proc/\(pid)/cmdline"), commandLine.contains(mark) {
+            guard ContinuousClock.now < deadline else {
+                throw DevEnvironmentError(
+                    "\(name) of an earlier run is still there as process \(pid).",
+                    wayOut: "End it: kill \(pid)"
+                )
+            }
+            try await Task.sleep(for: .milliseconds(50))
+        }
+    }
+}

@@ -1,0 +1,18 @@
+internal import Kernel
+
+/// The refusals of this module, as callers of the API see them.
+enum ImageError {
+    static let unsupportedType = ServiceError(
+        .invalidArgument,
+        "UNSUPPORTED_IMAGE_TYPE",
+        "The file is not a JPEG, PNG, WebP or HEIC image."
+    )
+
+    static func tooLarge(_ megapixels: Int) -> ServiceError {
+        ServiceError(.invalidArgument, "IMAGE_TOO_LARGE", "The image has more than \(megapixels) megapixels.")
+    }
+
+    static let undecodable = ServiceError(.invalidArgument, "IMAGE_UNDECODABLE", "The image is damaged or incomplete.")
+
+    static let busy = ServiceError.unavailable("Too many photos are being processed at the moment. Try again in a moment.")
+}

@@ -1,0 +1,115 @@
+private import CVips
+private import Foundation
+private import Kernel
+public import Logging
+private import WorkPool
+
+/// What is stored of an uploaded photo (PH-2): two JPEGs in sRGB, upright, without any metadata.
+public struct Renditions: Sendable, Equatable {
+    /// What people see: at most 2048 px on its longer side, never larger than the upload.
+    public var display: [UInt8]
+    /// 300 × 300 px, cut from the middle.
+    public var thumbnail: [UInt8]
+    /// Width of `display` in pixels.
+    public var width: Int
+    /// Height of `display` in pixels.
+    public var height: Int
+    /// What the upload was.
+    public var sourceFormat: ImageFormat
+
+    /// The media type of both renditions.
+    public static let mediaType = "image/jpeg"
+}
+
+/// Turns uploads into renditions with libvips, on threads of its own.
+///
+/// In order: the format is decided from the bytes; the header's dimensions are checked before anything is decoded; the whole
+/// image is decoded, so that a truncated file is refused; orientation is applied and colours converted to sRGB; the renditions
+/// are encoded without metadata (GPS above all). Source of the rules: PH-1, PH-2.
+public final class ImageProcessor: Sendable {
+    /// The most pixels an upload may have: 50 megapixels.
+    public static let mostPixels = 50_000_000
+    /// The longer side of the display rendition, in pixels.
+    public static let displaySide = 2048
+    /// The side of the square thumbnail, in pixels.
+    public static let thumbnailSide = 300
+    static let quality: Int32 = 82
+
+    private let pool: WorkPool
+    private let logger: Logger
+
+    /// A processor; the image library is loaded with the first image.
+    ///
+    /// - Parameters:
+    ///   - threads: Images decoded at once. Each may take up to 400 MB while it decodes the largest image allowed.
+    ///   - queueLimit: Images that may wait; beyond it callers get `UNAVAILABLE`.
+    ///   - logger: Told why an image was refused.
+    public init(threads: Int = 2, queueLimit: Int = 16, logger: Logger) {
+        self.pool = WorkPool(name: "images", threads: threads, queueLimit: queueLimit, refusal: ImageError.busy)
+        self.logger = logger
+    }
+
+    /// The renditions of an upload in memory.
+    ///
+    /// - Throws: `UNSUPPORTED_IMAGE_TYPE`, `IMAGE_TOO_LARGE`, `IMAGE_UNDECODABLE`; `UNAVAILABLE` when too many images wait;
+    ///   `CancellationError`; `INTERNAL` when libvips is not installed.
+    public func renditions(of bytes: [UInt8]) async throws -> Renditions {
+        try await pool.run { [logger] in
+            try bytes.withUnsafeBytes { try Self.render($0, logger: logger) }
+        }
+    }
+
+    /// The renditions of an upload in a file, which is mapped, not read into memory, and must not change meanwhile.
+    ///
+    /// - Throws: As for bytes, and what Foundation throws when the file cannot be read.
+    public func renditions(ofFile path: String) async throws -> Renditions {
+        try await pool.run { [logger] in
+            let data = try Data(contentsOf: URL(filePath: path), options: .alwaysMapped)
+            return try data.withUnsafeBytes { try Self.render($0, logger: logger) }
+        }
+    }
+
+    private static func render(_ bytes: UnsafeRawBufferPointer, logger: Logger) throws -> Renditions {
+        guard let format = ImageFormat(sniffing: bytes) else { throw ImageError.unsupportedType }
+        do {
+            try Vips.start()
+        } catch {
+            logger.error("libvips cannot be used", metadata: ["cause": "\(error)"])
+            throw ServiceError.internal
+        }
+        do {
+            var width: Int32 = 0
+            var height: Int32 = 0
+            guard cvips_size(bytes.baseAddress, bytes.count, format.loader, &width, &height) == 0 else { throw VipsFailure() }
+            guard Int(width) * Int(height) <= mostPixels else { throw ImageError.tooLarge(mostPixels / 1_000_000) }
+            defer { cvips_trim() }
+            let display = try VipsImage(cvips_decode(bytes.baseAddress, bytes.count, format.loader, Int32(displaySide)))
+            let thumbnail = try VipsImage(cvips_square(display.pointer, Int32(thumbnailSide)))
+            return Renditions(
+                display: try jpeg(display),
+                thumbnail: try jpeg(thumbnail),
+                width: display.width,
+                height: display.height,
+                sourceFormat: format
+            )
+        } catch let failure as VipsFailure {
+            logger.info("image refused", metadata: ["format": "\(format)", "cause": "\(failure)"])
+            throw ImageError.undecodable
+        }
+    }
+
+    private static func jpeg(_ image: VipsImage) throws(VipsFailure) -> [UInt8] {
+        try Vips.bytes { cvips_save_jpeg(image.pointer, quality, 0, $0, $1) }
+    }
+}
+
+extension ImageFormat {
+    fileprivate var loader: CVipsFormat {
+        switch self {
+        case .jpeg: CVIPS_JPEG
+        case .png: CVIPS_PNG
+        case .webp: CVIPS_WEBP
+        case .heic: CVIPS_HEIF
+        }
+    }
+}

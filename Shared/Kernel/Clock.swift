@@ -1,0 +1,60 @@
+private import Synchronization
+
+/// Where services learn the current instant; the development clock (PF-7) is one of these. Domain code never sees it.
+public protocol Clock: Sendable {
+    /// The current instant.
+    func now() -> Instant
+}
+
+/// Where services get new ids.
+public protocol IDSource: Sendable {
+    /// A new, unique UUIDv7.
+    func make<Entity>(_: Entity.Type) -> ID<Entity>
+}
+
+extension IDSource {
+    /// A new id of the kind the context asks for.
+    public func make<Entity>() -> ID<Entity> { make(Entity.self) }
+}
+
+/// A clock that stands still until told; for tests.
+public final class ManualClock: Clock {
+    private let current: Mutex<Instant>
+
+    /// A clock that shows `start`.
+    public init(_ start: Instant) { self.current = Mutex(start) }
+
+    public func now() -> Instant { current.withLock { $0 } }
+
+    /// Moves the clock.
+    public func set(_ instant: Instant) { current.withLock { $0 = instant } }
+
+    /// Moves the clock forward.
+    public func advance(by interval: Interval) { current.withLock { $0 = $0 + interval } }
+}
+
+/// UUIDv7 (RFC 9562 §5.7) from a clock and the system's random generator; ids of one source never go backwards.
+public final class UUIDv7Source: IDSource {
+    private let clock: any Clock
+    private let last: Mutex<UInt64>
+
+    /// A source that stamps ids with `clock`'s time.
+    public init(clock: any Clock) {
+        self.clock = clock
+        self.last = Mutex(0)
+    }
+
+    public func make<Entity>(_: Entity.Type) -> ID<Entity> {
+        var generator = SystemRandomNumberGenerator()
+        let milliseconds = UInt64(clamping: clock.now().milliseconds)
+        // 48 bits of time and 12 of counter: within a millisecond the counter grows, and it may run into the next one.
+        let stamp = last.withLock { last in
+            let fresh = milliseconds << 12 | UInt64.random(in: 0..<1024, using: &generator)
+            last = max(fresh, last &+ 1)
+            return last
+        }
+        let high = (stamp >> 12) << 16 | 0x7000 | (stamp & 0xFFF)
+        let low = (UInt64.random(in: .min ... .max, using: &generator) & 0x3FFF_FFFF_FFFF_FFFF) | 0x8000_0000_0000_0000
+        return ID(high: high, low: low)
+    }
+}

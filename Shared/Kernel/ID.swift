@@ -1,0 +1,115 @@
+/// A UUID of one kind of entity: a `UserID` cannot be passed where a `StreakID` is meant.
+///
+/// Made as UUIDv7 (RFC 9562) by an `IDSource`, so ids sort by the time they were made.
+public struct ID<Entity>: Hashable, Comparable, Sendable, CustomStringConvertible {
+    /// The first eight bytes, big-endian.
+    public let high: UInt64
+    /// The last eight bytes, big-endian.
+    public let low: UInt64
+
+    /// An id from its two halves.
+    public init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    /// An id from 36-character text in either case; nil for anything else.
+    public init?(_ text: some StringProtocol) {
+        var halves: (UInt64, UInt64) = (0, 0)
+        var digits = 0
+        var position = 0
+        for byte in text.utf8 {
+            if position == 8 || position == 13 || position == 18 || position == 23 {
+                guard byte == UInt8(ascii: "-") else { return nil }
+            } else {
+                guard let value = Self.hexValue(byte), digits < 32 else { return nil }
+                if digits < 16 { halves.0 = halves.0 << 4 | value } else { halves.1 = halves.1 << 4 | value }
+                digits += 1
+            }
+            position += 1
+        }
+        guard position == 36, digits == 32 else { return nil }
+        self.init(high: halves.0, low: halves.1)
+    }
+
+    /// An id from a field of a request.
+    ///
+    /// - Throws: `ServiceError` `VALIDATION_ERROR` naming `field` when the text is no UUID.
+    public init(parsing text: String, field: String) throws(ServiceError) {
+        guard let id = Self(text) else { throw .validation(field: field, "must be a UUID") }
+        self = id
+    }
+
+    /// Lower-case 8-4-4-4-12 text.
+    public var description: String {
+        String(unsafeUninitializedCapacity: 36) { buffer in
+            var position = 0
+            for index in 0..<32 {
+                if index == 8 || index == 12 || index == 16 || index == 20 {
+                    buffer[position] = UInt8(ascii: "-")
+                    position += 1
+                }
+                let half = index < 16 ? high : low
+                let nibble = UInt8(truncatingIfNeeded: half >> UInt64((15 - index % 16) * 4)) & 15
+                buffer[position] = nibble < 10 ? 48 + nibble : 87 + nibble
+                position += 1
+            }
+            return 36
+        }
+    }
+
+    public static func < (left: Self, right: Self) -> Bool { (left.high, left.low) < (right.high, right.low) }
+
+    /// The same UUID as the id of another kind of entity.
+    public func cast<Other>(to _: Other.Type) -> ID<Other> { ID<Other>(high: high, low: low) }
+
+    private static func hexValue(_ byte: UInt8) -> UInt64? {
+        switch byte {
+        case 48...57: return UInt64(byte - 48)
+        case 65...70: return UInt64(byte - 55)
+        case 97...102: return UInt64(byte - 87)
+        default: return nil
+        }
+    }
+}
+
+/// What ids are ids of. Never made: only the type matters.
+public enum Tag {
+    /// A person with an account; owned by `auth`.
+    public enum User {}
+    /// A sign-in and its family of refresh tokens; owned by `auth`.
+    public enum Session {}
+    /// A friend request or friendship; owned by `social`.
+    public enum Friendship {}
+    /// A streak of any kind; owned by `streaks`.
+    public enum Streak {}
+    /// One posted photo of a day; owned by `media`.
+    public enum Snap {}
+    /// An entry of the in-app notification log; owned by `notifications`.
+    public enum Notification {}
+    /// A row of a token ledger; owned by `billing`.
+    public enum LedgerEntry {}
+    /// A change that several services make together, step by step (D6).
+    public enum Operation {}
+    /// One event in an outbox.
+    public enum Event {}
+}
+
+/// The id of a person.
+public typealias UserID = ID<Tag.User>
+/// The id of a sign-in.
+public typealias SessionID = ID<Tag.Session>
+/// The id of a friend request or friendship.
+public typealias FriendshipID = ID<Tag.Friendship>
+/// The id of a streak.
+public typealias StreakID = ID<Tag.Streak>
+/// The id of a snap.
+public typealias SnapID = ID<Tag.Snap>
+/// The id of an entry of the in-app log.
+public typealias NotificationID = ID<Tag.Notification>
+/// The id of a row of a token ledger.
+public typealias LedgerEntryID = ID<Tag.LedgerEntry>
+/// The id of a cross-service change.
+public typealias OperationID = ID<Tag.Operation>
+/// The id of an event.
+public typealias EventID = ID<Tag.Event>

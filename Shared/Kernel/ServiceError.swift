@@ -1,0 +1,85 @@
+/// A refusal that a caller may see: a closed code, a stable reason and a message safe to show.
+///
+/// Domain rules throw it, the bus carries it, the gateway maps it to HTTP (PF-2). Anything else that is thrown inside a service
+/// reaches callers as `INTERNAL` without detail.
+public struct ServiceError: Error, Hashable, Sendable {
+    /// The gRPC status codes (google.rpc.Code).
+    public enum Code: Int32, Sendable, CaseIterable {
+        case cancelled = 1
+        case unknown = 2
+        case invalidArgument = 3
+        case deadlineExceeded = 4
+        case notFound = 5
+        case alreadyExists = 6
+        case permissionDenied = 7
+        case resourceExhausted = 8
+        case failedPrecondition = 9
+        case aborted = 10
+        case outOfRange = 11
+        case unimplemented = 12
+        case `internal` = 13
+        case unavailable = 14
+        case dataLoss = 15
+        case unauthenticated = 16
+    }
+
+    /// One thing that is wrong with a request.
+    public struct Detail: Hashable, Sendable {
+        /// The field's path in the request, `streak_ids[2]`; empty when no single field is to blame.
+        public var field: String
+        /// What is wrong, for a developer to read.
+        public var message: String
+
+        /// A detail about `field`.
+        public init(field: String, message: String) {
+            self.field = field
+            self.message = message
+        }
+    }
+
+    /// What kind of failure this is; decides the HTTP status.
+    public var code: Code
+    /// A stable upper-case word a client can act on: `STREAK_NOT_ACTIVE`. Becomes `error.code` of the public API.
+    public var reason: String
+    /// One English sentence, safe to show.
+    public var message: String
+    /// One entry per thing that is wrong.
+    public var details: [Detail]
+    /// Seconds after which trying again makes sense; becomes `Retry-After`.
+    public var retryAfter: Int?
+
+    /// An error a caller may see.
+    public init(_ code: Code, _ reason: String, _ message: String, details: [Detail] = [], retryAfter: Int? = nil) {
+        self.code = code
+        self.reason = reason
+        self.message = message
+        self.details = details
+        self.retryAfter = retryAfter
+    }
+
+    /// `VALIDATION_ERROR` about one field.
+    public static func validation(field: String, _ message: String) -> ServiceError {
+        validation([Detail(field: field, message: message)])
+    }
+
+    /// `VALIDATION_ERROR` about several fields.
+    public static func validation(_ details: [Detail]) -> ServiceError {
+        ServiceError(.invalidArgument, "VALIDATION_ERROR", "The request has invalid fields.", details: details)
+    }
+
+    /// `NOT_FOUND`: there is no such thing, or the caller may not know of it (PF-2).
+    public static func notFound(_ what: String) -> ServiceError {
+        ServiceError(.notFound, "NOT_FOUND", "There is no such \(what).")
+    }
+
+    /// `UNAVAILABLE`: nobody can answer now; trying again is safe for idempotent methods.
+    public static func unavailable(_ message: String = "The service is not available right now.") -> ServiceError {
+        ServiceError(.unavailable, "UNAVAILABLE", message, retryAfter: 1)
+    }
+
+    /// `DEADLINE_EXCEEDED`: the answer did not come in time.
+    public static let deadlineExceeded = ServiceError(.deadlineExceeded, "DEADLINE_EXCEEDED", "The request took too long.")
+
+    /// `INTERNAL`: something failed that the caller cannot mend; the cause is in the service's log only.
+    public static let `internal` = ServiceError(.internal, "INTERNAL", "Something went wrong on our side.")
+}

@@ -1,0 +1,17 @@
+public import Wire
+
+/// What a service does when it hears one kind of event. Runs inside a transaction with the inbox entry: its effects happen once (D5).
+public struct EventHandler: Sendable {
+    /// `evt.<service>.v1.<Message>`.
+    public let subject: String
+    let handle: @Sendable (StoredEvent, UnitOfWork) async throws -> Void
+
+    /// A handler of one event type. It may run again after a rollback, so it must have no effect but through `UnitOfWork`.
+    public init<E: Event>(_: E.Type, _ handle: @escaping @Sendable (E, UnitOfWork) async throws -> Void) {
+        self.subject = E.subject
+        self.handle = { stored, work in try await handle(try E(serialized: stored.body), work) }
+    }
+
+    /// The service that tells it: the second word of the subject.
+    var source: String { subject.split(separator: ".").dropFirst().first.map(String.init) ?? "" }
+}

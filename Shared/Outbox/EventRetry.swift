@@ -1,0 +1,139 @@
+internal import Database
+public import Kernel
+
+/// The queue of events whose handler failed.
+extension EventConsumer {
+    /// Tries the events that are due, the oldest of each aggregate first.
+    ///
+    /// - Returns: how many were dealt with; call again until it is 0.
+    public func retryDue() async throws -> Int {
+        let due = try await database.query(
+            """
+            SELECT event_id FROM event_retry AS head
+            WHERE parked_at IS NULL AND next_attempt_at <= clock_timestamp()
+              AND NOT EXISTS (SELECT 1 FROM event_retry AS earlier
+                              WHERE earlier.aggregate = head.aggregate AND earlier.position < head.position)
+            ORDER BY position LIMIT 100
+            """
+        )
+        var dealtWith = 0
+        var failure: (any Error)?
+        for row in due {
+            // One that must wait for the moment must not hold up the others.
+            do { if try await retry(try row.decode(as: EventID.self)) { dealtWith += 1 } } catch { failure = error }
+        }
+        if let failure, dealtWith == 0 { throw failure }
+        return dealtWith
+    }
+
+    /// Parked events, for an operator to see.
+    public func parked(limit: Int = 100) async throws -> [ParkedEvent] {
+        try await database.query(
+            """
+            SELECT event_id, aggregate, subject, attempts, last_error, parked_at FROM event_retry
+            WHERE parked_at IS NOT NULL ORDER BY position LIMIT \(limit)
+            """
+        ).map { row in
+            let (id, aggregate, subject, attempts, error, parkedAt) = try row.decode(
+                as: (EventID.self, String.self, String.self, Int.self, String.self, Instant.self)
+            )
+            return ParkedEvent(
+                id: id,
+                aggregate: aggregate,
+                subject: subject,
+                attempts: attempts,
+                lastError: error,
+                parkedAt: parkedAt
+            )
+        }
+    }
+
+    /// Gives parked events a fresh start: one, or all when `id` is nil.
+    ///
+    /// - Returns: how many will be tried again.
+    public func redrive(_ id: EventID? = nil) async throws -> Int {
+        if let id {
+            return try await database.execute(
+                "UPDATE event_retry SET parked_at = NULL, attempts = 0, next_attempt_at = clock_timestamp() WHERE event_id = \(id)"
+            )
+        }
+        return try await database.execute(
+            "UPDATE event_retry SET parked_at = NULL, attempts = 0, next_attempt_at = clock_timestamp() WHERE parked_at IS NOT NULL"
+        )
+    }
+
+    private func retry(_ id: EventID) async throws -> Bool {
+        do {
+            return try await work.run(trace: "", requestID: "") { [handlers] work in
+                guard let event = try await Self.lock(id, work.sql) else { return false }
+                try await handlers[event.subject]?.handle(event, work.continuing(event))
+                return try await work.sql.execute("DELETE FROM event_retry WHERE event_id = \(id)") == 1
+            }
+        } catch let failure {
+            if failure is CancellationError { throw failure }
+            if let error = failure as? DatabaseError, error.mayPass { throw error }
+            try await recordFailure(id, failure)
+            return true
+        }
+    }
+
+    private static func lock(_ id: EventID, _ sql: Transaction) async throws -> StoredEvent? {
+        // Another replica may have it: skip, do not wait.
+        let rows = try await sql.query(
+            """
+            SELECT aggregate, subject, trace, request_id, body FROM event_retry
+            WHERE event_id = \(id) AND parked_at IS NULL AND next_attempt_at <= clock_timestamp() FOR UPDATE SKIP LOCKED
+            """
+        )
+        guard let row = rows.first else { return nil }
+        let (aggregate, subject, trace, requestID, body) = try row.decode(
+            as: (String.self, String.self, String.self, String.self, [UInt8].self)
+        )
+        return StoredEvent(id: id, aggregate: aggregate, subject: subject, trace: trace, requestID: requestID, body: body)
+    }
+
+    private func recordFailure(_ id: EventID, _ failure: any Error) async throws {
+        let rows = try await database.query(
+            """
+            UPDATE event_retry SET attempts = attempts + 1, last_error = \(EventRetry.text("\(failure)")),
+                next_attempt_at = clock_timestamp() + make_interval(secs => least(300, 0.2 * power(2, attempts + 1))),
+                parked_at = CASE WHEN attempts + 1 >= \(maxAttempts) THEN clock_timestamp() END
+            WHERE event_id = \(id) RETURNING subject, attempts, parked_at IS NOT NULL
+            """
+        )
+        guard let row = rows.first else { return }
+        let (subject, attempts, isParked) = try row.decode(as: (String.self, Int.self, Bool.self))
+        logger.log(
+            level: isParked ? .error : .warning,
+            isParked ? "an event was parked" : "an event failed again",
+            metadata: ["event": "\(id)", "subject": "\(subject)", "attempts": "\(attempts)", "error": "\(failure)"]
+        )
+    }
+}
+
+/// When an event is tried again.
+enum EventRetry {
+    /// Seconds: 0.4, 0.8, 1.6, … at most 300.
+    static func delay(afterAttempt attempt: Int) -> Double {
+        attempt == 0 ? 0 : min(300, 0.2 * Double(1 << min(attempt, 20)))
+    }
+
+    /// An error's text as the table can hold it: short, and without NUL, or the failure could not be noted.
+    static func text(_ error: String) -> String { String(error.replacing("\0", with: "").prefix(500)) }
+}
+
+/// An event that was tried too often.
+public struct ParkedEvent: Sendable {
+    /// The event's id.
+    public let id: EventID
+    /// What it is about.
+    public let aggregate: String
+    /// Its type.
+    public let subject: String
+    /// How often its handler failed.
+    public let attempts: Int
+    /// How it failed last.
+    public let lastError: String
+    /// Since when it waits for an operator.
+    public let parkedAt: Instant
+}

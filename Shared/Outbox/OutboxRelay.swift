@@ -1,0 +1,251 @@
+public import Bus
+public import Database
+public import Kernel
+public import Logging
+private import Synchronization
+
+/// Publishes committed outbox rows to JetStream, in order, and marks them when the broker has them (D5).
+///
+/// One replica of a service relays at a time (a lease row); the others stand by and wake it. It is woken after a commit in its own
+/// process, and looks every `pollInterval` as a fallback. A row leaves at least once: the event id is the `Nats-Msg-Id`, and inboxes
+/// make the effect happen once.
+public final class OutboxRelay: Sendable {
+    private static let batch = 200
+    /// What a replica that died holds up the others, in seconds. Two that overlap publish some events twice, in the same order.
+    private static let leaseSeconds: Int64 = 6
+    /// How long one batch may wait for the broker.
+    private static let publishLimit = Interval.seconds(3)
+
+    private let database: Database
+    private let jetStream: JetStream
+    private let bus: BusConnection
+    private let service: String
+    private let replica: ID<OutboxRelay>
+    private let logger: Logger
+    private let pollInterval: Duration
+    private let stream: StreamConfiguration?
+    private let signal = WakeSignal()
+    private let leaseUntil = Mutex<ContinuousClock.Instant?>(nil)
+
+    /// - Parameters:
+    ///   - service: the bus name; its stream is `EVT_<SERVICE>`.
+    ///   - pollInterval: how long an event may wait when a wake-up was lost.
+    ///   - stream: made anew when events are not taken: a broker may come back without its disk. nil leaves it to others.
+    public init(
+        database: Database,
+        jetStream: JetStream,
+        bus: BusConnection,
+        service: String,
+        ids: any IDSource,
+        logger: Logger,
+        pollInterval: Duration = .milliseconds(500),
+        stream: StreamConfiguration? = nil
+    ) {
+        self.database = database
+        self.jetStream = jetStream
+        self.bus = bus
+        self.service = service
+        self.replica = ids.make()
+        self.logger = logger
+        self.pollInterval = pollInterval
+        self.stream = stream
+    }
+
+    /// Says that there may be rows to publish. Cheap; many calls become one look.
+    public func wake() { signal.wake() }
+
+    /// Relays until the task is cancelled. Failures are logged and tried again.
+    public func run() async {
+        let subscription = try? bus.subscribe("relay.\(service).wake") { [signal] _ in signal.wake() }
+        defer { subscription?.cancel() }
+        var failures = 0
+        while !Task.isCancelled {
+            do {
+                while try await relayBatch() == Self.batch {}
+                failures = 0
+                await signal.wait(atMost: pollInterval)
+            } catch is CancellationError {
+                break
+            } catch {
+                failures += 1
+                if Task.isCancelled { break }
+                logger.warning("events wait in the outbox", metadata: ["error": "\(error)", "failures": "\(failures)"])
+                if let stream { try? await jetStream.ensureStream(stream) }
+                try? await Task.sleep(for: .milliseconds(min(5_000, 100 << min(failures, 6))))
+            }
+        }
+        // The task is cancelled by now, and what is cancelled sends no statement.
+        await Task { [self] in await giveUpLease() }.value
+    }
+
+    /// Publishes what waits, for at most five seconds, and leaves the rest to the other replicas at once. For a replica that stops.
+    public func finish() async {
+        let end = ContinuousClock.now.advanced(by: .seconds(5))
+        do {
+            while ContinuousClock.now < end, try await relayBatch() > 0 {}
+        } catch {
+            logger.warning("events stay in the outbox", metadata: ["error": "\(error)"])
+        }
+        await giveUpLease()
+    }
+
+    /// Publishes what waits, up to one batch.
+    ///
+    /// - Returns: how many rows were published; 0 also when another replica relays.
+    @discardableResult
+    public func relayBatch() async throws -> Int {
+        let rows = try await waiting()
+        guard !rows.isEmpty else { return 0 }
+        guard try await holdsLease() else {
+            try bus.publish("relay.\(service).wake", body: [])
+            return 0
+        }
+        let results = await send(rows)
+        var published = confirmed(rows, results)
+        // An event that the broker will never take holds up its own aggregate, not the others.
+        let refused = Set(zip(rows, results).filter { Self.isRefusal($0.1) }.map(\.0.event.aggregate))
+        if published.count < rows.count, !refused.isEmpty {
+            logger.error("the broker refuses an event", metadata: ["aggregates": "\(refused.sorted().joined(separator: " "))"])
+            let done = Set(published)
+            let others = rows.filter { !refused.contains($0.event.aggregate) && !done.contains($0.id) }
+            published += confirmed(others, await send(others))
+        }
+        if !published.isEmpty {
+            _ = try await database.execute(
+                "UPDATE outbox SET published_at = clock_timestamp() WHERE id = ANY(\(published))"
+            )
+        }
+        guard published.count == rows.count else { throw ServiceError.unavailable("The broker did not take every event.") }
+        return rows.count
+    }
+
+    /// How many committed events still wait; 0 when the outbox is quiet.
+    public func backlog() async throws -> Int {
+        let rows = try await database.query("SELECT count(*) FROM outbox WHERE published_at IS NULL")
+        return try rows.first?.decode(as: Int.self) ?? 0
+    }
+
+    /// Publishes once more every kept event that was committed since an instant: for a broker that lost its disk, or a consumer that lost
+    /// its schema. Those that heard an event ignore it; those whose inbox is empty hear it (again). Rows are kept 7 days.
+    ///
+    /// - Returns: how many events will leave again.
+    public func replay(since: Instant) async throws -> Int {
+        var total = 0
+        // Batches, from the oldest: a statement must end within its time-out, and the order must hold.
+        var after: Int64 = -1
+        while true {
+            let rows = try await database.query(
+                """
+                WITH batch AS (
+                    UPDATE outbox SET published_at = NULL, replays = replays + 1 WHERE id IN (
+                        SELECT id FROM outbox WHERE published_at IS NOT NULL AND created_at >= \(since) AND position > \(after)
+                        ORDER BY position LIMIT 5000)
+                    RETURNING position)
+                SELECT count(*), coalesce(max(position), 0) FROM batch
+                """
+            )
+            guard let (count, last) = try rows.first?.decode(as: (Int.self, Int64.self)), count > 0 else { break }
+            total += count
+            after = last
+        }
+        wake()
+        return total
+    }
+
+    /// Forgets published events that are older than `age`, and what was heard so long ago that no replay can bring it again.
+    public func purge(olderThan age: Interval = .days(7)) async throws {
+        let seconds = Double(age.seconds)
+        _ = try await database.execute(
+            """
+            DELETE FROM outbox
+            WHERE published_at IS NOT NULL AND created_at < clock_timestamp() - make_interval(secs => \(seconds))
+            """
+        )
+        // An event can be replayed on the last day of its row and then lie in a stream for as long again.
+        _ = try await database.execute(
+            "DELETE FROM inbox WHERE heard_at < clock_timestamp() - make_interval(secs => \(2 * seconds + 86_400))"
+        )
+    }
+
+    private struct Waiting: Sendable {
+        let id: EventID
+        let event: StoredEvent
+        let messageID: String
+    }
+
+    private func waiting() async throws -> [Waiting] {
+        let rows = try await database.query(
+            """
+            SELECT id, aggregate, subject, trace, request_id, body, replays FROM outbox
+            WHERE published_at IS NULL ORDER BY position LIMIT \(Self.batch)
+            """
+        )
+        return try rows.map { row in
+            let (id, aggregate, subject, trace, requestID, body, replays) = try row.decode(
+                as: (EventID.self, String.self, String.self, String.self, String.self, [UInt8].self, Int32.self)
+            )
+            return Waiting(
+                id: id,
+                event: StoredEvent(
+                    id: id,
+                    aggregate: aggregate,
+                    subject: subject,
+                    trace: trace,
+                    requestID: requestID,
+                    body: body
+                ),
+                messageID: replays == 0 ? id.description : "\(id).\(replays)"
+            )
+        }
+    }
+
+    /// Sends all without waiting for each answer.
+    private func send(_ rows: [Waiting]) async -> [Result<PublishAck, any Error>] {
+        let messages = rows.map { row in
+            OutgoingEvent(subject: row.event.subject, messageID: row.messageID, headers: row.event.headers, body: row.event.body)
+        }
+        return await jetStream.publish(messages, deadline: SystemClock.now() + Self.publishLimit)
+    }
+
+    /// What counts as sent: after the first failure of an aggregate none of its later events.
+    private func confirmed(_ rows: [Waiting], _ results: [Result<PublishAck, any Error>]) -> [EventID] {
+        var failed: Set<String> = []
+        var published: [EventID] = []
+        for (row, result) in zip(rows, results) {
+            if case .success = result, !failed.contains(row.event.aggregate) {
+                published.append(row.id)
+            } else {
+                failed.insert(row.event.aggregate)
+            }
+        }
+        return published
+    }
+
+    /// Whether trying again cannot help. Not so for "wrong last message id" (10070, 10071): that is the answer to a follower.
+    private static func isRefusal(_ result: Result<PublishAck, any Error>) -> Bool {
+        guard case .failure(let error) = result else { return false }
+        if let error = error as? ServiceError { return error.code == .invalidArgument }
+        guard let error = error as? JetStreamError else { return false }
+        return error.status == 400 && error.code != 10_070 && error.code != 10_071
+    }
+
+    private func holdsLease() async throws -> Bool {
+        let now = ContinuousClock.now
+        if let until = leaseUntil.withLock({ $0 }), until > now { return true }
+        let taken = try await database.execute(
+            """
+            UPDATE outbox_lease SET holder = \(replica), held_until = clock_timestamp() + make_interval(secs => \(Double(Self.leaseSeconds)))
+            WHERE holder = \(replica) OR held_until < clock_timestamp()
+            """
+        )
+        guard taken == 1 else { return false }
+        // Renewed at half time, so that it never runs out in the middle of a batch.
+        leaseUntil.withLock { $0 = now.advanced(by: .seconds(Self.leaseSeconds / 2)) }
+        return true
+    }
+
+    private func giveUpLease() async {
+        leaseUntil.withLock { $0 = nil }
+        _ = try? await database.execute("UPDATE outbox_lease SET held_until = '-infinity' WHERE holder = \(replica)")
+    }
+}

@@ -1,0 +1,121 @@
+public import Bus
+public import Database
+public import Kernel
+private import Synchronization
+public import Wire
+
+/// One transaction of a service and the events it causes: rows and outbox rows are committed together or not at all (D5).
+public struct UnitOfWork: Sendable {
+    /// The open transaction; SQL lives in repositories only.
+    public let sql: Transaction
+    /// The instant of this change, the same for all of it.
+    public let now: Instant
+    /// Where new ids come from.
+    public let ids: any IDSource
+    private let trace: String
+    private let requestID: String
+    private let emission: Emission
+
+    /// Most bytes of an event: what every broker takes, with room for headers. More would never leave the outbox.
+    public static let mostEventBytes = 900 << 10
+
+    /// Whether there is anything for the relay.
+    final class Emission: Sendable {
+        private let happened = Atomic(false)
+        var hasHappened: Bool { happened.load(ordering: .relaxed) }
+        func note() { happened.store(true, ordering: .relaxed) }
+    }
+
+    init(sql: Transaction, now: Instant, ids: any IDSource, trace: String, requestID: String, emission: Emission) {
+        self.sql = sql
+        self.now = now
+        self.ids = ids
+        self.trace = trace
+        self.requestID = requestID
+        self.emission = emission
+    }
+
+    /// The same unit of work on behalf of the request that caused an event.
+    func continuing(_ event: StoredEvent) -> UnitOfWork {
+        UnitOfWork(sql: sql, now: now, ids: ids, trace: event.trace, requestID: event.requestID, emission: emission)
+    }
+
+    /// Writes events to the outbox, in order; they leave after the commit.
+    ///
+    /// Events of one aggregate keep their order when the transactions that emit them exclude each other: change the aggregate's row first.
+    ///
+    /// - Throws: `WireError` when an event cannot be encoded, `ServiceError` when the broker could never take it (more than
+    ///   `mostEventBytes`, control characters in a header), `DatabaseError` when the transaction fails.
+    public func emit(_ events: [any Event]) async throws {
+        for event in events {
+            let id: EventID = ids.make()
+            let stored = StoredEvent(
+                id: id,
+                aggregate: event.aggregateID,
+                subject: type(of: event).subject,
+                trace: trace,
+                requestID: requestID,
+                body: try event.serialized()
+            )
+            // Checked here, where it fails its own cause: in the outbox it would hold up everything behind it.
+            try stored.headers.check()
+            guard stored.body.count <= Self.mostEventBytes else { throw ServiceError.internal }
+            emission.note()
+            _ = try await sql.execute(
+                """
+                INSERT INTO outbox (id, aggregate, subject, trace, request_id, body)
+                VALUES (\(id), \(stored.aggregate), \(stored.subject), \(trace), \(requestID), \(stored.body))
+                """
+            )
+        }
+    }
+
+    /// Writes one event to the outbox.
+    public func emit(_ event: any Event) async throws { try await emit([event]) }
+}
+
+/// Opens units of work on a service's database and wakes the relay when one with events has been committed.
+public struct UnitOfWorkFactory: Sendable {
+    private let database: Database
+    private let clock: any Clock
+    let ids: any IDSource
+    private let relay: OutboxRelay
+
+    /// - Parameters:
+    ///   - database: the service's own.
+    ///   - relay: what publishes the committed events.
+    public init(database: Database, clock: any Clock, ids: any IDSource, relay: OutboxRelay) {
+        self.database = database
+        self.clock = clock
+        self.ids = ids
+        self.relay = relay
+    }
+
+    /// Runs `body` in one transaction; commits when it returns, rolls back when it throws.
+    ///
+    /// The body may run more than once (serialization failures are retried), so it must have no effect but through `UnitOfWork`.
+    public func run<Result: Sendable>(
+        _ context: CallContext,
+        isolation: Isolation = .readCommitted,
+        _ body: @escaping @Sendable (UnitOfWork) async throws -> Result
+    ) async throws -> Result {
+        try await run(trace: context.trace.description, requestID: context.requestID, isolation: isolation, body)
+    }
+
+    /// The same for work that no request asked for: due rows, events.
+    public func run<Result: Sendable>(
+        trace: String,
+        requestID: String,
+        isolation: Isolation = .readCommitted,
+        _ body: @escaping @Sendable (UnitOfWork) async throws -> Result
+    ) async throws -> Result {
+        let (clock, ids, emission) = (clock, ids, UnitOfWork.Emission())
+        // Also when the outcome is unknown: the events may lie there.
+        defer { if emission.hasHappened { relay.wake() } }
+        return try await database.transaction(isolation: isolation) { sql in
+            try await body(
+                UnitOfWork(sql: sql, now: clock.now(), ids: ids, trace: trace, requestID: requestID, emission: emission)
+            )
+        }
+    }
+}

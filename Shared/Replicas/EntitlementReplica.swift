@@ -1,0 +1,41 @@
+internal import BillingAPI
+public import Database
+public import Kernel
+public import Outbox
+
+/// Who has paid for what, in a service's own schema, fed by `billing`'s events (BI-2, D13). Somebody unknown is on the free plan.
+public struct EntitlementReplica: Sendable {
+    /// No state of its own: it works inside its caller's transactions.
+    public init() {}
+
+    /// The replica's table, for the service's list of migrations.
+    public static let migrations: [Migration] = [
+        Migration(version: 1, name: "entitlement_replica", sql: PackageResources.entitlement_V0001_sql)
+    ]
+
+    /// Takes up every change. An older version never overwrites a newer one.
+    public func handler() -> EventHandler {
+        EventHandler(EntitlementsChanged.self) { event, work in
+            let user = try UserID(parsing: event.userID, field: "user_id")
+            _ = try await work.sql.execute(
+                """
+                INSERT INTO entitlement_replica AS known (user_id, version, is_premium, expires_at)
+                VALUES (\(user), \(event.version), \(event.plan == .premium), \(event.expiresAt))
+                ON CONFLICT (user_id) DO UPDATE SET version = EXCLUDED.version, is_premium = EXCLUDED.is_premium,
+                    expires_at = EXCLUDED.expires_at
+                WHERE known.version < EXCLUDED.version
+                """
+            )
+        }
+    }
+
+    /// Whether this person is on a premium plan at `now`.
+    public func isPremium(_ user: UserID, now: Instant, _ sql: Transaction) async throws -> Bool {
+        try await !sql.query(
+            """
+            SELECT 1 FROM entitlement_replica
+            WHERE user_id = \(user) AND is_premium AND (expires_at IS NULL OR expires_at > \(now))
+            """
+        ).isEmpty
+    }
+}

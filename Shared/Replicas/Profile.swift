@@ -1,0 +1,29 @@
+public import AuthAPI
+public import CommonAPI
+public import Kernel
+
+/// What a service knows of a person without asking `auth` (D13).
+public struct Profile: Sendable, Hashable {
+    /// Who it is.
+    public let userID: UserID
+    /// Unique handle.
+    public let username: String
+    /// The name shown.
+    public let displayName: String
+    /// Blob key of the avatar; empty when there is none.
+    public let avatarKey: String
+    /// The person's time zone.
+    public let zone: Zone
+    /// Since when.
+    public let zoneSince: Instant
+    /// Whether the person may be seen.
+    public let status: AccountStatus
+
+    /// Whether the account can be found, befriended and shown.
+    public var isVisible: Bool { status == .active }
+
+    /// What everybody may know.
+    public var summary: UserSummary {
+        UserSummary(userID: userID.description, username: username, displayName: displayName, avatarURL: nil)
+    }
+}

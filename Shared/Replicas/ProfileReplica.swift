@@ -1,0 +1,170 @@
+internal import AuthAPI
+public import Bus
+public import Database
+public import Kernel
+public import Outbox
+
+/// Everybody's profile summary in a service's own schema: fed by events, complete from a snapshot, and asked for on a miss (D13).
+public struct ProfileReplica: Sendable {
+    private let database: Database
+    private let auth: AuthClient
+
+    /// - Parameters:
+    ///   - database: the service's own; `migrations` made its table.
+    ///   - bus: to ask `auth` for somebody who is not known yet.
+    public init(database: Database, bus: any Caller) {
+        self.database = database
+        self.auth = AuthClient(bus)
+    }
+
+    /// The replica's table, for the service's list of migrations.
+    public static let migrations: [Migration] = [
+        Migration(version: 1, name: "profile_replica", sql: PackageResources.profile_V0001_sql)
+    ]
+
+    /// Takes up every change of a profile. An older version never overwrites a newer one.
+    ///
+    /// - Parameter changed: runs in the same transaction when the change was newer than what was known.
+    public func handler(
+        changed: @escaping @Sendable (Profile, UnitOfWork) async throws -> Void = { _, _ in }
+    ) -> EventHandler {
+        EventHandler(ProfileChanged.self) { event, work in
+            guard let state = event.profile else { return }
+            if try await Self.store(state, work.sql), let profile = Profile(state) { try await changed(profile, work) }
+        }
+    }
+
+    /// The profiles of these people; those that do not exist are absent. One query, and one question to `auth` for those unknown here.
+    public func profiles(_ ids: some Sequence<UserID>, context: CallContext) async throws -> [UserID: Profile] {
+        let wanted = Array(Set(ids))
+        guard !wanted.isEmpty else { return [:] }
+        var found: [UserID: Profile] = [:]
+        for profile in try await select("user_id = ANY(\(wanted))") { found[profile.userID] = profile }
+        let missing = wanted.filter { found[$0] == nil }
+        for batch in missing.chunks(of: 200) {
+            let reply = try await auth.getSummaries(GetSummariesRequest(userIDs: batch.map(\.description)), context: context)
+            for profile in try await take(reply) { found[profile.userID] = profile }
+        }
+        return found
+    }
+
+    /// Profiles known here, inside an event handler's transaction: nobody is asked.
+    ///
+    /// - Throws: `ServiceError` `UNAVAILABLE` when one of them has not been heard of yet; the event is tried again a moment later.
+    public func known(_ ids: some Sequence<UserID>, _ sql: Transaction) async throws -> [UserID: Profile] {
+        let wanted = Array(Set(ids))
+        var found: [UserID: Profile] = [:]
+        for row in try await sql.query(Self.selection("user_id = ANY(\(wanted))")) {
+            let profile = try Self.profile(row)
+            found[profile.userID] = profile
+        }
+        guard found.count == wanted.count else { throw ServiceError.unavailable("A profile has not been heard of yet.") }
+        return found
+    }
+
+    /// One person; nil when there is no such account.
+    public func profile(_ id: UserID, context: CallContext) async throws -> Profile? {
+        try await profiles([id], context: context)[id]
+    }
+
+    /// The person with this username; nil when there is none.
+    public func profile(username: String, context: CallContext) async throws -> Profile? {
+        // Old names linger here for a moment after a change, so the newest holder counts.
+        if let known = try await select("username = \(username) ORDER BY version DESC LIMIT 1").first { return known }
+        let reply = try await auth.getSummaries(GetSummariesRequest(usernames: [username]), context: context)
+        return try await take(reply).first
+    }
+
+    /// Fetches every profile from `auth`; for a service that is new or has lost its schema. Safe to repeat.
+    ///
+    /// - Returns: how many were read.
+    public func loadSnapshot(context: CallContext) async throws -> Int {
+        var after = ""
+        var total = 0
+        while true {
+            let page = try await auth.listProfileSnapshots(
+                ListProfileSnapshotsRequest(after: after, limit: 500),
+                context: context
+            )
+            for state in page.profiles {
+                _ = try await database.transaction { sql in try await Self.store(state, sql) }
+            }
+            total += page.profiles.count
+            guard let last = page.profiles.last else { return total }
+            after = last.userID
+        }
+    }
+
+    private func take(_ reply: GetSummariesReply) async throws -> [Profile] {
+        guard !reply.profiles.isEmpty else { return [] }
+        try await database.transaction { sql in
+            for state in reply.profiles { _ = try await Self.store(state, sql) }
+        }
+        return reply.profiles.compactMap { Profile($0) }
+    }
+
+    private func select(_ condition: Query) async throws -> [Profile] {
+        try await database.query(Self.selection(condition)).map(Self.profile)
+    }
+
+    private static func selection(_ condition: Query) -> Query {
+        """
+        SELECT user_id, username, display_name, avatar_key, time_zone, time_zone_since, status
+        FROM profile_replica WHERE \(condition)
+        """
+    }
+
+    private static func profile(_ row: Row) throws -> Profile {
+        let (id, username, displayName, avatarKey, zone, since, status) = try row.decode(
+            as: (UserID.self, String.self, String.self, String.self, String.self, Instant.self, Int32.self)
+        )
+        return Profile(
+            userID: id,
+            username: username,
+            displayName: displayName,
+            avatarKey: avatarKey,
+            zone: Zone(zone) ?? .utc,
+            zoneSince: since,
+            status: AccountStatus(rawValue: status)
+        )
+    }
+
+    /// - Returns: whether it was news.
+    private static func store(_ state: ProfileState, _ sql: Transaction) async throws -> Bool {
+        let id = try UserID(parsing: state.userID, field: "user_id")
+        return try await sql.execute(
+            """
+            INSERT INTO profile_replica AS known
+                (user_id, version, username, display_name, avatar_key, time_zone, time_zone_since, status)
+            VALUES (\(id), \(state.version), \(state.username), \(state.displayName), \(state.avatarKey), \(state.timeZone),
+                \(state.timeZoneSince ?? .epoch), \(state.status.rawValue))
+            ON CONFLICT (user_id) DO UPDATE SET version = EXCLUDED.version, username = EXCLUDED.username,
+                display_name = EXCLUDED.display_name, avatar_key = EXCLUDED.avatar_key, time_zone = EXCLUDED.time_zone,
+                time_zone_since = EXCLUDED.time_zone_since, status = EXCLUDED.status
+            WHERE known.version < EXCLUDED.version
+            """
+        ) == 1
+    }
+}
+
+extension Profile {
+    init?(_ state: ProfileState) {
+        guard let id = UserID(state.userID) else { return nil }
+        self.init(
+            userID: id,
+            username: state.username,
+            displayName: state.displayName,
+            avatarKey: state.avatarKey,
+            zone: Zone(state.timeZone) ?? .utc,
+            zoneSince: state.timeZoneSince ?? .epoch,
+            status: state.status
+        )
+    }
+}
+
+extension Array {
+    /// The elements in runs of at most `size`.
+    func chunks(of size: Int) -> [ArraySlice<Element>] {
+        stride(from: 0, to: count, by: size).map { self[$0..<Swift.min($0 + size, count)] }
+    }
+}

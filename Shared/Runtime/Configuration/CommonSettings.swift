@@ -1,0 +1,73 @@
+/// Settings that every executable has.
+public enum CommonSettings {
+    /// Where NATS is.
+    public static let natsURL = Setting(
+        "nats.url",
+        default: "nats://127.0.0.1:4222",
+        help: "The bus; several servers separated by commas."
+    )
+    /// The user this executable is on the bus.
+    public static let natsUser = Setting<String>(
+        "nats.user",
+        default: nil,
+        help: "User name on the bus; the executable's name when absent."
+    )
+    /// Its password.
+    public static let natsPassword = Setting<String>("nats.password", default: nil, isSecret: true, help: "Password on the bus.")
+    /// Where the service's database is.
+    public static let databaseURL = Setting<String>(
+        "database.url",
+        default: nil,
+        isSecret: true,
+        help: "The service's PostgreSQL, as a libpq connection string or URI."
+    )
+    /// How many connections to it.
+    public static let databasePool = Setting("database.pool", default: 8, help: "Connections to PostgreSQL.")
+    /// Longest a statement may run.
+    public static let statementTimeout = Setting(
+        "database.statement-timeout",
+        default: 5_000,
+        help: "Longest a statement may run, in ms."
+    )
+    /// How many requests at once.
+    public static let maxInFlight = Setting(
+        "rpc.max-in-flight",
+        default: 512,
+        help: "Requests handled at once; more are answered UNAVAILABLE at once."
+    )
+    /// Port of health and metrics.
+    public static let adminPort = Setting(
+        "admin.port",
+        default: 0,
+        help: "Port of /metrics, /healthz and /readyz on the admin address; 0 means none."
+    )
+    /// Address of health and metrics.
+    public static let adminHost = Setting("admin.host", default: "127.0.0.1", help: "Address the admin port listens on.")
+    /// How much is logged.
+    public static let logLevel = Setting(
+        "log.level",
+        default: "info",
+        help: "trace, debug, info, notice, warning, error or critical."
+    )
+    /// PF-7.
+    public static let developmentClock = Setting(
+        "dev.clock",
+        default: false,
+        help: "Lets POST /api/dev/clock move the time of the whole environment. Never in production."
+    )
+    /// JetStream copies.
+    public static let streamReplicas = Setting(
+        "nats.stream-replicas",
+        default: 1,
+        help: "Copies of every event stream in a NATS cluster."
+    )
+
+    /// Those of a service with a database.
+    public static let service: [any AnySetting] =
+        process + [databaseURL, databasePool, statementTimeout, maxInFlight, streamReplicas]
+
+    /// Those of every process.
+    public static let process: [any AnySetting] = [
+        natsURL, natsUser, natsPassword, adminPort, adminHost, logLevel, developmentClock,
+    ]
+}

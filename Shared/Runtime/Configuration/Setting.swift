@@ -1,0 +1,79 @@
+/// One thing an operator can set: its key, what it means, and its default.
+///
+/// The key `nats.url` is `--nats-url` as an argument, `STREAKSNAP_NATS_URL` in the environment and `{"nats": {"url": …}}` in the file.
+/// A secret can also be given as the path of a file that holds it: `--nats-password-file`, `STREAKSNAP_NATS_PASSWORD_FILE`.
+public struct Setting<Value: SettingValue>: Sendable {
+    /// Dotted lower-case words.
+    public let key: String
+    /// One sentence for `--help`, with the unit.
+    public let help: String
+    /// Used when nobody says anything; nil makes the setting required when it is read.
+    public let defaultValue: Value?
+    /// Never shown, and readable from a file.
+    public let isSecret: Bool
+
+    /// Declares a setting.
+    public init(_ key: String, default defaultValue: Value?, isSecret: Bool = false, help: String) {
+        self.key = key
+        self.help = help
+        self.defaultValue = defaultValue
+        self.isSecret = isSecret
+    }
+}
+
+/// A setting whose type does not matter: what `--help` lists.
+public protocol AnySetting: Sendable {
+    /// Dotted lower-case words.
+    var key: String { get }
+    /// One sentence with the unit.
+    var help: String { get }
+    /// Never shown, and readable from a file.
+    var isSecret: Bool { get }
+    /// The default as text; nil when there is none.
+    var defaultText: String? { get }
+    /// Whether it is a switch that needs no value.
+    var isFlag: Bool { get }
+}
+
+extension Setting: AnySetting {
+    public var defaultText: String? { defaultValue.map { "\($0)" } }
+    public var isFlag: Bool { Value.self == Bool.self }
+}
+
+extension AnySetting {
+    /// `--nats-url`.
+    var argument: String { "--" + key.replacing(".", with: "-") }
+    /// `STREAKSNAP_NATS_URL`.
+    var environmentName: String {
+        "STREAKSNAP_" + key.uppercased().replacing(".", with: "_").replacing("-", with: "_")
+    }
+}
+
+/// A type a setting can have.
+public protocol SettingValue: Sendable {
+    /// The value written as `text`; nil when the text is no such value.
+    init?(settingText text: String)
+    /// What such a value is called in an error: "a whole number".
+    static var settingTypeName: String { get }
+}
+
+extension String: SettingValue {
+    public init?(settingText text: String) { self = text }
+    public static var settingTypeName: String { "text" }
+}
+
+extension Int: SettingValue {
+    public init?(settingText text: String) { self.init(text) }
+    public static var settingTypeName: String { "a whole number" }
+}
+
+extension Bool: SettingValue {
+    public init?(settingText text: String) {
+        switch text.lowercased() {
+        case "1", "true", "yes", "on": self = true
+        case "0", "false", "no", "off": self = false
+        default: return nil
+        }
+    }
+    public static var settingTypeName: String { "true or false" }
+}

@@ -1,0 +1,45 @@
+internal import Hummingbird
+internal import Logging
+
+/// `/metrics`, `/healthz` and `/readyz` of one executable, on a port that clients do not reach.
+public struct AdminServer: Sendable {
+    private let host: String
+    private let port: Int
+    private let metrics: Metrics
+    private let isReady: @Sendable () -> Bool
+
+    /// - Parameter isReady: asked for each `/readyz`.
+    public init(host: String, port: Int, metrics: Metrics, isReady: @escaping @Sendable () -> Bool) {
+        self.host = host
+        self.port = port
+        self.metrics = metrics
+        self.isReady = isReady
+    }
+
+    /// Serves until cancelled.
+    public func run() async throws {
+        let router = Router()
+        let (metrics, isReady) = (metrics, isReady)
+        router.get("/metrics") { _, _ in
+            Response(
+                status: .ok,
+                headers: [.contentType: "text/plain; version=0.0.4; charset=utf-8"],
+                body: .init(byteBuffer: ByteBuffer(string: metrics.text() + ProcessMetrics.text()))
+            )
+        }
+        router.get("/healthz") { _, _ in "alive\n" }
+        router.get("/readyz") { _, _ in
+            isReady()
+                ? Response(status: .ok, body: .init(byteBuffer: ByteBuffer(string: "ready\n")))
+                : Response(status: .serviceUnavailable, body: .init(byteBuffer: ByteBuffer(string: "not ready\n")))
+        }
+        var logger = Logger(label: "admin")
+        logger.logLevel = .warning
+        let application = Application(
+            router: router,
+            configuration: .init(address: .hostname(host, port: port), serverName: nil),
+            logger: logger
+        )
+        try await application.run()
+    }
+}

@@ -1,0 +1,49 @@
+internal import Kernel
+internal import Logging
+
+/// Runs the jobs of one service replica until cancelled.
+struct JobRunner: Sendable {
+    let jobs: [Job]
+    let clock: any Clock
+    let logger: Logger
+    let metrics: Metrics
+
+    func run() async {
+        await withTaskGroup(of: Void.self) { tasks in
+            for job in jobs { tasks.addTask { await loop(job) } }
+        }
+    }
+
+    private func loop(_ job: Job) async {
+        let handled = metrics.counter("streaksnap_job_rows_total", [("job", job.name)], help: "Due rows dealt with.")
+        let failed = metrics.counter("streaksnap_job_failures_total", [("job", job.name)], help: "Runs of a job that failed.")
+        while !Task.isCancelled {
+            do {
+                let count = try await job.run(clock.now())
+                handled.increment(by: count)
+                if count > 0 { continue }
+            } catch is CancellationError {
+                return
+            } catch {
+                failed.increment()
+                logger.warning("a job failed and will run again", metadata: ["job": "\(job.name)", "error": "\(error)"])
+            }
+            try? await Task.sleep(for: job.interval)
+        }
+    }
+
+    /// Runs every job until nothing is due any more.
+    ///
+    /// - Returns: how many rows were dealt with.
+    func runAllDue() async throws -> Int {
+        var total = 0
+        for job in jobs {
+            while true {
+                let count = try await job.run(clock.now())
+                if count == 0 { break }
+                total += count
+            }
+        }
+        return total
+    }
+}

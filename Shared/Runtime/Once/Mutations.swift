@@ -1,0 +1,114 @@
+public import Bus
+internal import Crypto
+public import Database
+internal import FoundationEssentials
+internal import Kernel
+public import Outbox
+public import Wire
+
+/// Runs the transaction of a mutating request, once per idempotency key (D12, PF-4).
+///
+/// Without a key this is just a unit of work. With one, the reply is stored in the same transaction as the effects: a repeat with the
+/// same body gets the stored reply, with another body it is refused, and a crash between commit and reply changes nothing for the retry.
+/// A refusal is not stored, because its transaction is rolled back.
+public struct Mutations: Sendable {
+    /// Units of work without a stored reply, for requests that are idempotent by themselves.
+    public let work: UnitOfWorkFactory
+    private let database: Database
+
+    /// - Parameter database: the one `work` writes to; it holds the table `stored_reply`.
+    public init(work: UnitOfWorkFactory, database: Database) {
+        self.work = work
+        self.database = database
+    }
+
+    /// The transaction of one request.
+    ///
+    /// - Parameters:
+    ///   - request: what the repeat must equal.
+    ///   - body: the change; it may run more than once and must have no effect but through its unit of work.
+    /// - Returns: the reply of `body`, or the one it gave the first time.
+    /// - Throws: `IDEMPOTENCY_KEY_REUSED` when the key came with another body, and whatever `body` throws.
+    public func run<Request: Message, Reply: Message>(
+        _ context: CallContext,
+        _ request: Request,
+        isolation: Isolation = .readCommitted,
+        _ body: @escaping @Sendable (UnitOfWork) async throws -> Reply
+    ) async throws -> Reply {
+        guard let key = context.idempotencyKey else { return try await work.run(context, isolation: isolation, body) }
+        let stored = StoredReply(
+            caller: context.principal?.userID?.description ?? "-",
+            method: Request.fullName,
+            key: key,
+            request: try request.serialized()
+        )
+        return try await work.run(context, isolation: isolation) { work in
+            if let bytes = try await stored.claim(work.sql) { return try Reply(serialized: bytes) }
+            let reply = try await body(work)
+            try await stored.store(try reply.serialized(), work.sql)
+            return reply
+        }
+    }
+
+    /// Forgets replies stored more than 24 h ago.
+    public func purge() async throws {
+        _ = try await database.execute("DELETE FROM stored_reply WHERE stored_at < clock_timestamp() - interval '24 hours'")
+    }
+}
+
+/// The row of one idempotency key.
+private struct StoredReply: Sendable {
+    private let caller: String
+    private let method: String
+    private let keyHash: [UInt8]
+    private let requestHash: [UInt8]
+    private let seal: SymmetricKey
+
+    init(caller: String, method: String, key: String, request: [UInt8]) {
+        self.caller = caller
+        self.method = method
+        self.keyHash = Array(SHA256.hash(data: Array(key.utf8)))
+        // Keyed: a plain hash would let whoever reads the table try passwords at leisure.
+        self.requestHash = Array(HMAC<SHA256>.authenticationCode(for: request, using: SymmetricKey(data: Array(key.utf8))))
+        // Replies may hold tokens: whoever reads the table without the client's key learns nothing.
+        self.seal = HKDF<SHA256>.deriveKey(
+            inputKeyMaterial: SymmetricKey(data: Array(key.utf8)),
+            info: Array("stored reply \(caller) \(method)".utf8),
+            outputByteCount: 32
+        )
+    }
+
+    /// Takes the key for this transaction; a concurrent request with the same key waits here for its end.
+    ///
+    /// - Returns: the reply stored by an earlier transaction, nil when this is the first.
+    func claim(_ sql: Transaction) async throws -> [UInt8]? {
+        let isFirst = try await sql.execute(
+            """
+            INSERT INTO stored_reply (caller, method, key_hash, request_hash) VALUES (\(caller), \(method), \(keyHash), \(requestHash))
+            ON CONFLICT DO NOTHING
+            """
+        )
+        if isFirst == 1 { return nil }
+        let rows = try await sql.query(
+            "SELECT request_hash, reply FROM stored_reply WHERE caller = \(caller) AND method = \(method) AND key_hash = \(keyHash)"
+        )
+        guard let (firstHash, reply) = try rows.first?.decode(as: ([UInt8].self, [UInt8]?.self)), let reply else {
+            throw ServiceError(.aborted, "REQUEST_IN_PROGRESS", "The first request with this key has not ended.", retryAfter: 1)
+        }
+        guard firstHash == requestHash else {
+            throw ServiceError(
+                .invalidArgument,
+                "IDEMPOTENCY_KEY_REUSED",
+                "This Idempotency-Key came before with a different request."
+            )
+        }
+        return Array(try ChaChaPoly.open(ChaChaPoly.SealedBox(combined: reply), using: seal))
+    }
+
+    func store(_ reply: [UInt8], _ sql: Transaction) async throws {
+        let sealed = Array(try ChaChaPoly.seal(reply, using: seal).combined)
+        _ = try await sql.execute(
+            "UPDATE stored_reply SET reply = \(sealed) WHERE caller = \(caller) AND method = \(method) AND key_hash = \(keyHash)"
+        )
+    }
+}

@@ -1,0 +1,66 @@
+internal import Crypto
+internal import FoundationEssentials
+internal import JWTKit
+internal import Kernel
+
+/// Signs access tokens with ES256 (AU-3). The newest key signs; older ones stay published until the tokens they signed have expired.
+public struct TokenSigner: Sendable {
+    /// A public key as a JWK (RFC 7517).
+    public struct PublicKey: Sendable, Hashable {
+        /// SHA-256 thumbprint of the key (RFC 7638): the same key always has the same id.
+        public let kid: String
+        /// base64url of the coordinates.
+        public let x: String
+        /// base64url of the coordinates.
+        public let y: String
+    }
+
+    /// Every published key, the signing one last.
+    public let publicKeys: [PublicKey]
+    private let keys: JWTKeyCollection
+    private let signingKeyID: JWKIdentifier
+
+    /// A signer from P-256 private keys in PEM, oldest first.
+    ///
+    /// - Throws: `InvalidKey` when there is none or one cannot be read.
+    public init(pemKeys: [String]) async throws {
+        var publicKeys: [PublicKey] = []
+        let keys = JWTKeyCollection()
+        for pem in pemKeys {
+            guard let key = try? ES256PrivateKey(pem: pem), let parameters = key.parameters else { throw InvalidKey() }
+            let publicKey = PublicKey(
+                kid: Self.thumbprint(x: parameters.x, y: parameters.y),
+                x: Self.urlSafe(parameters.x),
+                y: Self.urlSafe(parameters.y)
+            )
+            await keys.add(ecdsa: key, kid: JWKIdentifier(string: publicKey.kid))
+            publicKeys.append(publicKey)
+        }
+        guard let signing = publicKeys.last else { throw InvalidKey() }
+        self.publicKeys = publicKeys
+        self.keys = keys
+        self.signingKeyID = JWKIdentifier(string: signing.kid)
+    }
+
+    /// The key file cannot be used.
+    public struct InvalidKey: Error, CustomStringConvertible {
+        public let description = "No usable P-256 private key in PEM."
+    }
+
+    /// A new private key in PEM.
+    public static func makeKey() -> String { P256.Signing.PrivateKey().pemRepresentation }
+
+    /// The signed token.
+    public func sign(_ token: AccessToken) async throws -> String {
+        try await keys.sign(AccessTokenClaims(token), kid: signingKeyID)
+    }
+
+    private static func thumbprint(x: String, y: String) -> String {
+        let canonical = "{\"crv\":\"P-256\",\"kty\":\"EC\",\"x\":\"\(urlSafe(x))\",\"y\":\"\(urlSafe(y))\"}"
+        return urlSafe(Data(SHA256.hash(data: Array(canonical.utf8))).base64EncodedString())
+    }
+
+    private static func urlSafe(_ base64: String) -> String {
+        base64.replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+    }
+}

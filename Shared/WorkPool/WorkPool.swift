@@ -1,0 +1,158 @@
+private import Dispatch
+private import Foundation
+public import Kernel
+private import Synchronization
+
+/// A few threads for work that blocks or burns CPU, so that it never occupies Swift's cooperative threads (files, images, bcrypt).
+///
+/// The queue is bounded: beyond it, work is refused at once rather than made to wait for longer than its caller would (D3).
+/// Threads start with the first work and end when the pool is released.
+public final class WorkPool: Sendable {
+    private let name: String
+    private let threadLimit: Int
+    private let queueLimit: Int
+    private let refusal: ServiceError
+    private let core = Core()
+
+    /// A pool.
+    ///
+    /// - Parameters:
+    ///   - name: Of its threads, seen in `top -H`; at most 15 bytes are kept.
+    ///   - threads: Work that runs at once, at least 1.
+    ///   - queueLimit: Work that may wait for a thread, at least 0.
+    ///   - refusal: Thrown for work beyond that.
+    public init(name: String, threads: Int, queueLimit: Int, refusal: ServiceError = .unavailable()) {
+        self.name = name
+        self.threadLimit = max(1, threads)
+        self.queueLimit = max(0, queueLimit)
+        self.refusal = refusal
+    }
+
+    deinit { core.close() }
+
+    /// Runs `work` on one of the threads.
+    ///
+    /// - Throws: What `work` throws; the pool's refusal when the queue is full; `CancellationError` when the task is cancelled
+    ///   before the work has begun (work that has begun runs to its end).
+    public func run<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
+        try Task.checkCancellation()
+        let ticket = core.makeTicket()
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Value, any Error>) in
+                let job = Job(
+                    ticket: ticket,
+                    run: {
+                        let result = Result(catching: work)
+                        return { continuation.resume(with: result) }
+                    },
+                    refuse: { continuation.resume(throwing: $0) }
+                )
+                switch core.add(job, threadLimit: threadLimit, queueLimit: queueLimit) {
+                case .queued: break
+                case .startThread: startThread()
+                case .full: job.refuse(refusal)
+                case .cancelled: job.refuse(CancellationError())
+                }
+            }
+        } onCancel: {
+            core.cancel(ticket)?.refuse(CancellationError())
+        }
+    }
+
+    /// Work that waits for a thread or runs.
+    public var load: Int { core.load }
+
+    private func startThread() {
+        let thread = Thread { [core] in core.work() }
+        thread.name = name
+        thread.stackSize = 1 << 20
+        thread.start()
+    }
+}
+
+/// One piece of work; exactly one of its closures is called, once.
+private struct Job: Sendable {
+    let ticket: UInt64
+    /// Does the work and returns what hands over its result: by then the thread must count as free again.
+    let run: @Sendable () -> () -> Void
+    let refuse: @Sendable (any Error) -> Void
+}
+
+/// What the pool and its threads share; the threads hold this and not the pool, so that a pool can be released.
+private final class Core: Sendable {
+    enum Admission { case queued, startThread, full, cancelled }
+
+    private struct State {
+        var queue: [Job] = []
+        /// Tickets whose job has yet to be added, and whether they were cancelled by then.
+        var pending: [UInt64: Bool] = [:]
+        var nextTicket: UInt64 = 0
+        var threads = 0
+        var running = 0
+        var isClosed = false
+    }
+
+    private let state = Mutex(State())
+    private let wakeUp = DispatchSemaphore(value: 0)
+
+    var load: Int { state.withLock { $0.running + $0.queue.count } }
+
+    func makeTicket() -> UInt64 {
+        state.withLock { state in
+            state.nextTicket += 1
+            state.pending[state.nextTicket] = false
+            return state.nextTicket
+        }
+    }
+
+    func add(_ job: Job, threadLimit: Int, queueLimit: Int) -> Admission {
+        let admission = state.withLock { state -> Admission in
+            if state.pending.removeValue(forKey: job.ticket) == true { return .cancelled }
+            guard state.running + state.queue.count < threadLimit + queueLimit else { return .full }
+            state.queue.append(job)
+            guard state.threads < threadLimit, state.running + state.queue.count > state.threads else { return .queued }
+            state.threads += 1
+            return .startThread
+        }
+        if admission == .queued || admission == .startThread { wakeUp.signal() }
+        return admission
+    }
+
+    /// Takes the job out of the queue; nil when it has begun or ended, or has yet to be added (`add` then refuses it).
+    func cancel(_ ticket: UInt64) -> Job? {
+        state.withLock { state in
+            if state.pending[ticket] != nil {
+                state.pending[ticket] = true
+                return nil
+            }
+            guard let index = state.queue.firstIndex(where: { $0.ticket == ticket }) else { return nil }
+            return state.queue.remove(at: index)
+        }
+    }
+
+    func close() {
+        let threads = state.withLock { state in
+            state.isClosed = true
+            return state.threads
+        }
+        for _ in 0..<threads { wakeUp.signal() }
+    }
+
+    func work() {
+        while true {
+            wakeUp.wait()
+            let (job, isClosed) = state.withLock { state -> (Job?, Bool) in
+                guard !state.queue.isEmpty else { return (nil, state.isClosed) }
+                state.running += 1
+                return (state.queue.removeFirst(), false)
+            }
+            if let job {
+                let handOver = job.run()
+                state.withLock { $0.running -= 1 }
+                handOver()
+            } else if isClosed {
+                return
+            }
+        }
+    }
+}

@@ -1,0 +1,61 @@
+import BlobStore
+import Crypto
+import Foundation
+import Kernel
+import Testing
+
+@Suite struct SignedURLTests {
+    private let secret = [UInt8](repeating: 9, count: 32)
+    private let expires = Instant(seconds: 2_000_000_000)
+
+    private func verify(_ link: String, at now: Instant, secret: [UInt8]? = nil) throws(ServiceError) -> String {
+        let parts = link.dropFirst("/media/".count).split(separator: "?", maxSplits: 1)
+        let query = parts[1].split(separator: "&").map { $0.split(separator: "=", maxSplits: 1)[1] }
+        return try SignedURL.verify(
+            key: String(parts[0]),
+            expires: String(query[0]),
+            signature: String(query[1]),
+            now: now,
+            secret: secret ?? self.secret
+        ).description
+    }
+
+    @Test func aLinkHoldsUntilItExpires() throws {
+        let link = try SignedURL.sign(key: BlobKey("a/b.jpg"), expires: expires, secret: secret)
+        #expect(link.hasPrefix("/media/a/b.jpg?exp=2000000000&sig="))
+        #expect(try verify(link, at: Instant(seconds: 1_999_999_999)) == "a/b.jpg")
+        #expect(throws: ServiceError(.permissionDenied, "LINK_EXPIRED", "The link has expired.")) {
+            try verify(link, at: expires)
+        }
+    }
+
+    @Test func theSignatureIsPlainHMAC() throws {
+        let link = try SignedURL.sign(key: BlobKey("k"), expires: expires, secret: secret)
+        let code = HMAC<SHA256>.authenticationCode(for: Data("media.v1\nk\n2000000000".utf8), using: SymmetricKey(data: secret))
+        let expected = Data(code).base64EncodedString().replacingOccurrences(of: "+", with: "-")
+            .replacingOccurrences(of: "/", with: "_").replacingOccurrences(of: "=", with: "")
+        #expect(link == "/media/k?exp=2000000000&sig=\(expected)")
+    }
+
+    @Test func nothingElseIsALink() throws {
+        let link = try SignedURL.sign(key: BlobKey("a/b.jpg"), expires: expires, secret: secret)
+        let forgeries = [
+            link.replacing("b.jpg", with: "c.jpg"), link.replacing("exp=2", with: "exp=3"),
+            link.replacing("exp=2", with: "exp=02"),
+            link.replacing("exp=2", with: "exp=+2"), String(link.dropLast()), link + "A", link.replacing("sig=", with: "sig=%20"),
+            String(link.dropLast(2)) + "!!", link.replacing("exp=2000000000", with: "exp=99999999999999999999"),
+        ]
+        for forgery in forgeries {
+            #expect(throws: ServiceError.notFound("file"), "\(forgery)") { try verify(forgery, at: .epoch) }
+        }
+        #expect(throws: ServiceError.notFound("file")) { try verify(link, at: .epoch, secret: [UInt8](repeating: 8, count: 32)) }
+    }
+
+    /// 43 characters hold 258 bits: the last two must be zero, or one signature would have four spellings.
+    @Test func aSignatureHasOneSpelling() throws {
+        let link = try SignedURL.sign(key: BlobKey("a"), expires: expires, secret: secret)
+        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
+        let accepted = alphabet.filter { (try? verify(String(link.dropLast()) + String($0), at: .epoch)) != nil }
+        #expect(accepted == link.suffix(1).map { $0 })
+    }
+}

@@ -1,0 +1,243 @@
+import Bus
+import Foundation
+import Kernel
+import TestSupport
+import Testing
+
+extension BrokerTests {
+    /// The broker stops, dies, freezes and comes back while requests are on their way.
+    @Suite struct BrokerFailureTests {
+        @Test(arguments: ["stop", "kill"]) func trafficGoesOnAfterTheBrokerIsBack(how: String) async throws {
+            try await withBus { server, bus in
+                let client = try await server.connect("client")
+                let effects = Shared(0)
+                let service = try await startNotes(
+                    bus,
+                    limit: 1_000,
+                    [
+                        Endpoint(Notes.echo) { note, _ in
+                            effects.update { $0 += 1 }
+                            return note
+                        }
+                    ]
+                )
+                let isDone = Shared(false)
+                let outcomes = Shared<[String: Int]>([:])
+                let load = Task {
+                    await withTaskGroup(of: Void.self) { group in
+                        for _ in 0..<16 {
+                            group.addTask {
+                                while !isDone.value {
+                                    do {
+                                        _ = try await client.call(Notes.echo, "x", context: .expiring(in: .seconds(4)))
+                                        outcomes.update { $0["ok", default: 0] += 1 }
+                                    } catch { outcomes.update { $0["\(error)", default: 0] += 1 } }
+                                }
+                            }
+                        }
+                    }
+                }
+                for _ in 0..<3 {
+                    let before = outcomes.value["ok"] ?? 0
+                    try await eventually("traffic flows") { outcomes.value["ok"] ?? 0 > before + 200 }
+                    if how == "kill" { server.kill() } else { server.stop() }
+                    try await eventually("both notice") { !client.isConnected && !bus.isConnected }
+                    try await server.start()
+                    try await eventually("both are back") { client.isConnected && bus.isConnected }
+                }
+                let before = outcomes.value["ok"] ?? 0
+                try await eventually("traffic flows again") { outcomes.value["ok"] ?? 0 > before + 200 }
+                isDone.update { $0 = true }
+                await load.value
+                // Idempotent calls are sent again; none was lost in three restarts.
+                #expect(outcomes.value.keys.sorted() == ["ok"])
+                await service.drain()
+                await client.close()
+            }
+        }
+
+        @Test func requestsMadeWhileTheBrokerIsAwayAreAnsweredWhenItIsBack() async throws {
+            try await withBus { server, bus in
+                let client = try await server.connect("client")
+                let service = try await startNotes(bus, [Endpoint(Notes.change) { note, _ in note }])
+                server.kill()
+                try await eventually("both notice") { !client.isConnected && !bus.isConnected }
+                let calls = (0..<20).map { number in
+                    Task { try await client.call(Notes.change, Note("\(number)"), context: .expiring(in: .seconds(10))) }
+                }
+                try await expectFailure(.deadlineExceeded) {
+                    try await client.call(Notes.change, "x", context: .expiring(in: .milliseconds(100)))
+                }
+                try await server.start()
+                for (number, call) in calls.enumerated() { #expect(try await call.value == Note("\(number)")) }
+                await service.drain()
+                await client.close()
+            }
+        }
+
+        @Test func aFrozenBrokerDelaysButDoesNotBreak() async throws {
+            try await withBus { server, bus in
+                let service = try await startNotes(bus, [Endpoint(Notes.echo) { note, _ in note }])
+                server.pause()
+                let start = ContinuousClock.now
+                try await expectFailure(.deadlineExceeded) {
+                    try await bus.call(Notes.echo, "x", context: .expiring(in: .milliseconds(300)))
+                }
+                #expect(ContinuousClock.now - start < .seconds(3))
+                let call = Task { try await bus.call(Notes.echo, "later", context: .expiring(in: .seconds(10))) }
+                server.resume()
+                #expect(try await call.value == "later")
+                await service.drain()
+            }
+        }
+
+        @Test func aFrozenBrokerDoesNotBlockPublishers() async throws {
+            try await withBus { server, bus in
+                server.pause()
+                let body = [UInt8](repeating: 1, count: 512 << 10)
+                var longest = Duration.zero
+                var refused = false
+                for _ in 0..<80 where !refused {
+                    let start = ContinuousClock.now
+                    do { try bus.publish("nowhere", body: body) } catch { refused = true }
+                    longest = max(longest, ContinuousClock.now - start)
+                }
+                #expect(refused, "once the buffers are full, publishing fails")
+                #expect(longest < .seconds(2), "\(longest)")
+                server.resume()
+                try await eventually("it is back") { bus.isConnected }
+                try await eventually("and takes messages") { (try? await bus.flush()) != nil }
+            }
+        }
+
+        @Test func aBrokerThatRefusesForAWhileIsFoundAgain() async throws {
+            let users = { (password: String) in "authorization { user: bus, password: \(password) }" }
+            let server = try await NatsServer.start(configuration: users("right"))
+            let lines = Shared<[String]>([])
+            let configuration = BusConfiguration(
+                url: server.url,
+                user: "bus",
+                password: "right",
+                reconnectWait: .milliseconds(50)
+            )
+            let bus = try await BusConnection.connect(configuration, logger: recording(lines))
+            let service = try await startNotes(bus, [Endpoint(Notes.echo) { note, _ in note }])
+            server.stop()
+            try await server.start(configuration: users("other"))
+            // nats.c gives up after the second refusal; the connection must not.
+            try await eventually("it was refused several times") {
+                server.log.components(separatedBy: "authentication error").count > 4
+            }
+            try await eventually("nats.c gave up") { lines.value.contains { $0.contains("connecting anew") } }
+            server.stop()
+            try await server.start(configuration: users("right"))
+            try await eventually("it is back", within: .seconds(20)) { bus.isConnected }
+            try await eventually("with its subscriptions") {
+                (try? await bus.call(Notes.echo, "x", context: .expiring(in: .seconds(2)))) == "x"
+            }
+            await service.drain()
+            await bus.close()
+        }
+    }
+
+    /// Who gets in, and how.
+    @Suite struct ConnectionTests {
+        @Test func credentialsAreCheckedAtTheStart() async throws {
+            let server = try await NatsServer.start(
+                configuration: "accounts { APP: { users: [ { user: a, password: \"p w\" } ] } }"
+            )
+            let bus = try await server.connect { ($0.user, $0.password, $0.inboxPrefix) = ("a", "p w", "_INBOX.a") }
+            #expect(bus.isConnected)
+            try await expectFailure(.unavailable) { try await bus.call(Notes.echo, "x", context: CallContext()) }
+            await bus.close()
+            await #expect(throws: BusConnectionError.self) { try await server.connect { ($0.user, $0.password) = ("a", "no") } }
+            await #expect(throws: BusConnectionError.self, "anonymous") { try await server.connect() }
+        }
+
+        @Test func aTokenGetsIn() async throws {
+            let server = try await NatsServer.start(configuration: "authorization { token: secret }")
+            let bus = try await server.connect { $0.token = "secret" }
+            try await bus.flush()
+            await bus.close()
+            await #expect(throws: BusConnectionError.self) { try await server.connect { $0.token = "wrong" } }
+        }
+
+        @Test func theInboxPrefixIsUsedForEveryReply() async throws {
+            let server = try await NatsServer.start(
+                configuration: """
+                    accounts { APP: { users: [ { user: a, password: p, permissions: {
+                        publish: ["rpc.>", "$SRV.>", "_INBOX.>"], subscribe: ["rpc.>", "$SRV.>", "_INBOX.a.>"] } } ] } }
+                    """
+            )
+            let bus = try await server.connect { ($0.user, $0.password, $0.inboxPrefix) = ("a", "p", "_INBOX.a") }
+            let service = try await startNotes(bus, [Endpoint(Notes.echo) { note, _ in note }])
+            #expect(try await bus.call(Notes.echo, "x", context: CallContext()) == "x")
+            #expect(try await ping(bus).count == 1)
+            await service.drain()
+            await bus.close()
+        }
+
+        @Test func tlsWithFiles() async throws {
+            let folder = FileManager.default.temporaryDirectory.appendingPathComponent("tls-\(UUID().uuidString)")
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            defer { try? FileManager.default.removeItem(at: folder) }
+            let (key, certificate) = (folder.path + "/key.pem", folder.path + "/cert.pem")
+            try run(
+                "openssl",
+                "req",
+                "-x509",
+                "-newkey",
+                "rsa:2048",
+                "-nodes",
+                "-keyout",
+                key,
+                "-out",
+                certificate,
+                "-days",
+                "2",
+                "-subj",
+                "/CN=localhost",
+                "-addext",
+                "subjectAltName=IP:127.0.0.1,DNS:localhost"
+            )
+            let server = try await NatsServer.start(
+                configuration: "tls { cert_file: \"\(certificate)\", key_file: \"\(key)\", timeout: 5 }"
+            )
+            let bus = try await server.connect {
+                $0.tls = .init(authoritiesFile: certificate, certificateFile: certificate, keyFile: key)
+            }
+            try await bus.flush()
+            await bus.close()
+            await #expect(throws: BusConnectionError.self, "an unknown authority") {
+                try await server.connect {
+                    $0.tls = .init()
+                    $0.connectTimeout = .seconds(1)
+                }
+            }
+        }
+
+        @Test func connectingWaitsForABrokerThatComesLater() async throws {
+            let server = try await NatsServer.start()
+            server.stop()
+            let connecting = Task { try await server.connect() }
+            try await server.start()
+            let bus = try await connecting.value
+            #expect(bus.isConnected)
+            await bus.close()
+            server.stop()
+            await #expect(throws: BusConnectionError.self) {
+                try await server.connect { $0.connectTimeout = .milliseconds(300) }
+            }
+        }
+    }
+}
+
+func run(_ command: String...) throws {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = command
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    process.waitUntilExit()
+    guard process.terminationStatus == 0 else { throw TimedOut(description: "\(command) failed") }
+}

@@ -1,0 +1,155 @@
+import Foundation
+import Kernel
+import Testing
+
+@testable import Bus
+
+@Suite struct StatusCodecTests {
+    private static let samples: [ServiceError] = [
+        ServiceError(.notFound, "NOT_FOUND", "There is no such streak."),
+        ServiceError(.unavailable, "UNAVAILABLE", "Später.", retryAfter: 90),
+        ServiceError(
+            .invalidArgument,
+            "VALIDATION_ERROR",
+            String(repeating: "long ", count: 200),
+            details: [.init(field: "ids[2]", message: "ü"), .init(field: "", message: ""), .init(field: "b", message: "")]
+        ),
+        ServiceError(.unauthenticated, "", ""),
+    ]
+
+    @Test func errorsComeBackAsTheyWent() {
+        for error in Self.samples + ServiceError.Code.allCases.map({ ServiceError($0, "R", "m") }) {
+            #expect(StatusCodec.decode(StatusCodec.encode(error)) == error)
+        }
+    }
+
+    /// What `protoc` reads from our bytes, and makes of the same text, with the contract itself.
+    @Test func protocAgrees() throws {
+        for error in Self.samples {
+            let bytes = StatusCodec.encode(error)
+            let text = try protoc("--decode", input: bytes)
+            #expect(try protoc("--encode", input: text) == bytes)
+            let lines = String(decoding: text, as: UTF8.self)
+            #expect(lines.contains("code: \(error.code.rawValue)\n"))
+            #expect(error.reason.isEmpty || lines.contains("reason: \"\(error.reason)\"\n"))
+            #expect(lines.components(separatedBy: "details {").count == error.details.count + 1)
+            #expect((error.retryAfter == nil) == !lines.contains("retry_after"))
+        }
+    }
+
+    @Test func hostileBytesAreRefusedNotTrusted() {
+        let good = StatusCodec.encode(Self.samples[2])
+        for length in 1..<good.count {
+            // A prefix may end between two fields; it is then a smaller message, never more than what was written.
+            if let part = StatusCodec.decode(Array(good[..<length])) { #expect(part.details.count <= 3) }
+        }
+        for bytes: [UInt8] in [
+            [], [0], [8], [8, 99], [8, 0x80], [18, 5, 65], [18, 1, 0xFF], [10, 0], [16, 1], [34, 2, 8, 1], [7],
+            [18, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1], [8] + [UInt8](repeating: 0xFF, count: 11), [11, 12],
+        ] { #expect(StatusCodec.decode(bytes) == nil, "\(bytes)") }
+        #expect(StatusCodec.decode([8, 5, 0x82, 1, 1, 65, 0x98, 1, 7])?.code == .notFound, "unknown fields are skipped")
+        var random = SeededGenerator(seed: 7)
+        for _ in 0..<20_000 {
+            var bytes = good
+            for _ in 0..<3 { bytes[Int.random(in: 0..<bytes.count, using: &random)] = UInt8.random(in: 0...255, using: &random) }
+            _ = StatusCodec.decode(bytes)
+        }
+    }
+
+    @Test func repliesOfOtherSoftwareStillMakeSense() {
+        let headers: BusHeaders = ["Nats-Service-Error-Code": "404", "Nats-Service-Error": "no such thing"]
+        let error = ServiceError(reply: BusMessage(subject: "", headers: headers, body: Array("text".utf8)))
+        #expect(error == ServiceError(.notFound, "UNKNOWN", "no such thing"))
+        #expect(ServiceError(reply: BusMessage(subject: "", headers: ["x": "y"])) == nil)
+        #expect(ServiceError(reply: BusMessage(subject: "", headers: ["Nats-Service-Error-Code": "?"]))?.code == .unknown)
+    }
+
+    private func protoc(_ mode: String, input: [UInt8]) throws -> [UInt8] {
+        let process = Process()
+        let (toChild, fromChild) = (Pipe(), Pipe())
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        process.arguments = [
+            "protoc", "-I", root.appendingPathComponent("Proto").path, "\(mode)=streaksnap.common.v1.Status",
+            "streaksnap/common/v1/common.proto",
+        ]
+        process.standardInput = toChild
+        process.standardOutput = fromChild
+        try process.run()
+        try toChild.fileHandleForWriting.write(contentsOf: Data(input))
+        try toChild.fileHandleForWriting.close()
+        let output = try fromChild.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0)
+        return Array(output)
+    }
+}
+
+@Suite struct TraceContextTests {
+    @Test func traceparentsOfTheSpecification() throws {
+        let text = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+        let context = try #require(TraceContext(traceparent: text))
+        #expect(context.description == text)
+        #expect(context.traceID == "0af7651916cd43dd8448eb211c80319c" && context.spanID == "b7ad6b7169203331")
+        #expect(context.isSampled)
+        let child = context.child()
+        #expect(child.traceID == context.traceID && child.spanID != context.spanID && child.flags == 1)
+        #expect(TraceContext(traceparent: "cc" + text.dropFirst(2) + "-what-the-future-brings") != nil)
+        for broken in [
+            "", "00", String(text.dropLast()), text + "0", text + "-x", text.uppercased(), "ff" + text.dropFirst(2),
+            "00-00000000000000000000000000000000-b7ad6b7169203331-01", "00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01",
+            text.replacingOccurrences(of: "-", with: "_"), "00-0af7651916cd43dd8448eb211c80319g-b7ad6b7169203331-01",
+        ] { #expect(TraceContext(traceparent: broken) == nil, "\(broken)") }
+        #expect(TraceContext.random() != TraceContext.random())
+    }
+}
+
+@Suite struct CallContextTests {
+    @Test func whatIsUnreadableIsNobodyNotSomebody() {
+        let id = "018f0000-0000-7000-8000-000000000001"
+        for headers: BusHeaders in [
+            [:], ["principal-user": id], ["principal-role": "root", "principal-user": id],
+            ["principal-role": "user", "principal-user": "me"],
+            ["principal-role": "user", "principal-user": id, "principal-session": "?"],
+        ] { #expect(CallContext(headers: headers, timeout: .seconds(1)).principal == nil) }
+        let user = CallContext(headers: ["principal-role": "user", "principal-user": id], timeout: .seconds(1))
+        #expect(throws: Never.self) { try user.requireUser() }
+        for role in [Principal.Role.guest, .service] {
+            let context = CallContext(principal: Principal(userID: UserID(high: 1, low: 1), role: role))
+            #expect(throws: ServiceError.self) { try context.requireUser() }
+        }
+        #expect(throws: ServiceError.self) { try CallContext().requireUser() }
+    }
+
+    @Test func deadlinesAreBounded() {
+        for text in ["9223372036854775807", "-9223372036854775808", "99999999999999999999", "soon"] {
+            let context = CallContext(headers: ["deadline": text], timeout: .seconds(5))
+            #expect(context.deadline >= .epoch)
+            #expect(Tick(deadline: context.deadline) > Tick(nanoseconds: 0))
+        }
+        #expect(CallContext(headers: [:], timeout: .seconds(5)).remaining > .seconds(4))
+    }
+
+    @Test func aChildKeepsTheRequestAndNeverWaitsLonger() {
+        let parent = CallContext(requestID: "r", deadline: SystemClock.now() + .seconds(3), idempotencyKey: "k")
+        let child = parent.child(timeout: .seconds(60), principal: Principal(role: .service))
+        #expect(child.deadline == parent.deadline)
+        #expect(child.requestID == "r" && child.trace.traceID == parent.trace.traceID && child.trace != parent.trace)
+        #expect(child.idempotencyKey == nil && child.principal?.role == .service)
+        #expect(parent.child(timeout: .seconds(1)).deadline < parent.deadline)
+    }
+}
+
+@Suite struct DeliveryTests {
+    @Test func bothFormsOfTheAckSubject() {
+        let short = Delivery("$JS.ACK.EVT.reader.3.17.9.1700000000123456789.42")
+        #expect(short?.count == 3 && short?.streamSequence == 17)
+        #expect(short?.timestamp == Instant(microseconds: 1_700_000_000_123_456))
+        #expect(Delivery("$JS.ACK.domain.hash.EVT.reader.3.17.9.1700000000123456789.42") == short)
+        #expect(Delivery("$JS.ACK.domain.hash.EVT.reader.3.17.9.1700000000123456789.42.random") == short)
+        for text in ["", "a.b", "_INBOX.a.1", "$JS.ACK.EVT.reader.3.17.9.x.42", "$JS.NAK.EVT.reader.3.17.9.17.42"] {
+            #expect(Delivery(text) == nil)
+        }
+    }
+}

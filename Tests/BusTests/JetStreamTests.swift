@@ -1,0 +1,289 @@
+import Foundation
+import Kernel
+import TestSupport
+import Testing
+
+@testable import Bus
+
+extension BrokerTests {
+    @Suite struct JetStreamTests {
+        private func deadline(_ interval: Interval = .seconds(10)) -> Instant { SystemClock.now() + interval }
+
+        private func events(_ numbers: ClosedRange<Int>) -> [OutgoingEvent] {
+            numbers.map { OutgoingEvent(subject: "evt.test.v1.Happened", messageID: "id-\($0)", body: Array("\($0)".utf8)) }
+        }
+
+        private func withStream(
+            ackWait: Interval = .seconds(30),
+            _ body: (NatsServer, BusConnection, JetStream) async throws -> Void
+        ) async throws {
+            try await withBus { server, bus in
+                let jetStream = JetStream(connection: bus)
+                try await jetStream.ensureStream(StreamConfiguration(name: "EVT_TEST", subjects: ["evt.test.>"]))
+                try await jetStream.ensureConsumer(stream: "EVT_TEST", durable: "reader", ackWait: ackWait)
+                try await body(server, bus, jetStream)
+            }
+        }
+
+        @Test func aStreamIsMadeOnceAndChangedLater() async throws {
+            try await withBus { _, bus in
+                let jetStream = JetStream(connection: bus)
+                var configuration = StreamConfiguration(name: "EVT_TEST", subjects: ["evt.test.>"])
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for _ in 0..<4 { group.addTask { [configuration] in try await jetStream.ensureStream(configuration) } }
+                    try await group.waitForAll()
+                }
+                configuration.subjects.append("other.test")
+                configuration.maxMessages = 2
+                try await jetStream.ensureStream(configuration)
+                for number in 1...5 {
+                    let ack = try await jetStream.publish(subject: "other.test", messageID: nil, body: [1], deadline: deadline())
+                    #expect(ack == PublishAck(stream: "EVT_TEST", sequence: number, isDuplicate: false))
+                }
+                let info = try await jetStream.streamInfo("EVT_TEST")
+                #expect(info.messages == 2 && info.firstSequence == 4 && info.lastSequence == 5)
+                await #expect(throws: JetStreamError.self, "subjects of another stream") {
+                    try await jetStream.ensureStream(StreamConfiguration(name: "THIEF", subjects: ["evt.test.>"]))
+                }
+                await #expect(throws: JetStreamError.self) { try await jetStream.streamInfo("NONE") }
+                await #expect(throws: ServiceError.self) { try await jetStream.streamInfo("a.b") }
+                try await expectFailure(.unavailable) {
+                    try await jetStream.publish(subject: "no.stream", messageID: nil, body: [], deadline: deadline())
+                }
+            }
+        }
+
+        @Test func repeatsAreDropped() async throws {
+            try await withStream { _, _, jetStream in
+                let first = await jetStream.publish(events(1...200), deadline: deadline()).map { try? $0.get() }
+                #expect(first.map { $0?.sequence } == Array(1...200))
+                #expect(first.allSatisfy { $0?.isDuplicate == false })
+                let again = await jetStream.publish(events(1...200), deadline: deadline()).map { try? $0.get() }
+                #expect(again.allSatisfy { $0?.isDuplicate == true })
+                #expect(again.map { $0?.sequence } == Array(1...200))
+                let info = try await jetStream.streamInfo("EVT_TEST")
+                #expect(info.messages == 200)
+            }
+        }
+
+        @Test func aGapStopsWhatComesAfterIt() async throws {
+            try await withStream { _, bus, jetStream in
+                var batch = events(1...5)
+                batch[2].body = [UInt8](repeating: 0, count: bus.maxPayload + 1)
+                let results = await jetStream.publish(batch, deadline: deadline()).map { (try? $0.get()) != nil }
+                #expect(results == [true, true, false, false, false])
+                let rest = await jetStream.publish(Array(events(1...5)[2...]), deadline: deadline())
+                #expect(rest.allSatisfy { (try? $0.get()) != nil })
+                let bodies = try await received(5, jetStream)
+                #expect(bodies == ["1", "2", "3", "4", "5"])
+            }
+        }
+
+        @Test func everythingArrivesInOrderWithItsParts() async throws {
+            try await withStream { _, _, jetStream in
+                let before = SystemClock.now()
+                var event = OutgoingEvent(subject: "evt.test.v1.Happened", messageID: "x", headers: ["trace": "t"], body: [7])
+                _ = await jetStream.publish([event], deadline: deadline())
+                event.messageID = "y"
+                event.subject = "evt.test.v1.Other"
+                _ = await jetStream.publish([event], deadline: deadline())
+                let seen = Shared<[JetStreamMessage]>([])
+                let consumption = jetStream.consume(stream: "EVT_TEST", durable: "reader", batch: 10) { batch in
+                    for message in batch {
+                        seen.update { $0.append(message) }
+                        message.ack()
+                    }
+                }
+                try await eventually("both arrive") { seen.value.count == 2 }
+                let (first, second) = (seen.value[0], seen.value[1])
+                #expect(first.subject == "evt.test.v1.Happened" && second.subject == "evt.test.v1.Other")
+                #expect(first.headers["trace"] == "t" && first.headers["Nats-Msg-Id"] == "x" && first.body == [7])
+                #expect(first.streamSequence == 1 && second.streamSequence == 2)
+                #expect(first.deliveredCount == 1)
+                #expect(first.timestamp >= before - .seconds(1) && first.timestamp <= SystemClock.now() + .seconds(1))
+                try await eventually("both are acknowledged") {
+                    let info = try await jetStream.consumerInfo(stream: "EVT_TEST", durable: "reader")
+                    return info.pending == 0 && info.ackPending == 0
+                }
+                await consumption.stop()
+            }
+        }
+
+        @Test func aLongBacklogComesInBatches() async throws {
+            try await withStream { _, _, jetStream in
+                for start in stride(from: 1, through: 3_000, by: 500) {
+                    let results = await jetStream.publish(events(start...(start + 499)), deadline: deadline())
+                    #expect(results.allSatisfy { (try? $0.get()) != nil })
+                }
+                let info = try await jetStream.consumerInfo(stream: "EVT_TEST", durable: "reader")
+                #expect(info.pending == 3_000)
+                let bodies = try await received(3_000, jetStream, batch: 64)
+                #expect(bodies == (1...3_000).map(String.init))
+            }
+        }
+
+        @Test func filtersChooseSubjects() async throws {
+            try await withStream { _, _, jetStream in
+                try await jetStream.ensureConsumer(stream: "EVT_TEST", durable: "picky", filters: ["evt.test.v1.Other"])
+                let other = OutgoingEvent(subject: "evt.test.v1.Other", messageID: "o", body: Array("other".utf8))
+                _ = await jetStream.publish(events(1...3) + [other], deadline: deadline())
+                let bodies = try await received(1, jetStream, durable: "picky")
+                #expect(bodies == ["other"])
+            }
+        }
+
+        @Test func whatIsNotAcknowledgedComesAgain() async throws {
+            try await withStream(ackWait: .milliseconds(300)) { _, _, jetStream in
+                _ = await jetStream.publish(events(1...3), deadline: deadline())
+                let deliveries = Shared<[String: [Int]]>([:])
+                let consumption = jetStream.consume(stream: "EVT_TEST", durable: "reader", batch: 10) { batch in
+                    for message in batch {
+                        let body = String(decoding: message.body, as: UTF8.self)
+                        deliveries.update { $0[body, default: []].append(message.deliveredCount) }
+                        switch (body, message.deliveredCount) {
+                        case ("1", 1): message.nak(delay: .milliseconds(50))
+                        case ("2", 1): break
+                        case ("3", _): message.term()
+                        default: message.ack()
+                        }
+                    }
+                }
+                try await eventually("two come again") {
+                    deliveries.value["1"] == [1, 2] && deliveries.value["2"] == [1, 2] && deliveries.value["3"] == [1]
+                }
+                try await eventually("all are settled") {
+                    try await jetStream.consumerInfo(stream: "EVT_TEST", durable: "reader").ackPending == 0
+                }
+                #expect(deliveries.value["3"] == [1], "what was terminated does not come again")
+                await consumption.stop()
+            }
+        }
+
+        @Test func stoppingFinishesWhatHasArrived() async throws {
+            try await withStream { _, _, jetStream in
+                _ = await jetStream.publish(events(1...500), deadline: deadline())
+                let seen = Shared<[String]>([])
+                func consume() -> Consumption {
+                    jetStream.consume(stream: "EVT_TEST", durable: "reader", batch: 50) { batch in
+                        for message in batch {
+                            await Task.yield()
+                            seen.update { $0.append(String(decoding: message.body, as: UTF8.self)) }
+                            message.ack()
+                        }
+                    }
+                }
+                let first = consume()
+                try await eventually("some arrive") { seen.value.count > 100 }
+                await first.stop()
+                let handled = seen.value.count
+                // Long before the ack wait of 30 s: so nothing was delivered and thrown away.
+                try await eventually("all that was delivered is acknowledged") {
+                    let info = try await jetStream.consumerInfo(stream: "EVT_TEST", durable: "reader")
+                    return info.ackPending == 0 && info.pending == 500 - handled
+                }
+                let second = consume()
+                try await eventually("the rest arrives") { seen.value.count == 500 }
+                await second.stop()
+                #expect(seen.value == (1...500).map(String.init))
+            }
+        }
+
+        @Test func replicasShareADurable() async throws {
+            try await withStream { server, _, jetStream in
+                let others = [try await server.connect("r1"), try await server.connect("r2")]
+                let seen = Shared<[Int: [String]]>([:])
+                let consumptions = others.enumerated().map { number, connection in
+                    JetStream(connection: connection).consume(stream: "EVT_TEST", durable: "reader", batch: 10) { batch in
+                        for message in batch {
+                            seen.update { $0[number, default: []].append(String(decoding: message.body, as: UTF8.self)) }
+                            message.ack()
+                        }
+                    }
+                }
+                for start in stride(from: 1, through: 1_000, by: 100) {
+                    _ = await jetStream.publish(events(start...(start + 99)), deadline: deadline())
+                }
+                try await eventually("all arrive") { seen.value.values.joined().count == 1_000 }
+                #expect(Set(seen.value.values.joined()).count == 1_000)
+                #expect(seen.value.count == 2, "both work")
+                for consumption in consumptions { await consumption.stop() }
+                for connection in others { await connection.close() }
+            }
+        }
+
+        @Test func aConsumerMayBeMadeAfterItsReceiver() async throws {
+            try await withBus { _, bus in
+                let jetStream = JetStream(connection: bus)
+                let seen = Shared(0)
+                let consumption = jetStream.consume(stream: "EVT_TEST", durable: "reader", batch: 10) { batch in
+                    for message in batch { message.ack() }
+                    seen.update { $0 += batch.count }
+                }
+                try await jetStream.ensureStream(StreamConfiguration(name: "EVT_TEST", subjects: ["evt.test.>"]))
+                try await jetStream.ensureConsumer(stream: "EVT_TEST", durable: "reader")
+                _ = await jetStream.publish(events(1...3), deadline: deadline())
+                try await eventually("they arrive") { seen.value == 3 }
+                await consumption.stop()
+            }
+        }
+
+        @Test func aBrokerKilledUnderTrafficLosesNoEvent() async throws {
+            try await withStream(ackWait: .seconds(2)) { server, bus, jetStream in
+                let reader = try await server.connect("reader")
+                let order = Shared<[Int]>([])
+                let consumption = JetStream(connection: reader).consume(stream: "EVT_TEST", durable: "reader", batch: 50) {
+                    batch in
+                    for message in batch {
+                        order.update { $0.append(message.streamSequence) }
+                        message.ack()
+                    }
+                }
+                let total = 3_000
+                let published = Shared(0)
+                let writer = Task {
+                    var next = 1
+                    while next <= total {
+                        let batch = events(next...min(total, next + 49))
+                        let results = await jetStream.publish(batch, deadline: deadline(.seconds(2)))
+                        let good = results.prefix { (try? $0.get()) != nil }.count
+                        next += good
+                        published.update { [next] in $0 = next - 1 }
+                    }
+                }
+                for share in [1, 2, 3] {
+                    try await eventually("events flow") { published.value >= total * share / 5 }
+                    server.kill()
+                    try await server.start()
+                }
+                await writer.value
+                let info = try await jetStream.streamInfo("EVT_TEST")
+                #expect(info.messages == total, "acknowledged means kept, and once")
+                try await eventually("the reader has heard all", within: .seconds(30)) { Set(order.value).count == total }
+                await consumption.stop()
+                try await jetStream.ensureConsumer(stream: "EVT_TEST", durable: "second")
+                let bodies = try await received(total, jetStream, durable: "second", batch: 500)
+                #expect(bodies == (1...total).map(String.init))
+                await reader.close()
+            }
+        }
+
+        /// The bodies of the first `count` messages that a consumer gets.
+        private func received(
+            _ count: Int,
+            _ jetStream: JetStream,
+            durable: String = "reader",
+            batch: Int = 100
+        ) async throws -> [String] {
+            let seen = Shared<[String]>([])
+            let consumption = jetStream.consume(stream: "EVT_TEST", durable: durable, batch: batch) { batch in
+                for message in batch {
+                    seen.update { $0.append(String(decoding: message.body, as: UTF8.self)) }
+                    message.ack()
+                }
+            }
+            try await eventually("\(count) messages arrive", within: .seconds(30)) { seen.value.count >= count }
+            await consumption.stop()
+            return seen.value
+        }
+    }
+}

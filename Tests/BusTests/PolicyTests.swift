@@ -1,0 +1,150 @@
+import Kernel
+import Testing
+
+@testable import Bus
+
+@Suite struct PullLoopTests {
+    private func at(_ milliseconds: UInt64) -> Tick { Tick(nanoseconds: milliseconds * 1_000_000) }
+
+    @Test func halfABatchBringsTheNextRequest() {
+        var loop = PullLoop(batch: 10, expiry: .seconds(10))
+        #expect(loop.next(now: at(1)) == .init(id: 1, batch: 10))
+        #expect(loop.next(now: at(1)) == nil, "one is enough")
+        for _ in 0..<5 { loop.received(now: at(1)) }
+        #expect(loop.next(now: at(2)) == nil, "five wait here, five may still come")
+        loop.handled(5)
+        #expect(loop.next(now: at(3)) == .init(id: 2, batch: 10))
+        #expect(loop.next(now: at(3)) == nil, "never more than two")
+    }
+
+    @Test func aSlowHandlerIsNotFloodedAndTheEndOfARequestIsNoFailure() {
+        var loop = PullLoop(batch: 10, expiry: .seconds(10))
+        _ = loop.next(now: at(1))
+        for _ in 0..<10 { loop.received(now: at(1)) }
+        #expect(loop.next(now: at(2)) == nil)
+        loop.handled(4)
+        #expect(loop.next(now: at(3)) == nil)
+        loop.handled(4)
+        #expect(loop.next(now: at(4)) == .init(id: 2, batch: 8))
+        loop.ended(2, status: 408, now: at(5))
+        #expect(loop.next(now: at(5)) == .init(id: 3, batch: 8))
+    }
+
+    @Test func refusalsAreTriedLessAndLessOften() throws {
+        var loop = PullLoop(batch: 10, expiry: .seconds(10))
+        var now: UInt64 = 1
+        var pauses: [UInt64] = []
+        for _ in 0..<8 {
+            let next = loop.next(now: at(now))
+            let pull = try #require(next)
+            loop.ended(pull.id, status: 409, now: at(now))
+            let tooEarly = loop.next(now: at(now))
+            #expect(tooEarly == nil)
+            let wake = try #require(loop.wakeAt)
+            pauses.append(wake.nanoseconds / 1_000_000 - now)
+            now = wake.nanoseconds / 1_000_000
+        }
+        #expect(pauses == [100, 200, 400, 800, 1_600, 2_000, 2_000, 2_000])
+    }
+
+    @Test func aRequestTheBrokerForgotIsReplaced() {
+        var loop = PullLoop(batch: 10, expiry: .seconds(10))
+        _ = loop.next(now: at(0))
+        for second in UInt64(1)...11 {
+            loop.heard(now: at(second * 1_000))
+            #expect(loop.next(now: at(second * 1_000)) == nil, "the broker holds it")
+        }
+        #expect(loop.wakeAt == at(12_000), "its time is up and two seconds of grace")
+        #expect(loop.next(now: at(12_000)) == .init(id: 2, batch: 10))
+        #expect(loop.wakeAt == at(14_500))
+        #expect(loop.next(now: at(14_499)) == nil)
+        #expect(loop.next(now: at(14_500)) == .init(id: 3, batch: 10), "silence for two heartbeats")
+        loop.reconnected()
+        #expect(loop.next(now: at(14_501)) == .init(id: 4, batch: 10))
+        loop.stop()
+        loop.reconnected()
+        #expect(loop.next(now: at(14_502)) == nil)
+        #expect(loop.wakeAt == nil)
+    }
+}
+
+@Suite struct WorkTableTests {
+    private func at(_ milliseconds: UInt64) -> Tick { Tick(nanoseconds: milliseconds * 1_000_000) }
+
+    @Test func noMoreThanTheLimitAreAdmitted() {
+        var table = WorkTable<String>(mostInFlight: 2)
+        #expect(table.admit(deadline: at(50)) == .run(1, wakeAt: at(50)))
+        #expect(table.admit(deadline: at(60)) == .run(2, wakeAt: nil))
+        #expect(table.admit(deadline: at(60)) == .overloaded)
+        table.finish(1)
+        #expect(table.admit(deadline: at(40)) == .run(3, wakeAt: at(40)))
+    }
+
+    @Test func aDeadlineCancelsButKeepsThePlace() {
+        var table = WorkTable<String>(mostInFlight: 1)
+        #expect(table.admit(deadline: at(50)) == .run(1, wakeAt: at(50)))
+        let isTooLate = table.attach(1, "A")
+        #expect(!isTooLate)
+        var (handles, wakeAt) = table.expire(now: at(49))
+        #expect(handles.isEmpty && wakeAt == at(50))
+        (handles, wakeAt) = table.expire(now: at(50))
+        #expect(handles == ["A"] && wakeAt == nil)
+        handles = table.expire(now: at(51)).handles
+        #expect(handles.isEmpty, "cancelled once")
+        #expect(table.admit(deadline: at(90)) == .overloaded)
+        table.finish(1)
+        #expect(table.admit(deadline: at(90)) == .run(2, wakeAt: at(90)))
+    }
+
+    @Test func cancellationMayComeBeforeTheHandleAndTheEndBeforeBoth() {
+        var table = WorkTable<String>(mostInFlight: 2)
+        _ = table.admit(deadline: at(50))
+        let handles = table.expire(now: at(50)).handles
+        #expect(handles.isEmpty)
+        let isCancelled = table.attach(1, "A")
+        #expect(isCancelled)
+        _ = table.admit(deadline: at(90))
+        table.finish(2)
+        let isLate = table.attach(2, "B")
+        #expect(!isLate)
+        #expect(table.count == 1)
+        _ = table.admit(deadline: at(90))
+        _ = table.attach(3, "C")
+        #expect(table.cancelAll() == ["C"])
+    }
+}
+
+@Suite struct CallPolicyTests {
+    private let now = Instant(seconds: 100)
+    private let deadline = Instant(seconds: 110)
+
+    @Test func onlyIdempotentMethodsAreSentTwice() {
+        var change = CallPolicy(isIdempotent: false)
+        #expect(change.patience(now: now, deadline: deadline) == deadline)
+        #expect(change.pause(after: .refused, jitter: 3) == nil)
+        #expect(change.pause(after: .silence, jitter: 3) == nil)
+        #expect(change.pause(after: .unsent, jitter: 3) == nil)
+        var read = CallPolicy(isIdempotent: true)
+        #expect(read.patience(now: now, deadline: deadline) == Instant(seconds: 105))
+        #expect(read.pause(after: .silence, jitter: 3) == .zero)
+        #expect(read.patience(now: now, deadline: deadline) == deadline)
+        #expect(read.pause(after: .refused, jitter: 3) == nil, "once")
+        var refused = CallPolicy(isIdempotent: true)
+        #expect(refused.pause(after: .refused, jitter: 3) == .milliseconds(5))
+        #expect(refused.pause(after: .silence, jitter: 3) == nil)
+        var unsent = CallPolicy(isIdempotent: true)
+        #expect(unsent.pause(after: .unsent, jitter: 3) == .milliseconds(53))
+        #expect(unsent.pause(after: .unsent, jitter: 3) == nil)
+    }
+
+    @Test func nobodyListeningIsTriedAgainOnlyWhileTheBusHeals() {
+        var change = CallPolicy(isIdempotent: false)
+        #expect(change.pause(after: .noResponders(isHealing: true), jitter: 1) == .milliseconds(21))
+        #expect(change.pause(after: .noResponders(isHealing: true), jitter: 1) == .milliseconds(21))
+        #expect(change.pause(after: .noResponders(isHealing: false), jitter: 0) == nil)
+        var read = CallPolicy(isIdempotent: true)
+        #expect(read.pause(after: .noResponders(isHealing: false), jitter: 1) == .milliseconds(11))
+        #expect(read.pause(after: .noResponders(isHealing: false), jitter: 1) == nil, "one more look")
+        #expect(read.pause(after: .noResponders(isHealing: true), jitter: 1) == .milliseconds(21))
+    }
+}

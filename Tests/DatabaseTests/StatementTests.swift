@@ -1,0 +1,180 @@
+import Database
+import Kernel
+import TestSupport
+import Testing
+
+@Suite struct StatementTests {
+    @Test func thousandsOfConcurrentStatementsEachGetTheirOwnAnswer() async throws {
+        try await PostgresServer.shared().withDatabase { database in
+            try await database.execute("CREATE TABLE counter (id int PRIMARY KEY, n int NOT NULL)")
+            try await database.execute("INSERT INTO counter SELECT i, 0 FROM generate_series(0, 99) i")
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<5000 {
+                    group.addTask { () async throws in
+                        if number % 5 == 0 {
+                            #expect(
+                                try await database.execute("UPDATE counter SET n = n + 1 WHERE id = \(number / 5 % 100)") == 1
+                            )
+                        } else {
+                            #expect(try await database.value("SELECT \(number) + 1", as: Int.self) == number + 1)
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(try await database.value("SELECT sum(n) FROM counter", as: Int.self) == 1000)
+            try await eventually { database.health.inFlight == 0 && database.health.waiting == 0 }
+            #expect(database.health.connections >= 1 && database.health.connectionsLost == 0)
+        }
+    }
+
+    @Test func aFailingStatementFailsOnlyItsOwnCaller() async throws {
+        try await PostgresServer.shared().withDatabase(poolSize: 2) { database in
+            try await database.execute("CREATE TABLE item (id int PRIMARY KEY CHECK (id >= 0))")
+            let failures = try await withThrowingTaskGroup(of: Int.self) { group in
+                for number in 0..<2000 {
+                    group.addTask { () async throws in
+                        switch number % 5 {
+                        case 0:
+                            // A read that fails while it runs, among reads that share its sync.
+                            let error = await #expect(throws: DatabaseError.self) { try await database.query("SELECT 1 / \(0)") }
+                            #expect(error?.sqlState == "22012")
+                            return 1
+                        case 1:
+                            // A statement the server does not take.
+                            let error = await #expect(throws: DatabaseError.self) {
+                                try await database.query("SELECT a FROM nowhere")
+                            }
+                            #expect(error?.sqlState == "42P01")
+                            return 1
+                        case 2:
+                            #expect(
+                                await code { try await database.execute("INSERT INTO item VALUES (\(-1))") } == .checkViolation
+                            )
+                            return 1
+                        case 3:
+                            #expect(try await database.execute("INSERT INTO item VALUES (\(number))") == 1)
+                        default:
+                            #expect(try await database.value("SELECT \(number)", as: Int.self) == number)
+                        }
+                        return 0
+                    }
+                }
+                return try await group.reduce(0, +)
+            }
+            #expect(failures == 1200)
+            #expect(try await database.value("SELECT count(*) FROM item", as: Int.self) == 400)
+            #expect(database.health.connectionsLost == 0)
+        }
+    }
+
+    @Test func aDeferredConstraintFailsTheStatementThatBrokeIt() async throws {
+        try await PostgresServer.shared().withDatabase { database in
+            try await database.execute("CREATE TABLE seat (n int CONSTRAINT seat_once UNIQUE DEFERRABLE INITIALLY DEFERRED)")
+            try await database.execute("INSERT INTO seat VALUES (1)")
+            await #expect {
+                try await database.execute("INSERT INTO seat VALUES (1)")
+            } throws: {
+                ($0 as? DatabaseError)?.isUniqueViolation("seat_once") == true
+            }
+            await #expect {
+                try await database.transaction { try await $0.execute("INSERT INTO seat VALUES (1)") }
+            } throws: {
+                ($0 as? DatabaseError)?.isUniqueViolation("seat_once") == true
+            }
+            #expect(try await database.value("SELECT count(*) FROM seat", as: Int.self) == 1)
+            #expect(database.health.connectionsLost == 0)
+        }
+    }
+
+    @Test func whatIsInterpolatedNeverBecomesSQL() async throws {
+        try await PostgresServer.shared().withDatabase { database in
+            try await database.execute("CREATE TABLE note (text text)")
+            let evil = "'); DROP TABLE note; --"
+            try await database.execute("INSERT INTO note VALUES (\(evil))")
+            let condition: Query = "text = \(evil) AND \(1) = \(1)"
+            let query: Query = "SELECT text, \("first") FROM note WHERE \(condition) AND text <> \("x") LIMIT \(5)"
+            #expect(query.text == "SELECT text, $1 FROM note WHERE text = $2 AND $3 = $4 AND text <> $5 LIMIT $6")
+            #expect(try await database.query(query).map { try $0.decode(as: (String.self, String.self)).0 } == [evil])
+            let column = "strange \"name\"; DROP"
+            #expect(try await database.query("SELECT 1 AS \(identifier: column)")[0].get(column, as: Int.self) == 1)
+            #expect(try await database.value("SELECT \(raw: "1 + 1")", as: Int.self) == 2)
+        }
+    }
+
+    @Test func morePreparedStatementsThanAreKeptStillWork() async throws {
+        try await PostgresServer.shared().withDatabase(poolSize: 1) {
+            $0.statementCacheSize = 4
+        } _: { database in
+            for round in 0..<3 {
+                for number in 0..<12 {
+                    let name = "column_\(number)"
+                    let row = try await database.query("SELECT \(round) AS \(identifier: name)")[0]
+                    #expect(try row.get(name, as: Int.self) == round)
+                }
+            }
+            let kept = try await database.value("SELECT count(*) FROM pg_prepared_statements", as: Int.self)
+            #expect(kept <= 6)
+        }
+    }
+
+    @Test func aChangedTableDoesNotBreakItsPreparedStatements() async throws {
+        try await PostgresServer.shared().withDatabase(poolSize: 1) { database in
+            try await database.execute("CREATE TABLE shape (a int)")
+            try await database.execute("INSERT INTO shape VALUES (1)")
+            #expect(try await database.query("SELECT * FROM shape")[0].columnCount == 1)
+            try await database.execute("ALTER TABLE shape ADD COLUMN b text")
+            #expect(try await database.query("SELECT * FROM shape")[0].columnCount == 2)
+            try await database.execute("DEALLOCATE ALL")
+            #expect(try await database.query("SELECT * FROM shape")[0].columnCount == 2)
+            try await database.execute("ALTER TABLE shape DROP COLUMN b")
+            // In a transaction the statement fails, and the transaction is run again.
+            let columns = try await database.transaction { try await $0.query("SELECT * FROM shape")[0].columnCount }
+            #expect(columns == 1)
+        }
+    }
+
+    @Test func connectionsAreSetUpAsConfigured() async throws {
+        try await PostgresServer.shared().withDatabase {
+            $0.applicationName = "who is it"
+            $0.statementTimeout = .milliseconds(4321)
+        } _: { (database) async throws in
+            #expect(try await database.value("SELECT current_schema()", as: String.self) == database.schema)
+            #expect(try await database.value("SHOW application_name", as: String.self) == "who is it")
+            #expect(try await database.value("SHOW statement_timeout", as: String.self) == "4321ms")
+            #expect(try await database.value("SHOW timezone", as: String.self) == "UTC")
+        }
+    }
+
+    @Test func errorsShowNoValuesAndNoSQL() async throws {
+        try await PostgresServer.shared().withDatabase { database in
+            try await database.execute("CREATE TABLE account (email text CONSTRAINT account_email UNIQUE)")
+            try await database.execute("INSERT INTO account VALUES (\("secret@example.org"))")
+            let queries: [Query] = [
+                "INSERT INTO account VALUES (\("secret@example.org"))", "SELECT \("secret@example.org")::int",
+                "SELECT 'secret'::int",
+                "SELECT 'secret' FROM nowhere", "SELECT secret(",
+            ]
+            for query in queries {
+                let error = try #require(await #expect(throws: DatabaseError.self) { try await database.execute(query) })
+                #expect(!"\(error)".contains("secret") && !"\(error)".contains("SELECT"))
+                #expect(!String(reflecting: error).contains("secret@"))
+            }
+        }
+    }
+
+    @Test(arguments: ["Upper", "", "1a", "a b", "a\"b", "ä", String(repeating: "a", count: 64)])
+    func aSchemaThatIsNoPlainNameIsRefused(schema: String) async {
+        let database = Database(DatabaseConfiguration(connectionString: "", schema: schema), logger: PostgresServer.silence)
+        #expect(await code { try await database.start() } == .configuration)
+    }
+
+    @Test func aConnectionStringThatIsNoneIsRefusedWithoutShowingIt() async throws {
+        let database = Database(
+            DatabaseConfiguration(connectionString: "password=hunter2 nonsense", schema: "a"),
+            logger: PostgresServer.silence
+        )
+        let error = try #require(await #expect(throws: DatabaseError.self) { try await database.start() })
+        #expect(error.code == .configuration && !String(reflecting: error).contains("hunter2"))
+    }
+}

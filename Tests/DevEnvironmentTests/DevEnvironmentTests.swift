@@ -1,0 +1,139 @@
+import DevEnvironment
+import Foundation
+import Testing
+
+@Suite struct DevEnvironmentTests {
+    @Test func aRoleSeesItsOwnSchemaOnly() async throws {
+        try await withEnvironment { _, endpoints, _ in
+            let auth = try #require(endpoints.postgresURL(of: "auth"))
+            let social = try #require(endpoints.postgresURL(of: "social"))
+            #expect(
+                try sql(auth, "CREATE TABLE users (id int); INSERT INTO users VALUES (7); SELECT id FROM users").output == "7\n"
+            )
+            #expect(try sql(auth, "SELECT count(*) FROM auth.users").output == "1\n", "unqualified names are in the own schema")
+            for statement in [
+                "SELECT * FROM auth.users", "CREATE TABLE auth.mine (id int)", "CREATE TABLE public.mine (id int)",
+                "CREATE SCHEMA mine",
+                "SET ROLE auth", "CREATE TEMP TABLE mine (id int)", "ALTER ROLE auth PASSWORD 'x'",
+            ] {
+                let result = try sql(social, statement)
+                #expect(result.status != 0 && result.output.contains("permission denied"), "\(statement): \(result.output)")
+            }
+            #expect(try sql(social.replacing("/streaksnap", with: "/postgres"), "SELECT 1").status != 0)
+            #expect(
+                try sql(social.replacing("social:", with: "auth:"), "SELECT 1").output.contains("password authentication failed")
+            )
+            let everyone = try sql(
+                endpoints.adminPostgresURL,
+                "SELECT count(*) FROM pg_namespace WHERE nspname = ANY('{auth,social,streaks,media,notifications,billing}')"
+            )
+            #expect(everyone.output == "6\n")
+        }
+    }
+
+    @Test func aSecondStartFindsEverythingAgain() async throws {
+        try await withDataFolder { folder in
+            let first = DevEnvironment(configuration(folder), logger: silent)
+            let before = try await first.start()
+            #expect(try await first.start() == before)
+            #expect(
+                try sql(#require(before.postgresURL(of: "media")), "CREATE TABLE kept (n int); INSERT INTO kept VALUES (1)")
+                    .status == 0
+            )
+            let nats = try RawNATS(url: before.natsURL, user: "media", password: before.natsPassword(of: "media"))
+            _ = try nats.request(
+                "$JS.API.STREAM.CREATE.EVT_MEDIA",
+                #"{"name":"EVT_MEDIA","subjects":["evt.media.>"],"storage":"file"}"#
+            )
+            _ = try nats.request("evt.media.v1.X", "kept")
+            let pids = await first.processIDs
+            await first.stop()
+            #expect(try !isAlive(#require(pids.nats)) && !isAlive(#require(pids.postgres)))
+            await first.stop()
+
+            let second = DevEnvironment(configuration(folder), logger: silent)
+            let after = try await second.start()
+            #expect(after.natsPassword(of: "media") == before.natsPassword(of: "media"))
+            #expect(try sql(#require(after.postgresURL(of: "media")), "SELECT n FROM kept").output == "1\n")
+            let again = try RawNATS(url: after.natsURL, user: "media", password: after.natsPassword(of: "media"))
+            #expect(try again.request("$JS.API.STREAM.INFO.EVT_MEDIA").contains(#""messages":1"#))
+            await second.stop()
+        }
+    }
+
+    @Test func secretsAreForTheirOwnerOnlyAndInNoLogOrConfiguration() async throws {
+        try await withEnvironment { _, endpoints, folder in
+            let files = try FileManager.default.contentsOfDirectory(atPath: endpoints.secretsFolder)
+            #expect(files.count == 6 + 2 + 7 + 2, "\(files)")
+            for file in files + ["."] {
+                let mode =
+                    try FileManager.default.attributesOfItem(atPath: "\(endpoints.secretsFolder)/\(file)")[.posixPermissions]
+                    as? Int
+                #expect(mode == (file == "." ? 0o700 : 0o600), "\(file)")
+            }
+            #expect(try String(contentsOfFile: endpoints.refreshSecretFile, encoding: .utf8).utf8.count == 65)
+            #expect(try String(contentsOfFile: endpoints.mediaSigningKeyFile, encoding: .utf8).utf8.count == 65)
+            let passwords = try files.filter { !$0.hasSuffix(".pem") }
+                .map { try String(contentsOfFile: "\(endpoints.secretsFolder)/\($0)", encoding: .utf8).dropLast() }
+            #expect(Set(passwords).count == passwords.count)
+            for file in ["logs/nats.log", "logs/postgres.log", "logs/setup.log", "nats/nats.conf"] {
+                let text = try String(contentsOfFile: "\(folder)/\(file)", encoding: .utf8)
+                #expect(passwords.allSatisfy { !text.contains($0) }, "\(file)")
+            }
+        }
+    }
+
+    @Test func killedServersAreStartedAgainWithTheirData() async throws {
+        try await withEnvironment { environment, endpoints, _ in
+            let url = try #require(endpoints.postgresURL(of: "auth"))
+            #expect(try sql(url, "CREATE TABLE kept (n int); INSERT INTO kept VALUES (5)").status == 0)
+            let before = await environment.processIDs
+            kill(try #require(before.nats), SIGKILL)
+            kill(try #require(before.postgres), SIGKILL)
+            try await until("other processes") {
+                let now = await environment.processIDs
+                return now.nats != before.nats && now.postgres != before.postgres
+            }
+            try await until("NATS answers") {
+                (try? RawNATS(url: endpoints.natsURL, user: "auth", password: endpoints.natsPassword(of: "auth"))) != nil
+            }
+            try await until("PostgreSQL answers") { try sql(url, "SELECT n FROM kept").output == "5\n" }
+        }
+    }
+
+    @Test func twoEnvironmentsWorkBesideEachOther() async throws {
+        try await withEnvironment { _, one, _ in
+            try await withEnvironment { _, two, _ in
+                #expect(one.natsURL != two.natsURL && one.adminPostgresURL != two.adminPostgresURL)
+                for endpoints in [one, two] {
+                    #expect(try sql(#require(endpoints.postgresURL(of: "auth")), "SELECT current_user").output == "auth\n")
+                    _ = try RawNATS(url: endpoints.natsURL, user: "auth", password: endpoints.natsPassword(of: "auth"))
+                }
+                #expect(throws: RawNATS.Refused.self) {
+                    try RawNATS(url: two.natsURL, user: "auth", password: one.natsPassword(of: "auth"))
+                }
+            }
+        }
+    }
+
+    @Test func serversEndWithAProcessThatIsKilled() async throws {
+        try await withDataFolder { folder in
+            await #expect(processExitsWith: .signal(SIGKILL)) { [folder = folder as String] in
+                let environment = DevEnvironment(configuration(folder), logger: silent)
+                _ = try await environment.start()
+                let pids = await environment.processIDs
+                try "\(pids.nats ?? 0) \(pids.postgres ?? 0)".write(toFile: "\(folder)/pids", atomically: true, encoding: .utf8)
+                kill(getpid(), SIGKILL)
+            }
+            let pids = try String(contentsOfFile: "\(folder)/pids", encoding: .utf8).split(separator: " ").compactMap {
+                Int32($0)
+            }
+            try #require(pids.count == 2 && pids.allSatisfy { $0 > 1 })
+            // What is still ending does not disturb the next start, which waits for it.
+            let next = DevEnvironment(configuration(folder), logger: silent)
+            _ = try await next.start()
+            #expect(pids.allSatisfy { !isAlive($0) })
+            await next.stop()
+        }
+    }
+}

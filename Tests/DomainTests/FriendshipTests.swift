@@ -1,0 +1,112 @@
+import Kernel
+import SocialDomain
+import Testing
+
+/// The same sequence of numbers for the same seed.
+struct Dice {
+    private var state: UInt64
+    init(_ seed: Int) { state = UInt64(seed &+ 1) &* 0x9E37_79B9_7F4A_7C15 | 1 }
+    mutating func roll(_ bound: Int) -> Int {
+        state ^= state << 13
+        state ^= state >> 7
+        state ^= state << 17
+        return Int(state % UInt64(bound))
+    }
+}
+
+@Suite("Friendship")
+struct FriendshipTests {
+    private static let ann = UserID(high: 0, low: 1)
+    private static let ben = UserID(high: 0, low: 2)
+    private static let start = Instant(seconds: 1_700_000_000)
+
+    private enum Outcome: Equatable {
+        case change(Friendship.Change)
+        case refused(String)
+    }
+
+    private static func attempt(_ body: () throws(ServiceError) -> Friendship.Change) -> Outcome {
+        do { return .change(try body()) } catch { return .refused(error.reason) }
+    }
+
+    /// The table of the state machine, written once more: rows by state and actor.
+    private static func expected(
+        _ state: Friendship.State,
+        _ action: Int,
+        isRequester: Bool,
+        waited: Bool
+    ) -> (Outcome, Friendship.State) {
+        switch (state, action) {
+        case (.strangers, 0), (.withdrawn, 0), (.ended, 0): return (.change(.requested), .pending)
+        case (.pending, 0): return isRequester ? (.refused("FRIEND_REQUEST_EXISTS"), state) : (.change(.accepted), .accepted)
+        case (.accepted, 0): return (.refused("ALREADY_FRIENDS"), state)
+        case (.declined, 0):
+            return isRequester && !waited ? (.refused("FRIEND_REQUEST_DECLINED"), state) : (.change(.requested), .pending)
+        case (.pending, 1): return isRequester ? (.refused("NOT_FOUND"), state) : (.change(.accepted), .accepted)
+        case (.accepted, 1): return isRequester ? (.refused("NOT_FOUND"), state) : (.change(.none), state)
+        case (.pending, 2): return isRequester ? (.change(.withdrawn), .withdrawn) : (.change(.declined), .declined)
+        case (.declined, 2): return isRequester ? (.refused("NOT_FOUND"), state) : (.change(.none), state)
+        case (.withdrawn, 2): return isRequester ? (.change(.none), state) : (.refused("NOT_FOUND"), state)
+        default: return (.refused("NOT_FOUND"), state)
+        }
+    }
+
+    @Test("does what its table says from every state, for either person", arguments: Friendship.State.allCases, 0..<3)
+    func table(state: Friendship.State, action: Int) {
+        for isRequester in [true, false] {
+            for waited in [true, false] {
+                var friendship = Friendship(state: state, requester: Self.ann, since: Self.start)
+                let now = Self.start + (waited ? .days(7) : .seconds(7 * 86_400 - 1))
+                let user = isRequester ? Self.ann : Self.ben
+                let outcome = Self.attempt { () throws(ServiceError) in
+                    switch action {
+                    case 0: try friendship.request(by: user, now: now)
+                    case 1: try friendship.accept(by: user, now: now)
+                    default: try friendship.decline(by: user, now: now)
+                    }
+                }
+                let (wanted, next) = Self.expected(state, action, isRequester: isRequester, waited: waited)
+                #expect(outcome == wanted, "\(state) action \(action) requester \(isRequester) waited \(waited)")
+                #expect(friendship.state == next)
+            }
+        }
+    }
+
+    @Test("never reaches an impossible state, in whatever order two people act", arguments: 0..<100)
+    func randomSequences(seed: Int) {
+        var dice = Dice(seed)
+        var now = Self.start
+        var friendship = Friendship(state: .strangers, requester: Self.ann, since: now)
+        for _ in 0..<100 {
+            now = now + .hours(Int64(dice.roll(100)))
+            let before = friendship
+            let user = dice.roll(2) == 0 ? Self.ann : Self.ben
+            let action = dice.roll(3)
+            let outcome = Self.attempt { () throws(ServiceError) in
+                switch action {
+                case 0: try friendship.request(by: user, now: now)
+                case 1: try friendship.accept(by: user, now: now)
+                default: try friendship.decline(by: user, now: now)
+                }
+            }
+            switch outcome {
+            case .refused, .change(.none): #expect(friendship == before)
+            case .change(.requested):
+                #expect(friendship.state == .pending && friendship.requester == user && friendship.since == now)
+            // Nobody becomes a friend, or is refused, by the requester's doing alone.
+            case .change(.accepted):
+                #expect(before.state == .pending && before.requester != user && friendship.state == .accepted)
+            case .change(.declined): #expect(before.state == .pending && before.requester != user)
+            case .change(.withdrawn): #expect(before.state == .pending && before.requester == user)
+            case .change(.ended): Issue.record("nobody ended it")
+            }
+        }
+    }
+
+    @Test("A declined sender learns in how many seconds to ask again")
+    func retryAfter() {
+        var friendship = Friendship(state: .declined, requester: Self.ann, since: Self.start)
+        let error = #expect(throws: ServiceError.self) { try friendship.request(by: Self.ann, now: Self.start + .days(6)) }
+        #expect(error?.retryAfter == 86_401)
+    }
+}

@@ -1,0 +1,187 @@
+import AuthDomain
+import BillingDomain
+import Kernel
+import MediaDomain
+import Testing
+
+@Suite("Refresh tokens")
+struct RefreshFamilyTests {
+    private let now = Instant(seconds: 1_700_000_000)
+
+    private func token(
+        _ generation: Int,
+        newest: Int,
+        used: Interval? = nil,
+        expiresIn: Interval = .days(1),
+        revoked: Bool = false
+    ) -> RefreshFamily.Presented {
+        RefreshFamily.Presented(
+            generation: generation,
+            newestGeneration: newest,
+            usedAt: used.map { now - $0 },
+            expiresAt: now + expiresIn,
+            isRevoked: revoked
+        )
+    }
+
+    @Test("Each case of the rule")
+    func decisions() {
+        #expect(RefreshFamily.decide(token(3, newest: 3), now: now) == .rotate)
+        #expect(RefreshFamily.decide(token(2, newest: 3, used: .seconds(10)), now: now) == .repeatSuccessor)
+        #expect(RefreshFamily.decide(token(2, newest: 3, used: Interval(microseconds: 10_000_001)), now: now) == .revokeFamily)
+        #expect(RefreshFamily.decide(token(1, newest: 3, used: .seconds(1)), now: now) == .revokeFamily)
+        #expect(RefreshFamily.decide(token(3, newest: 3, expiresIn: .zero), now: now) == .refuse)
+        #expect(RefreshFamily.decide(token(3, newest: 3, expiresIn: Interval(microseconds: 1)), now: now) == .rotate)
+        #expect(RefreshFamily.decide(token(2, newest: 3, used: .minutes(5), expiresIn: .zero), now: now) == .refuse)
+        #expect(RefreshFamily.decide(token(2, newest: 3, used: .seconds(1), revoked: true), now: now) == .refuse)
+    }
+
+    @Test("A thief and the owner never both go on: using any token twice after the grace ends the session", arguments: 0..<100)
+    func property(seed: Int) {
+        var dice = Dice(seed)
+        var clock = now
+        var usedAt: [Int: Instant] = [:]
+        var newest = 0
+        var isRevoked = false
+        for _ in 0..<60 {
+            clock = clock + .seconds(Int64(dice.roll(15)))
+            let generation = dice.roll(newest + 1)
+            let decision = RefreshFamily.decide(
+                .init(
+                    generation: generation,
+                    newestGeneration: newest,
+                    usedAt: usedAt[generation],
+                    expiresAt: clock + .days(7),
+                    isRevoked: isRevoked
+                ),
+                now: clock
+            )
+            switch decision {
+            case .rotate:
+                #expect(generation == newest && !isRevoked)
+                usedAt[generation] = clock
+                newest += 1
+            case .repeatSuccessor: #expect(generation == newest - 1 && !isRevoked)
+            case .revokeFamily:
+                #expect(usedAt[generation] != nil && !isRevoked)
+                isRevoked = true
+            case .refuse: #expect(isRevoked)
+            }
+        }
+    }
+}
+
+@Suite("Usernames")
+struct UsernameTests {
+    private static let odd = [
+        "a@b.c", "@b.c", "", "no-at-sign", "ünïcode@x.de", "日本語@例え.jp", "UPPER.Case_9@x", "a+b@x", "\"quo ted\"@x", "..@x",
+        "\u{1F600}@x",
+        "ß@x", "İstanbul@x", "e\u{301}e\u{301}@x", "\u{2160}\u{2161}\u{2162}@x", "１２３@x", "a\u{0}b@x",
+        String(repeating: "x", count: 300) + "@y",
+        "a.b.c.d@e@f",
+    ]
+
+    private static func isValid(_ name: String) -> Bool {
+        (3...30).contains(name.utf8.count)
+            && name.utf8.allSatisfy { (97...122).contains($0) || (48...57).contains($0) || $0 == 95 || $0 == 46 }
+    }
+
+    @Test("made from any e-mail are valid at every attempt", arguments: odd)
+    func alwaysValid(email: String) {
+        for attempt in 0..<12 {
+            for salt in [0, 1, 99, 12_345, UInt64.max] {
+                let name = Username.proposal(email: email, attempt: attempt, salt: salt)
+                #expect(Self.isValid(name), "\(name)")
+            }
+        }
+    }
+
+    @Test("made from random bytes are valid", arguments: 0..<200)
+    func random(seed: Int) {
+        var dice = Dice(seed)
+        var email = ""
+        for _ in 0..<dice.roll(40) {
+            email.unicodeScalars.append(Unicode.Scalar(UInt32(dice.roll(0xD7FF))) ?? "a")
+        }
+        let name = Username.proposal(email: email + "@x", attempt: dice.roll(5), salt: UInt64(dice.roll(1 << 30)))
+        #expect(Self.isValid(name), "\(name)")
+    }
+
+    @Test("Later attempts differ by their salt")
+    func salted() {
+        #expect(Username.proposal(email: "ann@x", attempt: 0, salt: 5) == "ann")
+        #expect(Username.proposal(email: "ann@x", attempt: 1, salt: 5) == "ann_5")
+        #expect(
+            Username.proposal(email: "ann@x", attempt: 3, salt: 123) != Username.proposal(email: "ann@x", attempt: 3, salt: 124)
+        )
+    }
+}
+
+@Suite("Snaps")
+struct SnapTests {
+    private let one = StreakID(high: 0, low: 1)
+    private let two = StreakID(high: 0, low: 2)
+
+    @Test("name their streaks repeated, comma-separated, or as all")
+    func targets() throws {
+        #expect(try SnapTarget(["\(one)", "\(two)"]) == .streaks([one, two]))
+        #expect(try SnapTarget(["\(two), \(one)", "\(two)"]) == .streaks([two, one]))
+        #expect(try SnapTarget(["all"]) == .all)
+        #expect(try SnapTarget(["\(one)", " all "]) == .all)
+        #expect(try SnapTarget(["\(one),,"]) == .streaks([one]))
+    }
+
+    @Test("that name none, or something else, are refused by field", arguments: [[], [""], [","], ["every"], ["00000000-0000"]])
+    func badTargets(texts: [String]) {
+        let error = #expect(throws: ServiceError.self) { try SnapTarget(texts) }
+        #expect(error?.reason == "VALIDATION_ERROR")
+        #expect(error?.details.first?.field.hasPrefix("streak_ids") == true)
+    }
+
+    @Test("The element that is wrong is named")
+    func namesElement() {
+        let error = #expect(throws: ServiceError.self) { try SnapTarget(["\(one)", "\(two),x"]) }
+        #expect(error?.details.first?.field == "streak_ids[1]")
+    }
+
+    @Test("that nobody takes are refused with the common reason, or all of them")
+    func refusals() {
+        #expect(SnapRefusal.error([]).reason == "NO_ACTIVE_STREAKS")
+        let same = SnapRefusal.error([("a", "ALREADY_POSTED"), ("b", "ALREADY_POSTED")])
+        #expect(same.code == .alreadyExists && same.reason == "ALREADY_POSTED" && same.details.count == 2)
+        let mixed = SnapRefusal.error([("a", "ALREADY_POSTED"), ("b", "NOT_A_MEMBER")])
+        #expect(mixed.code == .failedPrecondition && mixed.reason == "SNAP_REFUSED")
+        // Nobody may learn that a streak exists which is not theirs.
+        #expect(SnapRefusal.error([("a", "NOT_A_MEMBER")]).code == .notFound)
+        #expect(SnapRefusal.error([("a", "NOT_A_MEMBER")]).reason == "NOT_FOUND")
+        #expect(SnapRefusal.error([("a", "CAPTURED_IN_FUTURE")]).code == .invalidArgument)
+        #expect(SnapRefusal.error([("a", "PAUSED")]).reason == "PAUSED")
+    }
+}
+
+@Suite("The token ledger")
+struct TokenLedgerTests {
+    @Test("never shows a negative balance and keeps to the sum of what it took", arguments: 0..<100)
+    func property(seed: Int) {
+        var dice = Dice(seed)
+        var balance: Int32 = 0
+        var sum = 0
+        for _ in 0..<200 {
+            let amount = Int32(dice.roll(21) - 10)
+            do {
+                balance = try TokenLedger.balance(after: amount, from: balance)
+                sum += Int(amount)
+            } catch {
+                #expect(error.reason == "NO_RECOVERY_TOKENS")
+                #expect(Int(balance) + Int(amount) < 0)
+            }
+            #expect(balance >= 0 && Int(balance) == sum)
+        }
+    }
+
+    @Test("refuses what does not fit instead of trapping")
+    func overflow() {
+        #expect(throws: ServiceError.self) { try TokenLedger.balance(after: .max, from: .max) }
+        #expect(throws: ServiceError.self) { try TokenLedger.balance(after: .min, from: .max) }
+    }
+}

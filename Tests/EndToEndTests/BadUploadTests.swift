@@ -1,0 +1,166 @@
+import Foundation
+import Images
+import Testing
+
+/// Uploads that are wrong: refused with the reason, and not a byte stays.
+struct BadUploadTests {
+    /// One wrong upload.
+    struct Case: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let body: @Sendable () throws -> [UInt8]
+        var contentType = Form.contentType.1
+        var status = 400
+        let code: String
+        var fields: Set<String>?
+    }
+
+    private static func form(_ photo: [UInt8]?, _ fields: [(String, String)] = [("streak_ids", "all")]) -> [UInt8] {
+        Form(photo: photo, fields: fields).body
+    }
+
+    private static let svg =
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"10\" height=\"10\"><rect width=\"10\" height=\"10\"/></svg>"
+
+    /// What a PNG checks its chunks with.
+    private static func crc32(_ bytes: ArraySlice<UInt8>) -> UInt32 {
+        var sum = ~UInt32(0)
+        for byte in bytes {
+            sum ^= UInt32(byte)
+            for _ in 0..<8 {
+                let shifted = sum >> 1
+                sum = sum & 1 == 1 ? shifted ^ 0xEDB8_8320 : shifted
+            }
+        }
+        return ~sum
+    }
+
+    static let cases: [Case] = [
+        Case(
+            testDescription: "a text called .jpg",
+            body: { form(Array("This is no photo.".utf8)) },
+            code: "UNSUPPORTED_IMAGE_TYPE"
+        ),
+        Case(testDescription: "an SVG called .jpg", body: { form(Array(svg.utf8)) }, code: "UNSUPPORTED_IMAGE_TYPE"),
+        Case(testDescription: "an empty file", body: { form([]) }, code: "UNSUPPORTED_IMAGE_TYPE"),
+        Case(
+            testDescription: "a JPEG without its second half",
+            body: {
+                let photo = try Photos.jpeg(41)
+                return form(Array(photo.prefix(photo.count / 2)))
+            },
+            code: "IMAGE_UNDECODABLE"
+        ),
+        Case(testDescription: "the head of a JPEG only", body: { form([0xFF, 0xD8, 0xFF, 0xE0]) }, code: "IMAGE_UNDECODABLE"),
+        Case(
+            testDescription: "a PNG that claims 60,000 pixels square",
+            body: {
+                var photo = try Photos.png(42)
+                photo.replaceSubrange(16..<24, with: [0, 0, 0xEA, 0x60, 0, 0, 0xEA, 0x60])
+                let check = crc32(photo[12..<29])
+                photo.replaceSubrange(29..<33, with: withUnsafeBytes(of: check.bigEndian) { Array($0) })
+                return form(photo)
+            },
+            code: "IMAGE_TOO_LARGE"
+        ),
+        Case(
+            testDescription: "10 MB and one byte",
+            body: { form(try Photos.jpeg(43) + [UInt8](repeating: 0, count: 10_485_761 - (try Photos.jpeg(43).count))) },
+            status: 413,
+            code: "FILE_TOO_LARGE",
+            fields: ["photo"]
+        ),
+        Case(
+            testDescription: "far beyond the limit",
+            body: { form([UInt8](repeating: 1, count: 13 << 20)) },
+            status: 413,
+            code: "FILE_TOO_LARGE"
+        ),
+        Case(testDescription: "no photo", body: { form(nil) }, code: "VALIDATION_ERROR", fields: ["photo"]),
+        Case(
+            testDescription: "no streak",
+            body: { form(try Photos.jpeg(41), []) },
+            code: "VALIDATION_ERROR",
+            fields: ["streak_ids"]
+        ),
+        Case(
+            testDescription: "an unknown field",
+            body: { form(try Photos.jpeg(41), [("streak_ids", "all"), ("filter", "sepia")]) },
+            code: "VALIDATION_ERROR",
+            fields: ["filter"]
+        ),
+        Case(
+            testDescription: "a caption of 201 characters",
+            body: { form(try Photos.jpeg(41), [("streak_ids", "all"), ("caption", String(repeating: "ö", count: 201))]) },
+            code: "VALIDATION_ERROR",
+            fields: ["caption"]
+        ),
+        Case(
+            testDescription: "a time that is none",
+            body: { form(try Photos.jpeg(41), [("streak_ids", "all"), ("captured_at", "noon")]) },
+            code: "VALIDATION_ERROR",
+            fields: ["captured_at"]
+        ),
+        Case(
+            testDescription: "a photo of tomorrow",
+            body: { form(try Photos.jpeg(41), [("streak_ids", "all"), ("captured_at", "2100-01-01T00:00:00Z")]) },
+            code: "CAPTURED_IN_FUTURE"
+        ),
+        Case(testDescription: "garbage instead of parts", body: { Array("garbage".utf8) }, code: "MALFORMED_UPLOAD"),
+        Case(
+            testDescription: "a form that breaks off",
+            body: { form(try Photos.jpeg(41)).dropLast(40) },
+            code: "MALFORMED_UPLOAD"
+        ),
+        Case(
+            testDescription: "a form without a boundary",
+            body: { form(try Photos.jpeg(41)) },
+            contentType: "multipart/form-data",
+            status: 415,
+            code: "UNSUPPORTED_MEDIA_TYPE"
+        ),
+        Case(
+            testDescription: "a photo as JSON",
+            body: { Array("{\"photo\":\"x\"}".utf8) },
+            contentType: "application/json",
+            status: 415,
+            code: "UNSUPPORTED_MEDIA_TYPE"
+        ),
+    ]
+
+    /// Somebody who could post.
+    private static let author = Task { () -> Person in
+        let home = try await Installation.shared.value
+        let author = try await Person.register("una", at: home)
+        try await author.befriend(try await Person.register("vin", at: home))
+        return author
+    }
+
+    @Test(arguments: cases) func `wrong uploads are refused with the reason`(wrong: Case) async throws {
+        let author = try await Self.author.value
+        let body = try wrong.body()
+        let headers = [
+            ("Content-Type", wrong.contentType), ("Authorization", "Bearer \(author.token)"), ("X-Request-Id", "upload-1"),
+        ]
+        let reply = try await author.home.http.send("POST", "/api/photos/upload", headers: headers, body: body)
+        #expect(reply.status == wrong.status, "\(reply.text)")
+        #expect(reply.code == wrong.code, "\(reply.text)")
+        BadInputTests.expectEnvelope(reply)
+        #expect(reply.header("X-Request-Id") == "upload-1")
+        if let fields = wrong.fields { #expect(Set(reply.fields) == fields, "\(reply.text)") }
+        let rows = "SELECT count(*) FROM media.snap_operation WHERE user_id = '\(author.id)'"
+        #expect(try await author.home.sql(rows) == "0")
+        try await eventually("no part of an upload is left") { author.home.incoming.isEmpty }
+    }
+
+    @Test func `nobody can upload without a token`() async throws {
+        let home = try await Installation.shared.value
+        let reply = try await home.http.send(
+            "POST",
+            "/api/photos/upload",
+            headers: [Form.contentType],
+            body: Self.form(try Photos.jpeg(41))
+        )
+        #expect(reply.status == 401)
+        try await eventually("no part of an upload is left") { home.incoming.isEmpty }
+    }
+}

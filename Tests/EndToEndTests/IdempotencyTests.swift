@@ -1,0 +1,123 @@
+import Foundation
+import Testing
+
+/// A repeated request has one effect and one answer (PF-4, PH-3).
+struct IdempotencyTests {
+    /// Two people who do not know each other yet.
+    private func two() async throws -> (Person, Person) {
+        let home = try await Installation.shared.value
+        return (try await Person.register("ida", at: home), try await Person.register("joe", at: home))
+    }
+
+    /// Sends the same at once from many connections.
+    private func atOnce(_ count: Int, _ send: @escaping @Sendable () async throws -> HTTPReply) async throws -> [HTTPReply] {
+        try await withThrowingTaskGroup(of: HTTPReply.self) { group in
+            for _ in 0..<count { group.addTask { try await send() } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+    }
+
+    @Test func `the same key and body get the same answer and have one effect`() async throws {
+        let (ida, joe) = try await two()
+        let first = try await ida.request(joe, key: "key-1")
+        let second = try await ida.request(joe, key: "key-1")
+        #expect(first.status == 201)
+        #expect(second.status == 201, "\(second.text)")
+        #expect(first.data == second.data)
+        #expect(Self.data(first) == Self.data(second), "byte for byte")
+        #expect(try await ida.request(joe).code == "FRIEND_REQUEST_EXISTS", "without a key it is a second request")
+        let accepted = try await joe.respond(try #require(first.data["friendship_id"].string), key: "key-1")
+        #expect(accepted.status == 200, "another caller's key is another key")
+    }
+
+    /// The bytes of `data`, up to the envelope's end.
+    private static func data(_ reply: HTTPReply) -> String {
+        let text = reply.text
+        guard let start = text.range(of: "\"data\":"), let end = text.range(of: ",\"meta\":", options: .backwards) else {
+            return text
+        }
+        return String(text[start.upperBound..<end.lowerBound])
+    }
+
+    @Test func `the same key with another body is refused`() async throws {
+        let (ida, joe) = try await two()
+        let third = try await Person.register("kim", at: ida.home)
+        #expect(try await ida.request(joe, key: "key-2").status == 201)
+        let reused = try await ida.request(third, key: "key-2")
+        #expect(reused.status == 400)
+        #expect(reused.code == "IDEMPOTENCY_KEY_REUSED")
+        #expect(try await third.get("/api/friends/requests").data["requests"].list.isEmpty)
+        let key = String(repeating: "k", count: 256)
+        let refused = try await ida.request(third, key: key)
+        #expect(refused.code == "VALIDATION_ERROR")
+        #expect(refused.fields == ["Idempotency-Key"])
+    }
+
+    @Test func `a refusal is not kept for the key`() async throws {
+        let (ida, joe) = try await two()
+        #expect(try await ida.request(Person(home: ida.home, username: "nobody.\(joe.username)"), key: "key-3").status == 404)
+        #expect(try await ida.request(joe, key: "key-3").status == 201)
+    }
+
+    @Test func `sixteen requests with one key at once make one friend request`() async throws {
+        let (ida, joe) = try await two()
+        let replies = try await atOnce(16) { try await ida.request(joe, key: "key-4") }
+        #expect(Set(replies.map(\.status)) == [201], "\(replies.map(\.text))")
+        #expect(Set(replies.map(Self.data)).count == 1)
+        #expect(try await joe.get("/api/friends/requests").data["requests"].list.count == 1)
+        try await eventually("Joe is told") { try await !joe.notifications("friend_request").isEmpty }
+        #expect(try await joe.notifications("friend_request").count == 1)
+    }
+
+    @Test func `sixteen requests without a key at once make one friend request`() async throws {
+        let (ida, joe) = try await two()
+        let replies = try await atOnce(16) { try await ida.request(joe) }
+        #expect(replies.filter { $0.status == 201 }.count == 1)
+        #expect(Set(replies.compactMap(\.code)) == ["FRIEND_REQUEST_EXISTS"])
+        #expect(try await joe.get("/api/friends/requests").data["requests"].list.count == 1)
+    }
+
+    @Test func `sixteen uploads with one key at once make one snap`() async throws {
+        let (ida, joe) = try await two()
+        try await ida.befriend(joe)
+        let photo = try Photos.jpeg(11)
+        let replies = try await atOnce(16) { try await ida.upload(photo, key: "key-5") }
+        #expect(Set(replies.map(\.status)) == [201], "\(replies.filter { $0.status != 201 }.map(\.text))")
+        #expect(Set(replies.compactMap { $0.data["snap"]["id"].string }).count == 1)
+        try await oneSnap(of: ida)
+        let other = try await ida.upload(try Photos.jpeg(12), key: "key-5")
+        #expect(other.code == "IDEMPOTENCY_KEY_REUSED", "\(other.text)")
+    }
+
+    @Test func `sixteen different photos at once without a key make one snap`() async throws {
+        let (ida, joe) = try await two()
+        try await ida.befriend(joe)
+        let photos = try (0..<16).map { try Photos.jpeg(100 + $0, width: 64, height: 48) }
+        let replies = try await withThrowingTaskGroup(of: HTTPReply.self) { group in
+            for photo in photos { group.addTask { try await ida.upload(photo) } }
+            return try await group.reduce(into: [HTTPReply]()) { $0.append($1) }
+        }
+        #expect(replies.filter { $0.status == 201 }.count == 1, "\(replies.map(\.status))")
+        #expect(replies.filter { $0.status != 201 }.allSatisfy { $0.status == 409 && $0.code == "ALREADY_POSTED" })
+        try await oneSnap(of: ida)
+    }
+
+    @Test func `the same bytes again get the first answer also without a key`() async throws {
+        let (ida, joe) = try await two()
+        try await ida.befriend(joe)
+        let photo = try Photos.jpeg(13)
+        let (first, second) = (try await ida.upload(photo), try await ida.upload(photo))
+        #expect(first.status == 201)
+        #expect(second.status == 201, "\(second.text)")
+        #expect(first.data["snap"]["id"] == second.data["snap"]["id"])
+        let third = try await ida.upload(try Photos.jpeg(14))
+        #expect(third.status == 409)
+        #expect(third.code == "ALREADY_POSTED")
+        try await oneSnap(of: ida)
+    }
+
+    private func oneSnap(of person: Person) async throws {
+        #expect(try await person.home.sql("SELECT count(*) FROM media.snap WHERE user_id = '\(person.id)'") == "1")
+        #expect(try await person.home.sql("SELECT count(*) FROM streaks.contribution WHERE user_id = '\(person.id)'") == "1")
+    }
+}

@@ -1,0 +1,85 @@
+import Foundation
+import Testing
+
+/// Stored photos and the links to them.
+struct PhotoTests {
+    /// One photo that is posted, as its author sees it.
+    private static let posted = Task { () -> JSON in
+        let home = try await Installation.shared.value
+        let (ada, ben) = (try await Person.register("ada", at: home), try await Person.register("ben", at: home))
+        try await ada.befriend(ben)
+        let reply = try await ada.upload(try Photos.jpeg(3, width: 2_400, height: 300))
+        try #require(reply.status == 201, "\(reply.text)")
+        return reply.data["snap"]
+    }
+
+    private func link(_ name: String = "photo_url") async throws -> String {
+        let text = try #require(try await Self.posted.value[name].string)
+        let url = try #require(URL(string: text))
+        return url.path + "?" + (url.query ?? "")
+    }
+
+    private func get(_ target: String, _ headers: [(String, String)] = []) async throws -> HTTPReply {
+        try await Installation.shared.value.http.send("GET", target, headers: headers)
+    }
+
+    @Test func `renditions are small enough and hold no metadata`() async throws {
+        #expect(Photos.metadata(in: try Photos.jpeg(3)).count >= 3, "the photo that was posted must hold what is to be removed")
+        let display = try await get(try await link())
+        #expect(display.status == 200)
+        #expect(display.header("Content-Type") == "image/jpeg")
+        let size = try #require(Photos.size(ofJPEG: display.body))
+        #expect(size == (2_048, 256))
+        #expect(Photos.metadata(in: display.body) == [])
+        let thumbnail = try await get(try await link("thumbnail_url"))
+        let small = try #require(Photos.size(ofJPEG: thumbnail.body))
+        #expect(small == (300, 300))
+        #expect(Photos.metadata(in: thumbnail.body) == [])
+        let home = try await Installation.shared.value
+        for file in Files.all(below: home.data.appending(path: "blobs/snaps")) {
+            #expect(Photos.metadata(in: Array(try Data(contentsOf: file))) == [], "\(file.path)")
+        }
+    }
+
+    @Test func `a link answers validators and ranges`() async throws {
+        let link = try await link()
+        let whole = try await get(link)
+        let tag = try #require(whole.header("ETag"))
+        #expect(whole.header("Accept-Ranges") == "bytes")
+        let same = try await get(link, [("If-None-Match", tag)])
+        #expect(same.status == 304)
+        #expect(same.body.isEmpty)
+        #expect(try await get(link, [("If-None-Match", "\"other\"")]).status == 200)
+
+        let part = try await get(link, [("Range", "bytes=10-19")])
+        #expect(part.status == 206)
+        #expect(part.header("Content-Range") == "bytes 10-19/\(whole.body.count)")
+        #expect(part.body == Array(whole.body[10..<20]))
+        let end = try await get(link, [("Range", "bytes=-5")])
+        #expect(end.body == Array(whole.body.suffix(5)))
+        let beyond = try await get(link, [("Range", "bytes=\(whole.body.count)-")])
+        #expect(beyond.status == 416)
+        #expect(beyond.header("Content-Range") == "bytes */\(whole.body.count)")
+
+        let head = try await Installation.shared.value.http.send("HEAD", link)
+        #expect(head.status == 200)
+        #expect(head.header("Content-Length") == "\(whole.body.count)")
+        #expect(head.body.isEmpty)
+    }
+
+    @Test func `a link that was tampered with leads nowhere`() async throws {
+        let link = try await link()
+        let end = try #require(link.last)
+        let other = String(link.dropLast()) + (end == "A" ? "E" : "A")
+        let unsigned = try #require(link.split(separator: "?").first.map(String.init))
+        let forged = [
+            other, link.replacing("exp=", with: "exp=9"), link.replacing("display.jpg", with: "thumbnail.jpg"),
+            unsigned, link.replacing("/media/snaps", with: "/media/../snaps"), "/media/incoming/x?exp=1&sig=1", "/media/",
+        ]
+        for target in forged {
+            let reply = try await get(target)
+            #expect(reply.status == 404, "\(target)")
+            #expect(reply.code == "NOT_FOUND")
+        }
+    }
+}

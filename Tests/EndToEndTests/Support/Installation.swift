@@ -1,0 +1,146 @@
+import Bus
+import Foundation
+import Logging
+import Testing
+
+/// A running system of its own: `streaksnap up` in a temporary folder on free ports.
+final class Installation: Sendable {
+    /// Does not move its clock; most tests share it.
+    static let shared = Task { try await Installation() }
+    /// For the tests of the development clock.
+    static let timeTravelling = Task { try await Installation(["--dev-clock"]) }
+    /// Seven processes that may be killed.
+    static let separate = Task { try await Installation(["--separate"]) }
+
+    let http: HTTPClient
+    let data: URL
+    let natsPort: UInt16
+    let postgresPort: UInt16
+    let guardian: Guardian
+
+    private init(_ options: [String] = []) async throws {
+        let folder = try Self.makeFolder()
+        let ports = try Self.freePorts(3)
+        (http, natsPort, postgresPort) = (HTTPClient(port: ports[0]), ports[1], ports[2])
+        data = folder.appending(path: "data")
+        let command = [
+            Self.binaries.appending(path: "streaksnap").path, "up", "--port", "\(ports[0])", "--nats-port", "\(ports[1])",
+            "--postgres-port", "\(ports[2])", "--data", data.path, "--bcrypt-cost", "4",
+            "--ready-file", folder.appending(path: "ready").path,
+        ]
+        guardian = try Guardian(command + options, folder: folder)
+        try await eventually("the system is ready", within: .seconds(120)) { [guardian] in
+            guard guardian.isRunning else {
+                throw Guardian.Failure(description: "streaksnap ended: \(Files.text(guardian.log)?.suffix(2_000) ?? "")")
+            }
+            return Files.text(folder.appending(path: "ready")) != nil
+        }
+    }
+
+    /// A folder that the user `postgres` can reach.
+    private static func makeFolder() throws -> URL {
+        var template = Array("/tmp/streaksnap-e2e-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { throw Guardian.Failure(description: "no folder: \(errno)") }
+        let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        chmod(path, 0o755)
+        return URL(filePath: path)
+    }
+
+    /// Where the executables are: in STREAKSNAP_BIN, or beside this test.
+    static var binaries: URL {
+        if let folder = ProcessInfo.processInfo.environment["STREAKSNAP_BIN"] { return URL(filePath: folder) }
+        let beside = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+        if FileManager.default.isExecutableFile(atPath: beside.appending(path: "streaksnap").path) { return beside }
+        return URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../.build/debug").standardized
+    }
+
+    /// Ports that nobody listened on a moment ago.
+    static func freePorts(_ count: Int) throws -> [UInt16] {
+        var descriptors: [Int32] = []
+        defer { for descriptor in descriptors { close(descriptor) } }
+        return try (0..<count).map { _ in
+            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+            descriptors.append(descriptor)
+            var address = HTTPClient.loopback(0)
+            var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+            let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    bind(descriptor, $0, size) == 0 && getsockname(descriptor, $0, &size) == 0
+                }
+            }
+            guard isBound else { throw Guardian.Failure(description: "no free port: \(errno)") }
+            return UInt16(bigEndian: address.sin_port)
+        }
+    }
+
+    func secret(_ name: String) throws -> String {
+        try #require(Files.text(data.appending(path: "secrets/\(name)")), "there is no secret \(name)")
+    }
+
+    /// What an administrator's `psql` answers: one line a row.
+    func sql(_ statement: String) async throws -> String {
+        let binaries = URL(filePath: ProcessInfo.processInfo.environment["POSTGRES_BIN"] ?? "/usr/lib/postgresql/15/bin")
+        return try await Command.output(
+            [binaries.appending(path: "psql").path, "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-c", statement],
+            environment: [
+                "PGHOST": "127.0.0.1", "PGPORT": "\(postgresPort)", "PGUSER": "postgres", "PGDATABASE": "streaksnap",
+                "PGPASSWORD": try secret("postgres-admin"),
+            ]
+        )
+    }
+
+    /// A connection with all rights.
+    func bus() async throws -> BusConnection {
+        try await BusConnection.connect(
+            BusConfiguration(
+                url: "nats://127.0.0.1:\(natsPort)",
+                name: "end-to-end",
+                user: "operator",
+                password: try secret("nats-operator"),
+                inboxPrefix: "_INBOX.operator"
+            ),
+            logger: Logger(label: "end-to-end") { _ in SwiftLogNoOpLogHandler() }
+        )
+    }
+
+    /// Everything that was logged by anybody.
+    var logs: String {
+        ([guardian.log] + Files.all(below: data.appending(path: "logs"))).compactMap { Files.text($0) }.joined(separator: "\n")
+    }
+
+    /// Files of uploads that are not stored yet.
+    var incoming: [URL] {
+        Files.all(below: data.appending(path: "blobs")).filter {
+            $0.path.contains("/incoming/") || $0.path.contains("/.temporary/")
+        }
+    }
+
+    /// A call of the API.
+    func call(
+        _ method: String,
+        _ path: String,
+        token: String? = nil,
+        json: String? = nil,
+        headers: [(String, String)] = []
+    ) async throws -> HTTPReply {
+        var headers = headers
+        if let token { headers.append(("Authorization", "Bearer \(token)")) }
+        if json != nil { headers.append(("Content-Type", "application/json")) }
+        return try await http.send(method, path, headers: headers, body: json.map { Array($0.utf8) })
+    }
+}
+
+/// Waits until something holds.
+func eventually(
+    _ what: Comment,
+    within limit: Duration = .seconds(30),
+    sourceLocation: SourceLocation = #_sourceLocation,
+    _ condition: () async throws -> Bool
+) async throws {
+    let deadline = ContinuousClock.now.advanced(by: limit)
+    while ContinuousClock.now < deadline {
+        if try await condition() { return }
+        try await Task.sleep(for: .milliseconds(25))
+    }
+    try #require(try await condition(), "\(what) within \(limit)", sourceLocation: sourceLocation)
+}

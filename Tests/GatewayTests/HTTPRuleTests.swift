@@ -1,0 +1,75 @@
+import Kernel
+import Testing
+import Tokens
+
+@testable import GatewayService
+
+@Suite("Ranges of bytes")
+struct ByteRangeTests {
+    @Test(
+        "as RFC 9110 reads them",
+        arguments: [
+            (nil, 10, ByteRange.whole), ("", 10, .whole), ("bytes=0-", 10, .part(0..<10)), ("bytes=0-0", 10, .part(0..<1)),
+            ("bytes=3-5", 10, .part(3..<6)), ("bytes=3-99", 10, .part(3..<10)), ("bytes=9-", 10, .part(9..<10)),
+            ("bytes=10-", 10, .unsatisfiable), ("bytes=10-12", 10, .unsatisfiable), ("bytes=-3", 10, .part(7..<10)),
+            ("bytes=-99", 10, .part(0..<10)), ("bytes=-0", 10, .unsatisfiable), ("bytes=5-3", 10, .whole),
+            ("bytes=-", 10, .whole),
+            ("bytes=a-b", 10, .whole), ("bytes=0-1,3-4", 10, .whole), ("items=0-1", 10, .whole), ("bytes=0-", 0, .unsatisfiable),
+            ("bytes=-1", 0, .unsatisfiable), ("bytes=0-9223372036854775807", 10, .part(0..<10)),
+            ("bytes=99999999999999999999-", 10, .whole), ("bytes=--1", 10, .whole), ("bytes=1--1", 10, .whole),
+            ("bytes=+1-2", 10, .whole), ("bytes=0-9223372036854775806", 10, .part(0..<10)),
+        ] as [(String?, Int64, ByteRange)]
+    )
+    func table(header: String?, size: Int64, expected: ByteRange) {
+        #expect(ByteRange.parse(header, size: size) == expected)
+    }
+}
+
+@Suite("Revocations")
+struct RevocationTests {
+    private let start = Instant(seconds: 1_700_000_000)
+    private let ann = UserID(high: 0, low: 1)
+
+    private func token(_ session: UInt64, issued: Instant, user: UserID? = nil) -> AccessToken {
+        AccessToken(
+            userID: user ?? ann,
+            sessionID: SessionID(high: 0, low: session),
+            email: "",
+            role: .user,
+            issuedAt: issued,
+            expiresAt: issued + .minutes(15)
+        )
+    }
+
+    @Test("of a session refuse its tokens and no others")
+    func session() {
+        let revocations = Revocations()
+        #expect(!revocations.contains(token(1, issued: start)))
+        revocations.add(user: ann, sessions: [SessionID(high: 0, low: 1)], revokedAt: start)
+        #expect(revocations.contains(token(1, issued: start - .minutes(3))))
+        #expect(!revocations.contains(token(2, issued: start - .minutes(3))))
+    }
+
+    @Test("of a person refuse what was issued until then")
+    func person() {
+        let revocations = Revocations()
+        revocations.add(user: ann, sessions: [], revokedAt: start)
+        #expect(revocations.contains(token(1, issued: start)))
+        #expect(!revocations.contains(token(1, issued: start + .seconds(1))))
+        #expect(!revocations.contains(token(1, issued: start, user: UserID(high: 0, low: 2))))
+        // An older one that arrives late takes nothing back.
+        revocations.add(user: ann, sessions: [], revokedAt: start - .minutes(5))
+        #expect(revocations.contains(token(1, issued: start)))
+    }
+
+    @Test("are kept while a token they refuse could live, and no longer")
+    func horizon() {
+        let revocations = Revocations()
+        revocations.add(user: ann, sessions: [SessionID(high: 0, low: 1)], revokedAt: start)
+        let other = SessionID(high: 0, low: 9)
+        revocations.add(user: UserID(high: 0, low: 2), sessions: [other], revokedAt: start + .minutes(15))
+        #expect(revocations.contains(token(1, issued: start)))
+        revocations.add(user: UserID(high: 0, low: 2), sessions: [other], revokedAt: start + .minutes(21))
+        #expect(!revocations.contains(token(1, issued: start)))
+    }
+}

@@ -1,0 +1,77 @@
+import Bus
+import CommonAPI
+import Foundation
+import Testing
+import TestingAPI
+import Wire
+
+@Suite struct GeneratedModuleTests {
+    @Test func methodsCarryTheirPolicy() {
+        #expect(TestingMethods.echo.service == "testing")
+        #expect(TestingMethods.echo.version == "v1")
+        #expect(TestingMethods.echo.name == "Echo")
+        #expect(TestingMethods.echo.isIdempotent)
+        #expect(TestingMethods.echo.timeout == .milliseconds(1_500))
+        #expect(!TestingMethods.check.isIdempotent)
+        #expect(TestingMethods.check.timeout == .seconds(10))
+        #expect(TestingMethods.list.timeout == .seconds(3))
+    }
+
+    @Test func everyMethodHasAnEndpoint() {
+        let endpoints = EchoService().endpoints()
+        #expect(endpoints.map(\.name) == ["Echo", "Check", "List"])
+    }
+
+    @Test func eventsKnowTheirSubjectAndAggregate() {
+        let event = ThingHappened(thingID: "t-1")
+        #expect(ThingHappened.subject == "evt.testing.v1.ThingHappened")
+        #expect(event.aggregateID == "t-1")
+        #expect(ThingHappened.fullName == "streaksnap.testing.v1.ThingHappened")
+    }
+
+    @Test func enumsHaveTheNamesOfThePublicAPI() {
+        #expect(Color.allCases.map(\.name) == ["unspecified", "red", "dark_blue", "green", "default"])
+        #expect(Color(name: "dark_blue") == .darkBlue)
+        #expect(Color(name: "pink") == nil)
+        #expect(Color.unrecognized(9).name == "9")
+        #expect(Color(rawValue: 9) == .unrecognized(9))
+        #expect(Everything.Inner.Kind(rawValue: -7) == .negative)
+    }
+
+    @Test func theDescriptorSetHoldsThePackageItsImportsAndComments() throws {
+        let set = TestingMethods.descriptorSet
+        var names: [String] = []
+        var files = WireFields(set)
+        while let file = try files.next() {
+            guard case .bytes(let bytes) = file.value else { continue }
+            var fields = WireFields(bytes)
+            while let field = try fields.next() {
+                if field.number == 1, case .bytes(let name) = field.value { names.append(String(decoding: name, as: UTF8.self)) }
+            }
+        }
+        #expect(
+            Set(names) == [
+                "google/protobuf/timestamp.proto", "google/protobuf/descriptor.proto", "google/api/http.proto",
+                "google/api/annotations.proto", "streaksnap/options/v1/options.proto", "streaksnap/common/v1/common.proto",
+                "streaksnap/testing/v1/testing.proto", "streaksnap/testing/v1/visitor.proto",
+            ]
+        )
+        // A file comes after those it imports, the package's own last.
+        #expect(names.last == "streaksnap/testing/v1/visitor.proto")
+        #expect(String(decoding: set, as: UTF8.self).contains("Gives back what it was given."))
+    }
+
+    @Test func theHashIsThatOfTheDescriptorSet() throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("streaksnap-\(UUID().uuidString).pb")
+        try Data(TestingMethods.descriptorSet).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let sum = try run("sha256sum", [file.path])
+        #expect(sum.output.prefix(64) == TestingMethods.descriptorHash)
+    }
+}
+
+private struct EchoService: TestingServiceProtocol {
+    func echo(_ request: Everything, context: CallContext) async throws -> Everything { request }
+    func check(_ request: Ruled, context: CallContext) async throws -> Empty { Empty() }
+    func list(_ request: Tree, context: CallContext) async throws -> TenFields { TenFields(name: request.name) }
+}

@@ -1,0 +1,68 @@
+import Kernel
+import Testing
+
+@Suite struct TimeTests {
+    @Test("A date is its day number and back, 1900 to 2100") func dates() throws {
+        var date = try #require(CalendarDate(year: 1900, month: 1, day: 1))
+        #expect(date.isoWeekday == 1)
+        while date.components.year < 2100 {
+            let (year, month, day) = date.components
+            #expect(CalendarDate(year: year, month: month, day: day) == date)
+            #expect(CalendarDate(date.description) == date)
+            let next = date.advanced(by: 1)
+            #expect(next.isoWeekday == date.isoWeekday % 7 + 1)
+            date = next
+        }
+    }
+
+    @Test("Known days") func known() {
+        #expect(CalendarDate("1970-01-01")?.dayNumber == 0)
+        #expect(CalendarDate("2000-03-01")?.dayNumber == 11_017)
+        #expect(CalendarDate("1969-12-31")?.dayNumber == -1)
+        #expect(CalendarDate("2026-05-01")?.isoWeekday == 5)
+    }
+
+    @Test(
+        "What is no date",
+        arguments: ["", "2026-02-29", "2026-13-01", "2026-00-10", "2026-1-01", "2026-01-32", "0000-01-01", "2026-01-01 "]
+    )
+    func noDate(text: String) {
+        #expect(CalendarDate(text) == nil)
+    }
+
+    @Test(
+        "Instants in and out",
+        arguments: [
+            ("2026-05-01T12:00:00Z", "2026-05-01T12:00:00Z"), ("2026-05-01T12:00:00+02:00", "2026-05-01T10:00:00Z"),
+            ("2026-05-01T12:00:00.5-00:30", "2026-05-01T12:30:00.500Z"),
+            ("1969-12-31T23:59:59.999999Z", "1969-12-31T23:59:59.999999Z"),
+            ("2026-06-30T23:59:60Z", "2026-07-01T00:00:00Z"), ("2026-05-01t12:00:00.1234567z", "2026-05-01T12:00:00.123456Z"),
+        ]
+    )
+    func instants(text: String, canonical: String) throws {
+        #expect(try #require(Instant(rfc3339: text)).description == canonical)
+    }
+
+    @Test(
+        "What is no instant",
+        arguments: [
+            "", "2026-05-01", "2026-05-01T12:00:00", "2026-05-01T24:00:00Z", "2026-05-01T12:00:00.Z", "2026-05-01T12:00:00+2:00",
+        ]
+    )
+    func noInstant(text: String) {
+        #expect(Instant(rfc3339: text) == nil)
+    }
+
+    @Test("Ids in and out, in the order they were made") func ids() throws {
+        let clock = ManualClock(Instant(seconds: 1_780_000_000))
+        let source = UUIDv7Source(clock: clock)
+        let ids: [UserID] = (0..<10_000).map { _ in source.make() }
+        #expect(ids == ids.sorted())
+        #expect(Set(ids).count == ids.count)
+        let id = try #require(ids.first)
+        #expect(UserID(id.description.uppercased()) == id)
+        #expect(id.description.dropFirst(14).first == "7")
+        #expect(UserID("0198c0de-0000-7000-8000-00000000000") == nil)
+        #expect(throws: ServiceError.self) { try UserID(parsing: "x", field: "user_id") }
+    }
+}

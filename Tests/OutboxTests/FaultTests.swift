@@ -1,0 +1,98 @@
+import Bus
+import Database
+import Foundation
+import Kernel
+import Outbox
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("Each event has its effect exactly once and in order", .serialized, .timeLimit(.minutes(5)))
+struct FaultTests {
+    @Test("Two relays and two consumers, one of which stops in between, keep the order of each aggregate")
+    func twoOfEach() async throws {
+        try await withWorld { world in
+            let tellers = [try await world.teller(), try await world.teller()]
+            let first = try await world.hearer()
+            _ = try await world.hearer()
+            for start in stride(from: 0, to: 60, by: 20) {
+                try await withThrowingTaskGroup(of: Void.self) { tasks in
+                    for name in 0..<5 {
+                        tasks.addTask { try await tellers[name % 2].tell("a\(name)", start..<(start + 20)) }
+                    }
+                    try await tasks.waitForAll()
+                }
+                if start == 20 { await first.stop() }
+            }
+            try await eventually("everything is heard") { try await world.heardCount() >= 300 }
+            for name in 0..<5 { #expect(try await world.heard("a\(name)") == Array(0..<60)) }
+        }
+    }
+
+    @Test("A broker killed under traffic loses and doubles nothing")
+    func brokerKilled() async throws {
+        try await withWorld { world in
+            let teller = try await world.teller()
+            _ = try await world.hearer()
+            async let told: Void = teller.tell("a", 0..<400)
+            for round in 1...3 {
+                try await eventually("some are heard") { try await world.heardCount() >= round * 20 }
+                world.nats.kill()
+                try await world.nats.start()
+            }
+            try await told
+            try await eventually("everything is heard") { try await world.heardCount() >= 400 }
+            #expect(try await world.heard("a") == Array(0..<400))
+        }
+    }
+
+    @Test("A replay reaches a consumer that lost its inbox, in order")
+    func replayToNewcomer() async throws {
+        try await withWorld { world in
+            let teller = try await world.teller()
+            _ = try await world.hearer()
+            try await teller.tell("a", 0..<30)
+            try await eventually("everything is heard") { try await world.heardCount() >= 30 }
+            try await world.hearer.execute("TRUNCATE heard, inbox")
+            #expect(try await teller.relay.replay(since: SystemClock.now() + .hours(1)) == 0)
+            #expect(try await teller.relay.replay(since: .epoch) == 30)
+            try await eventually("everything is heard again") { try await world.heardCount() >= 30 }
+            #expect(try await world.heard("a") == Array(0..<30))
+        }
+    }
+
+    @Test("A broker that comes back without its disk gets its stream and consumers anew")
+    func brokerLosesDisk() async throws {
+        try await withWorld { world in
+            let teller = try await world.teller()
+            _ = try await world.hearer()
+            try await teller.tell("a", 0..<5)
+            try await eventually("everything is heard") { try await world.heardCount() >= 5 }
+            world.nats.kill()
+            try FileManager.default.removeItem(at: world.nats.files.appendingPathComponent("store"))
+            try await world.nats.start()
+            try await teller.tell("a", 5..<10)
+            try await eventually("the rest is heard") { try await world.heardCount() >= 10 }
+            #expect(try await world.heard("a") == Array(0..<10))
+        }
+    }
+
+    @Test("A replica that stops leaves its lease and sends what waits")
+    func stopGivesUpLease() async throws {
+        try await withWorld { world in
+            let first = try await world.teller()
+            _ = try await world.hearer()
+            try await first.tell("a", [0])
+            try await eventually("it is heard") { try await world.heardCount() == 1 }
+            let second = try await world.teller(relays: false)
+            try await second.tell("a", 1..<500)
+            await first.stop()
+            // At once: the lease of the first is not waited for.
+            await second.relay.finish()
+            #expect(try await second.relay.backlog() == 0)
+            let free = try await world.source.query("SELECT held_until < clock_timestamp() FROM outbox_lease")
+            let isFree = try #require(free.first).decode(as: Bool.self)
+            #expect(isFree)
+        }
+    }
+}

@@ -1,0 +1,60 @@
+import Foundation
+import Kernel
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("A process killed between commit and publish", .serialized, .timeLimit(.minutes(5)))
+struct VictimTests {
+    @Test("twenty times: each committed event has exactly one effect")
+    func killedTwentyTimes() async throws {
+        try await withWorld { world in
+            _ = try await world.hearer()
+            var random = SystemRandomNumberGenerator()
+            var acknowledged = 0
+            for life in 0..<20 {
+                acknowledged = max(
+                    acknowledged,
+                    try await oneLife(world, life, for: .milliseconds(Int.random(in: 10...120, using: &random)))
+                )
+            }
+            // One more replica sends what they left behind.
+            let survivor = try await world.teller()
+            try await eventually("the outbox is empty", within: .seconds(60)) { try await survivor.relay.backlog() == 0 }
+            let committed = try await world.source.query("SELECT count(*) FROM outbox").first?.decode(as: Int.self) ?? 0
+            #expect(committed > 20)
+            try await eventually("everything is heard") { try await world.heardCount() >= committed }
+            #expect(try await world.heardCount() == committed)
+            for life in 0..<20 {
+                let heard = try await world.heard("life\(life)")
+                #expect(heard == Array(0..<heard.count))
+            }
+        }
+    }
+
+    /// Runs the victim until it has reported a commit and `time` has passed, and kills it.
+    private func oneLife(_ world: World, _ life: Int, for time: Duration) async throws -> Int {
+        let process = Process()
+        let output = Pipe()
+        process.executableURL = try Self.executable()
+        process.arguments = [world.postgres.connectionString, world.source.schema, world.nats.url, "life\(life)"]
+        process.standardOutput = output
+        try process.run()
+        let first = output.fileHandleForReading.availableData
+        #expect(!first.isEmpty)
+        try await Task.sleep(for: time)
+        kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
+        return first.count
+    }
+
+    private static func executable() throws -> URL {
+        var folder = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+        for _ in 0..<6 {
+            let file = folder.appendingPathComponent("outbox-victim")
+            if FileManager.default.isExecutableFile(atPath: file.path) { return file }
+            folder.deleteLastPathComponent()
+        }
+        throw TimedOut(description: "no outbox-victim near \(CommandLine.arguments[0])")
+    }
+}

@@ -1,0 +1,235 @@
+import Bus
+import Database
+import Foundation
+import Kernel
+import Logging
+import Outbox
+import Synchronization
+import TestSupport
+import Wire
+
+/// An event for tests: its bytes are its text, `aggregate:number`.
+struct Ping: Event {
+    static let fullName = "test.v1.Ping"
+    static let subject = "evt.source.v1.Ping"
+    var aggregateID: String
+    var number: Int
+
+    init() { (aggregateID, number) = ("", 0) }
+    init(_ aggregate: String, _ number: Int) { (aggregateID, self.number) = (aggregate, number) }
+    init(serialized bytes: UnsafeRawBufferPointer) throws {
+        let parts = String(decoding: bytes, as: UTF8.self).split(separator: ":")
+        guard parts.count >= 2, let number = Int(parts[1]) else { throw WireError.malformed }
+        (aggregateID, self.number) = (String(parts[0]), number)
+    }
+    func serialized() throws -> [UInt8] { Array("\(aggregateID):\(number)".utf8) }
+    func collectViolations(into violations: inout Violations, path: FieldPath) {}
+}
+
+/// The same subject, but bytes that no handler can read.
+struct Garbage: Event {
+    static let fullName = "test.v1.Ping"
+    static let subject = "evt.source.v1.Ping"
+    var aggregateID = ""
+    init() {}
+    init(_ aggregate: String) { aggregateID = aggregate }
+    init(serialized bytes: UnsafeRawBufferPointer) throws {}
+    func serialized() throws -> [UInt8] { Array("garbage".utf8) }
+    func collectViolations(into violations: inout Violations, path: FieldPath) {}
+}
+
+struct TimedOut: Error, CustomStringConvertible { let description: String }
+
+/// Waits until `condition` holds; a condition that throws does not hold yet.
+func eventually(_ what: String, within limit: Duration = .seconds(60), _ condition: () async throws -> Bool) async throws {
+    let end = ContinuousClock.now.advanced(by: limit)
+    while ContinuousClock.now < end {
+        if (try? await condition()) == true { return }
+        try await Task.sleep(for: .milliseconds(20))
+    }
+    throw TimedOut(description: "never happened: \(what)")
+}
+
+/// A broker, a database, a service that tells and one that hears.
+final class World: Sendable {
+    let nats: NatsServer
+    let postgres: PostgresServer
+    let source: Database
+    let hearer: Database
+    private let bus: BusConnection
+    private let running = Mutex<[Replica]>([])
+
+    init(ownPostgres: Bool = false) async throws {
+        nats = try await NatsServer.start()
+        postgres = ownPostgres ? try await PostgresServer.start() : try await PostgresServer.shared()
+        source = try await Self.database(postgres)
+        hearer = try await Self.database(postgres)
+        try await hearer.execute(
+            "CREATE TABLE heard (position bigint GENERATED ALWAYS AS IDENTITY, aggregate text NOT NULL, number integer NOT NULL)"
+        )
+        bus = try await Self.connect(nats)
+        try await JetStream(connection: bus).ensureStream(Self.stream)
+    }
+
+    static let stream = StreamConfiguration(name: "EVT_SOURCE", subjects: ["evt.source.>"])
+
+    static func connect(_ nats: NatsServer) async throws -> BusConnection {
+        try await BusConnection.connect(
+            BusConfiguration(url: nats.url, reconnectWait: .milliseconds(50)),
+            logger: PostgresServer.silence
+        )
+    }
+
+    private static func database(_ server: PostgresServer) async throws -> Database {
+        let database = Database(
+            DatabaseConfiguration(
+                connectionString: server.connectionString,
+                schema: PostgresServer.freshSchemaName(),
+                poolSize: 6
+            ),
+            logger: PostgresServer.silence
+        )
+        try await database.start()
+        try await Migrator(scope: "outbox", migrations: OutboxMigrations.all).run(on: database)
+        return database
+    }
+
+    /// A replica of the service that tells.
+    func teller(relays: Bool = true) async throws -> Replica {
+        let bus = try await Self.connect(nats)
+        let replica = Replica(database: source, bus: bus, service: "source", handlers: [], stream: Self.stream)
+        if relays { replica.relayInBackground() }
+        running.withLock { $0.append(replica) }
+        return replica
+    }
+
+    /// A replica of the service that hears. `before` runs inside the transaction, before the effect.
+    func hearer(
+        maxAttempts: Int = 10,
+        before: @escaping @Sendable (Ping, UnitOfWork) async throws -> Void = { _, _ in }
+    ) async throws -> Replica {
+        let bus = try await Self.connect(nats)
+        let handler = EventHandler(Ping.self) { ping, work in
+            try await before(ping, work)
+            _ = try await work.sql.execute("INSERT INTO heard (aggregate, number) VALUES (\(ping.aggregateID), \(ping.number))")
+        }
+        let replica = Replica(
+            database: hearer,
+            bus: bus,
+            service: "hearer",
+            handlers: [handler],
+            maxAttempts: maxAttempts,
+            stream: nil
+        )
+        replica.hearInBackground()
+        running.withLock { $0.append(replica) }
+        return replica
+    }
+
+    /// What was heard of an aggregate, in order.
+    func heard(_ aggregate: String) async throws -> [Int] {
+        try await hearer.query("SELECT number FROM heard WHERE aggregate = \(aggregate) ORDER BY position").map {
+            try $0.decode(as: Int.self)
+        }
+    }
+
+    func heardCount() async throws -> Int {
+        try await hearer.query("SELECT count(*) FROM heard").first?.decode(as: Int.self) ?? 0
+    }
+
+    func stop() async {
+        for replica in running.withLock({ $0 }) { await replica.stop() }
+        await bus.close()
+        await source.stop()
+        await hearer.stop()
+    }
+}
+
+/// One process of a service, as far as events go.
+final class Replica: Sendable {
+    let relay: OutboxRelay
+    let work: UnitOfWorkFactory
+    let consumer: EventConsumer
+    let bus: BusConnection
+    private let tasks = Mutex<[Task<Void, Never>]>([])
+
+    init(
+        database: Database,
+        bus: BusConnection,
+        service: String,
+        handlers: [EventHandler],
+        maxAttempts: Int = 10,
+        stream: StreamConfiguration?
+    ) {
+        let ids = UUIDv7Source(clock: SystemClock())
+        let jetStream = JetStream(connection: bus)
+        let logger = PostgresServer.silence
+        self.bus = bus
+        relay = OutboxRelay(
+            database: database,
+            jetStream: jetStream,
+            bus: bus,
+            service: service,
+            ids: ids,
+            logger: logger,
+            pollInterval: .milliseconds(100),
+            stream: stream
+        )
+        work = UnitOfWorkFactory(database: database, clock: SystemClock(), ids: ids, relay: relay)
+        consumer = EventConsumer(
+            service: service,
+            handlers: handlers,
+            database: database,
+            work: work,
+            jetStream: jetStream,
+            logger: logger,
+            maxAttempts: maxAttempts
+        )
+    }
+
+    func relayInBackground() { start { [relay] in await relay.run() } }
+
+    func hearInBackground() {
+        start { [consumer] in await consumer.run() }
+        start { [consumer] in
+            while !Task.isCancelled {
+                _ = try? await consumer.retryDue()
+                try? await Task.sleep(for: .milliseconds(50))
+            }
+        }
+    }
+
+    private func start(_ body: @escaping @Sendable () async -> Void) { tasks.withLock { $0.append(Task { await body() }) } }
+
+    /// Commits one event per number.
+    func tell(_ aggregate: String, _ numbers: some Sequence<Int>) async throws {
+        for number in numbers {
+            try await work.run(trace: "", requestID: "") { try await $0.emit(Ping(aggregate, number)) }
+        }
+    }
+
+    func stop() async {
+        let tasks = tasks.withLock { tasks in
+            defer { tasks = [] }
+            return tasks
+        }
+        for task in tasks { task.cancel() }
+        for task in tasks { await task.value }
+        await bus.close()
+    }
+
+    /// As if killed: the connection is gone at once, nothing is finished, leases are kept.
+    func vanish() async { await bus.close() }
+}
+
+/// Runs `body` in a world of its own.
+func withWorld(ownPostgres: Bool = false, _ body: (World) async throws -> Void) async throws {
+    let world = try await World(ownPostgres: ownPostgres)
+    do {
+        try await body(world)
+        await world.stop()
+    } catch {
+        await world.stop()
+        throw error
+    }
+}

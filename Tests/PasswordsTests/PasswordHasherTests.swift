@@ -1,0 +1,95 @@
+import Foundation
+import Kernel
+import Passwords
+import Testing
+
+@Suite struct PasswordHasherTests {
+    private let hasher = PasswordHasher(cost: 4)
+
+    @Test func aPasswordVerifiesAgainstItsOwnHashOnly() async throws {
+        let hash = try await hasher.hash("correct horse – Ünïcödé 🔥")
+        #expect(hash.hasPrefix("$2b$04$") && hash.utf8.count == 60)
+        #expect(try await hasher.verify("correct horse – Ünïcödé 🔥", against: hash))
+        #expect(try await !hasher.verify("correct horse", against: hash))
+        #expect(try await hasher.hash("correct horse – Ünïcödé 🔥") != hash, "salts differ")
+    }
+
+    @Test func theHashIsThatOfOtherImplementations() async throws {
+        // From the test vectors of OpenBSD's and jBCrypt's bcrypt.
+        let known = "$2a$08$HqWuK6/Ng6sg9gQzbLrgb.Tl.ZHfXLhvt/SgVyWhQqgqcZ7ZuUtye"
+        #expect(try await hasher.verify("", against: known))
+        #expect(try await !hasher.verify("a", against: known))
+        let other = "$2a$06$m0CrhHm10qJ3lXRY.5zDGO3rS2KdeeWLuGmsfGlMfOxih58VYVfxe"
+        #expect(try await hasher.verify("a", against: other))
+    }
+
+    @Test func whatBcryptWouldCutOffIsRefused() async throws {
+        let longest = String(repeating: "x", count: 72)
+        let hash = try await hasher.hash(longest)
+        #expect(try await hasher.verify(longest, against: hash))
+        #expect(try await !hasher.verify(longest + "y", against: hash), "a longer password is not its prefix")
+        for bad in [longest + "y", "nul\0inside", String(repeating: "é", count: 37)] {
+            let error = await #expect(throws: ServiceError.self) { try await hasher.hash(bad, field: "new_password") }
+            #expect(error?.reason == "VALIDATION_ERROR")
+            #expect(error?.details.first?.field == "new_password")
+        }
+        let prefix = try await hasher.hash("nul")
+        #expect(try await !hasher.verify("nul\0inside", against: prefix))
+    }
+
+    /// In a process of its own, where the time of the processor is that of the hasher alone, however busy the machine is.
+    @Test func anUnknownUserCostsAsMuchAsAWrongPassword() async {
+        await #expect(processExitsWith: .success) {
+            let hasher = PasswordHasher(cost: 9, threads: 1)
+            let hash = try await hasher.hash("right")
+            _ = try await hasher.verify("makes what strangers are compared with", against: nil)
+            func processorTime() -> Double {
+                var usage = rusage()
+                getrusage(RUSAGE_SELF.rawValue, &usage)
+                return Double(usage.ru_utime.tv_sec) + Double(usage.ru_utime.tv_usec) / 1e6
+            }
+            func cost(_ password: String, _ hash: String?) async throws -> Double {
+                let start = processorTime()
+                for _ in 0..<4 where try await hasher.verify(password, against: hash) { exit(EXIT_FAILURE) }
+                return processorTime() - start
+            }
+            let wrong = try await cost("wrong", hash)
+            let tries: [(password: String, hash: String?)] = [
+                ("x", nil), ("x", "garbage"), (String(repeating: "x", count: 100), hash),
+            ]
+            for (password, stored) in tries {
+                let taken = try await cost(password, stored)
+                guard taken > wrong / 2, taken < wrong * 2 else { exit(EXIT_FAILURE) }
+            }
+        }
+    }
+
+    @Test func costsAreBoundedAndOldHashesRecognised() async throws {
+        #expect(PasswordHasher(cost: 0).cost == 4)
+        #expect(PasswordHasher(cost: 99).cost == 14)
+        #expect(PasswordHasher().cost == 12)
+        let hash = try await hasher.hash("p")
+        #expect(!hasher.needsRehash(hash))
+        #expect(PasswordHasher(cost: 5).needsRehash(hash))
+        #expect(hasher.needsRehash("$1$md5"))
+    }
+
+    @Test func overloadIsRefusedAtOnceAndTheRestSucceeds() async throws {
+        let hasher = PasswordHasher(cost: 10, threads: 1, queueLimit: 2)
+        let outcomes = await withTaskGroup(of: ServiceError.Code?.self) { group in
+            for _ in 0..<12 {
+                group.addTask {
+                    do {
+                        _ = try await hasher.hash("p")
+                        return nil
+                    } catch { return (error as? ServiceError)?.code ?? .unknown }
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(outcomes.filter { $0 == nil }.count >= 3)
+        #expect(outcomes.contains(.unavailable))
+        #expect(outcomes.allSatisfy { $0 == nil || $0 == .unavailable })
+        #expect(try await hasher.verify("p", against: hasher.hash("p")), "the pool works on afterwards")
+    }
+}

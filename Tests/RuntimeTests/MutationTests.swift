@@ -1,0 +1,156 @@
+import Bus
+import CommonAPI
+import Database
+import Kernel
+import Outbox
+import TestSupport
+import Testing
+import Wire
+
+@testable import Runtime
+
+/// A message for tests: its bytes are its text.
+struct Note: Message {
+    static let fullName = "test.v1.Note"
+    var text = ""
+    init() {}
+    init(_ text: String) { self.text = text }
+    init(serialized bytes: UnsafeRawBufferPointer) throws { text = String(decoding: bytes, as: UTF8.self) }
+    func serialized() throws -> [UInt8] { Array(text.utf8) }
+    func collectViolations(into violations: inout Violations, path: FieldPath) {}
+}
+
+/// A service's database and what writes to it, on a private broker.
+struct Fixture {
+    let database: Database
+    let bus: BusConnection
+    let work: UnitOfWorkFactory
+    let mutations: Mutations
+}
+
+nonisolated(nonsending) func withFixture(_ body: (Fixture) async throws -> Void) async throws {
+    let nats = try await NatsServer.start()
+    let bus = try await BusConnection.connect(BusConfiguration(url: nats.url), logger: PostgresServer.silence)
+    try await PostgresServer.shared().withDatabase(poolSize: 8, adjust: { $0.acquireTimeout = .seconds(30) }) { database in
+        for (scope, migrations) in [("outbox", OutboxMigrations.all), ("runtime", RuntimeMigrations.all)] {
+            try await Migrator(scope: scope, migrations: migrations).run(on: database)
+        }
+        try await database.execute("CREATE TABLE effects (what text NOT NULL)")
+        let ids = UUIDv7Source(clock: SystemClock())
+        let relay = OutboxRelay(
+            database: database,
+            jetStream: JetStream(connection: bus),
+            bus: bus,
+            service: "test",
+            ids: ids,
+            logger: PostgresServer.silence
+        )
+        let work = UnitOfWorkFactory(database: database, clock: SystemClock(), ids: ids, relay: relay)
+        try await body(Fixture(database: database, bus: bus, work: work, mutations: Mutations(work: work, database: database)))
+    }
+    await bus.close()
+    withExtendedLifetime(nats) {}
+}
+
+@Suite("A mutation with an idempotency key", .timeLimit(.minutes(3)))
+struct MutationTests {
+    private func context(_ key: String?, user: UInt64 = 1) -> CallContext {
+        CallContext(
+            deadline: SystemClock.now() + .minutes(1),
+            principal: Principal(userID: UserID(high: 0, low: user), role: .user),
+            idempotencyKey: key
+        )
+    }
+
+    private func change(_ fixture: Fixture, _ context: CallContext, _ text: String, isolation: Isolation = .readCommitted)
+        async throws -> Note
+    {
+        try await fixture.mutations.run(context, Note(text), isolation: isolation) { work in
+            _ = try await work.sql.execute("INSERT INTO effects VALUES (\(text))")
+            if text == "refused" { throw ServiceError(.failedPrecondition, "NO", "No.") }
+            return Note("reply to \(text) at \(work.now.microseconds)")
+        }
+    }
+
+    private func effects(_ fixture: Fixture) async throws -> Int {
+        try await fixture.database.query("SELECT 1 FROM effects").count
+    }
+
+    @Test("has one effect and one reply, however often it comes")
+    func once() async throws {
+        try await withFixture { fixture in
+            let first = try await change(fixture, context("k"), "a")
+            for _ in 0..<3 { #expect(try await change(fixture, context("k"), "a") == first) }
+            #expect(try await effects(fixture) == 1)
+            let error = await #expect(throws: ServiceError.self) { _ = try await change(fixture, context("k"), "b") }
+            #expect(error?.reason == "IDEMPOTENCY_KEY_REUSED")
+            #expect(try await effects(fixture) == 1)
+        }
+    }
+
+    @Test("has one effect when 64 come at once, at any isolation", arguments: [Isolation.readCommitted, .serializable])
+    func concurrent(isolation: Isolation) async throws {
+        try await withFixture { fixture in
+            let replies = try await withThrowingTaskGroup(of: Note.self) { tasks in
+                for _ in 0..<64 { tasks.addTask { try await change(fixture, context("k"), "a", isolation: isolation) } }
+                var replies: Set<String> = []
+                for try await reply in tasks { replies.insert(reply.text) }
+                return replies
+            }
+            #expect(replies.count == 1)
+            #expect(try await effects(fixture) == 1)
+        }
+    }
+
+    @Test("that was refused may be tried again")
+    func refusal() async throws {
+        try await withFixture { fixture in
+            for _ in 0..<2 {
+                let error = await #expect(throws: ServiceError.self) { _ = try await change(fixture, context("k"), "refused") }
+                #expect(error?.reason == "NO")
+            }
+            #expect(try await effects(fixture) == 0)
+            _ = try await change(fixture, context("k"), "another body")
+            #expect(try await effects(fixture) == 1)
+        }
+    }
+
+    @Test("is the caller's own, and without a key it happens each time")
+    func callers() async throws {
+        try await withFixture { fixture in
+            let first = try await change(fixture, context("k", user: 1), "a")
+            #expect(try await change(fixture, context("k", user: 2), "a") != first)
+            _ = try await change(fixture, context(nil), "a")
+            _ = try await change(fixture, context(nil), "a")
+            #expect(try await effects(fixture) == 4)
+        }
+    }
+
+    @Test("leaves nothing in the table that can be read, or guessed, without its key")
+    func sealed() async throws {
+        try await withFixture { fixture in
+            _ = try await change(fixture, context("k"), "my password")
+            let rows = try await fixture.database.query(
+                """
+                SELECT position('my password'::bytea IN reply) + position('my password'::bytea IN request_hash),
+                    request_hash = sha256('my password'::bytea) FROM stored_reply
+                """
+            )
+            let (position, isPlainHash) = try #require(rows.first).decode(as: (Int32.self, Bool.self))
+            #expect(position == 0 && !isPlainHash)
+        }
+    }
+
+    @Test("is forgotten after 24 hours")
+    func purge() async throws {
+        try await withFixture { fixture in
+            _ = try await change(fixture, context("k"), "a")
+            try await fixture.mutations.purge()
+            #expect(try await fixture.database.query("SELECT 1 FROM stored_reply").count == 1)
+            try await fixture.database.execute("UPDATE stored_reply SET stored_at = stored_at - interval '24 hours'")
+            try await fixture.mutations.purge()
+            _ = try await change(fixture, context("k"), "b")
+            #expect(try await effects(fixture) == 2)
+        }
+    }
+}

@@ -1,0 +1,219 @@
+import Foundation
+import Kernel
+import Logging
+import Testing
+
+@testable import Runtime
+
+private let url = Setting("nats.url", default: "fallback", help: "The bus.")
+private let pool = Setting("database.pool", default: 8, help: "Connections.")
+private let flag = Setting("dev.clock", default: false, help: "A switch.")
+private let secret = Setting<String>("nats.password", default: nil, isSecret: true, help: "Secret.")
+private let declared: [any AnySetting] = [url, pool, flag, secret]
+
+@Suite("Settings")
+struct SettingsTests {
+    private func file(_ text: String) throws -> String {
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("settings-\(UUID().uuidString)").path
+        try text.write(toFile: path, atomically: true, encoding: .utf8)
+        return path
+    }
+
+    private func settings(_ arguments: [String] = [], _ environment: [String: String] = [:]) async throws -> Settings {
+        try await Settings(arguments: arguments, environment: environment, declared: declared)
+    }
+
+    @Test("come from arguments before environment before file before default")
+    func priority() async throws {
+        let path = try file("{\"nats\": {\"url\": \"file\"}, \"database\": {\"pool\": 3}, \"dev\": {\"clock\": true}}")
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        #expect(try await settings().get(url) == "fallback")
+        let fromFile = try await settings(["--config", path])
+        #expect(try fromFile.get(url) == "file")
+        #expect(try fromFile.get(pool) == 3)
+        #expect(try fromFile.get(flag))
+        let environment = ["STREAKSNAP_CONFIG": path, "STREAKSNAP_NATS_URL": "environment", "NATS_URL": "not ours"]
+        #expect(try await settings([], environment).get(url) == "environment")
+        #expect(try await settings(["--nats-url", "argument"], environment).get(url) == "argument")
+        #expect(try await settings(["--nats-url=argument"], environment).get(url) == "argument")
+        #expect(try await settings(["--dev-clock"]).get(flag))
+    }
+
+    @Test("Secrets come from files, without the line break an editor leaves")
+    func secretFile() async throws {
+        let path = try file("p ass\n")
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        #expect(try await settings(["--nats-password-file", path]).get(secret) == "p ass")
+        #expect(try await settings([], ["STREAKSNAP_NATS_PASSWORD_FILE": path]).get(secret) == "p ass")
+        let missing = try await settings(["--nats-password-file", "/nowhere"])
+        #expect(throws: Settings.Invalid.self) { try missing.get(secret) }
+    }
+
+    @Test(
+        "Unknown and stray arguments are refused by name",
+        arguments: [["--nats-ulr", "x"], ["stray"], ["--nats-url", "a", "b"]]
+    )
+    func unknown(arguments: [String]) async {
+        let error = await #expect(throws: Settings.Invalid.self) { try await settings(arguments) }
+        #expect(error?.description.contains("--help") == true)
+    }
+
+    @Test("A value of the wrong type, or a missing one, names the setting")
+    func wrongType() async throws {
+        let wrong = try await settings(["--database-pool", "many"], ["STREAKSNAP_DEV_CLOCK": "perhaps"])
+        let error = #expect(throws: Settings.Invalid.self) { try wrong.get(pool) }
+        #expect(error?.description.contains("--database-pool") == true)
+        #expect(error?.description.contains("STREAKSNAP_DATABASE_POOL") == true)
+        #expect(throws: Settings.Invalid.self) { try wrong.get(flag) }
+        let required = #expect(throws: Settings.Invalid.self) { try wrong.get(secret) }
+        #expect(required?.description.contains("--nats-password") == true)
+    }
+
+    @Test("--help lists every setting with argument, variable and default, and shows no secret")
+    func help() {
+        let text = Settings.help(program: "p", about: "About.", declared: CommonSettings.service)
+        for setting in CommonSettings.service {
+            #expect(text.contains(setting.argument) && text.contains(setting.environmentName) && text.contains(setting.help))
+            if let fallback = setting.defaultText, !setting.isSecret { #expect(text.contains("[\(fallback)]")) }
+        }
+    }
+}
+
+/// The text format 0.0.4 as Prometheus reads it, strictly.
+private struct PrometheusPage {
+    var types: [String: String] = [:]
+    var samples: [(name: String, labels: [String: String], value: Double)] = []
+
+    init(_ text: String) throws {
+        #expect(text.hasSuffix("\n"))
+        let sample = /([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? ([^ ]+)/
+        let label = /([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\\n]|\\\\|\\"|\\n)*)"(?:,|$)/
+        for line in text.dropLast().split(separator: "\n", omittingEmptySubsequences: false) {
+            if line.hasPrefix("# HELP ") { continue }
+            if line.hasPrefix("# TYPE ") {
+                let words = line.split(separator: " ")
+                let name = String(try #require(words.count == 4 ? words[2] : nil))
+                #expect(types.updateValue(String(words[3]), forKey: name) == nil)
+                continue
+            }
+            let match = try #require(try sample.wholeMatch(in: line), "\(line)")
+            var rest = match.output.2 ?? ""
+            var labels: [String: String] = [:]
+            while !rest.isEmpty {
+                let found = try #require(try label.prefixMatch(in: rest), "\(line)")
+                #expect(labels.updateValue(String(found.output.2), forKey: String(found.output.1)) == nil)
+                rest = rest[found.range.upperBound...]
+            }
+            let number = String(match.output.3)
+            samples.append((String(match.output.1), labels, try #require(Double(number), "\(line)")))
+        }
+    }
+}
+
+@Suite("Metrics")
+struct MetricsTests {
+    @Test("are a page that Prometheus reads, whatever labels hold")
+    func page() throws {
+        let metrics = Metrics()
+        metrics.counter("requests_total", [("path", "a\"b\\c\nd"), ("code", "ok")], help: "Requests.").increment(by: 3)
+        metrics.counter("requests_total", [("path", "x,y=\"}"), ("code", "ok")], help: "Requests.").increment()
+        metrics.gauge("in_flight", help: "Now.\nMore: a \\ stroke.").set(-4)
+        let page = try PrometheusPage(metrics.text())
+        #expect(page.types == ["requests_total": "counter", "in_flight": "gauge"])
+        #expect(page.samples.map(\.value).sorted() == [-4, 1, 3])
+    }
+
+    @Test("Histograms are cumulative, end at +Inf, and agree with their count and sum")
+    func histogram() throws {
+        let metrics = Metrics()
+        let histogram = metrics.histogram("duration_seconds", [("m", "x")], help: "Time.")
+        for microseconds in [1, 500, 501, 9_999, 70_000, 99_000_000] { histogram.record(Duration.microseconds(microseconds)) }
+        let page = try PrometheusPage(metrics.text())
+        let buckets = page.samples.filter { $0.name == "duration_seconds_bucket" }
+        #expect(buckets.map(\.value) == buckets.map(\.value).sorted())
+        #expect(buckets.last?.labels["le"] == "+Inf" && buckets.last?.value == 6)
+        #expect(buckets.first?.labels["le"] == "0.0005" && buckets.first?.value == 2)
+        #expect(page.samples.first { $0.name == "duration_seconds_count" }?.value == 6)
+        let sum = try #require(page.samples.first { $0.name == "duration_seconds_sum" }?.value)
+        #expect(abs(sum - 99.081001) < 1e-6)
+    }
+
+    @Test("The same name and labels are the same series")
+    func identity() {
+        let metrics = Metrics()
+        metrics.counter("a_total", [("x", "1")], help: "").increment()
+        metrics.counter("a_total", [("x", "1")], help: "").increment()
+        #expect(metrics.counter("a_total", [("x", "1")], help: "").current == 2)
+    }
+}
+
+@Suite("Log lines, cursors and the development clock")
+struct SmallTests {
+    @Test("Any text becomes a JSON string that reads back")
+    func quoting() throws {
+        let texts =
+            (0..<0x30).map { "a\(Character(Unicode.Scalar(UInt8($0))))b" } + ["\"\\/", "é\u{2028}\u{1F600}", "\r\n", "\u{7F}"]
+        for text in texts {
+            let json = JSONLogHandler.quoted(text)
+            #expect(!json.utf8.contains { $0 < 0x20 })
+            #expect(try JSONDecoder().decode([String].self, from: Data("[\(json)]".utf8)) == [text])
+        }
+    }
+
+    @Test("A cursor comes back as it was sent, for any instant and id")
+    func cursor() throws {
+        struct Thing {}
+        for microseconds in [Int64.min, -1, 0, 1, 1_700_000_000_000_000, .max] {
+            let id = ID<Thing>(high: .max, low: UInt64(bitPattern: microseconds))
+            let cursor = PageCursor(after: Instant(microseconds: microseconds), id)
+            let read = try #require(try PageCursor(cursor.text))
+            #expect(read == cursor && read.id() == id)
+            #expect(cursor.text.utf8.allSatisfy { $0 != 43 && $0 != 47 && $0 != 61 })
+        }
+        #expect(try PageCursor("") == nil)
+    }
+
+    @Test(
+        "Garbage is no cursor",
+        arguments: [
+            "x", "????", "AAAA", String(repeating: "A", count: 33), "é", "AAAA AAAA", String(repeating: "A", count: 10_000),
+        ]
+    )
+    func garbage(text: String) {
+        let error = #expect(throws: ServiceError.self) { try PageCursor(text) }
+        #expect(error?.details.first?.field == "cursor")
+    }
+
+    @Test("The development clock never goes back")
+    func clock() async {
+        let clock = DevelopmentClock()
+        await withTaskGroup(of: Void.self) { tasks in
+            for seconds in [50, 10, 90, 30] as [Int64] { tasks.addTask { clock.shift(to: .seconds(seconds)) } }
+        }
+        #expect(clock.shift == .seconds(90))
+        clock.shift(to: .zero)
+        #expect(clock.shift == .seconds(90))
+        #expect(clock.now() >= SystemClock.now() + .seconds(89))
+    }
+
+    @Test("Jobs run until nothing is due, and go on after a failure")
+    func jobs() async throws {
+        let counter = Metrics().counter("runs", help: "")
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let job = Job("due", every: .milliseconds(1)) { _ in
+            counter.increment()
+            if counter.current == 2 { throw ServiceError.internal }
+            return counter.current < 4 ? 1 : 0
+        }
+        let metrics = Metrics()
+        let runner = JobRunner(jobs: [job], clock: SystemClock(), logger: logger, metrics: metrics)
+        let running = Task { await runner.run() }
+        let end = ContinuousClock.now.advanced(by: .seconds(60))
+        while counter.current < 6, ContinuousClock.now < end { try await Task.sleep(for: .milliseconds(2)) }
+        running.cancel()
+        await running.value
+        #expect(counter.current >= 6)
+        #expect(metrics.counter("streaksnap_job_failures_total", [("job", "due")], help: "").current == 1)
+        #expect(try await runner.runAllDue() == 0)
+    }
+}

@@ -1,0 +1,38 @@
+import Foundation
+import StreaksReplay
+import Testing
+
+/// The engine against the slow model in Python, which was written from the prose and not from the engine.
+@Suite struct ModelTests {
+    static let model = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("model/streak_model.py")
+
+    private func python(_ arguments: [String]) throws -> Data {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = ["python3", Self.model.path] + arguments
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        try process.run()
+        let output = try pipe.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        try #require(process.terminationStatus == 0, "\(String(decoding: output, as: UTF8.self))")
+        return output
+    }
+
+    @Test("Random cases go as the model says, from the start and from checkpoints", arguments: [101, 102, 103, 104])
+    func random(seed: Int) throws {
+        let file = try python(["fill", "\(seed)", "40"])
+        for isIncremental in [false, true] {
+            let results = try CaseReplay(isIncremental: isIncremental).play(file)
+            #expect(results.count == 40)
+            for result in results where !result.disagreements.isEmpty {
+                Issue.record("\(result.name): \(result.disagreements.joined(separator: "; "))")
+            }
+        }
+    }
+
+    @Test("The model agrees with the given cases") func given() throws {
+        let file = try #require(CaseTests.file)
+        #expect(String(decoding: try python(["play", file.path]), as: UTF8.self) == "39 passed, 0 failed\n")
+    }
+}

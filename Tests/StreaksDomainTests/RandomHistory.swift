@@ -1,0 +1,178 @@
+import Kernel
+import StreaksDomain
+
+/// Deterministic random numbers: a failing seed fails again.
+struct Seeded: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(_ seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 &+ 0x1234_5678_9ABC_DEF1 }
+
+    mutating func next() -> UInt64 {
+        state ^= state << 13
+        state ^= state >> 7
+        state ^= state << 17
+        return state &* 0x2545_F491_4F6C_DD1D
+    }
+
+    mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &self) < percent }
+    mutating func pick<Element>(_ elements: [Element]) -> Element { elements[Int.random(in: 0..<elements.count, using: &self)] }
+}
+
+/// A random life of a streak, lived twice: on a ledger that is compacted as a service would, and on one that keeps everything.
+struct RandomHistory {
+    static let zones = [
+        "UTC", "America/New_York", "Europe/Berlin", "Asia/Tokyo", "Asia/Kolkata", "Pacific/Kiritimati", "Pacific/Pago_Pago",
+        "Pacific/Auckland", "Pacific/Honolulu", "Australia/Lord_Howe", "America/Santiago", "Africa/Cairo", "Pacific/Chatham",
+    ].compactMap { Zone($0) }
+
+    let policy: StreakPolicy
+    let users: [UserID]
+    var random: Seeded
+    var now: Instant
+    var short: StreakLedger
+    let first: StreakLedger
+    var contributions: [StreakLedger.Contribution] = []
+    var pauses: [StreakLedger.Pause] = []
+    var outages: [StreakLedger.Outage] = []
+    var manualFreezes: [StreakLedger.ManualFreeze] = []
+    var lastLook: Instant
+    /// Everything told so far, by key.
+    var told: [String: StreakEffect] = [:]
+    var trace: [String] = []
+    var newest: CalendarDate
+    var granted = 0
+    var violation: String?
+    /// Compare with a fold from the start after every step, not only now and then.
+    let isThorough: Bool
+
+    init(seed: UInt64, policy: StreakPolicy, users count: Int, isThorough: Bool) {
+        var random = Seeded(seed)
+        self.policy = policy
+        self.isThorough = isThorough
+        users = (1...count).map { UserID(high: 7, low: UInt64($0)) }
+        now = Instant(seconds: 1_767_225_600 + Int64.random(in: 0..<(400 * 86_400), using: &random))
+        let pool = [random.pick(Self.zones), random.pick(Self.zones)]
+        let participants = users.map { StreakLedger.Participant($0, zone: random.pick(pool)) }
+        granted = policy.freezes == nil ? 0 : Int.random(in: 0...4, using: &random)
+        short = StreakLedger(
+            start: now,
+            participants: participants,
+            freezeGrants: granted > 0 ? [StreakLedger.FreezeGrant(at: now, count: granted)] : []
+        )
+        first = short
+        lastLook = now
+        newest = short.firstDate
+        self.random = random
+    }
+
+    /// Lives for so many dates.
+    mutating func live(days: Int) {
+        let end = now + .days(Int64(days))
+        let diligence = random.pick([60, 85, 97])
+        let travels = random.chance(30)
+        while now < end, violation == nil {
+            now = now + .minutes(random.pick([1, 240, 480, 720, 1_200]))
+            newest = max(newest, short.participants.map { $0.zones.date(at: now) }.max() ?? newest)
+            for user in users where random.chance(diligence) {
+                let today = short.participant(user)?.zones.date(at: now)
+                if let today, !short.hasContributed(user, on: today, known: now) {
+                    act(.contribute(user, receivedAt: now, capturedAt: nil))
+                }
+            }
+            switch Int.random(in: 0..<100, using: &random) {
+            case 0..<5:
+                let late = Interval.minutes(random.pick([-5, 30, 180, 360, 1_500]))
+                act(.contribute(random.pick(users), receivedAt: now, capturedAt: now - late))
+            case 5..<7: act(.contribute(random.pick(users), receivedAt: now - .hours(random.pick([1, 9, 30])), capturedAt: nil))
+            case 7..<12: act(.recover(random.pick(users)))
+            case 12..<14 where travels: act(.changeZone(random.pick(users), random.pick(Self.zones)))
+            case 14:
+                let from = now - .hours(random.pick([1, 10, 40, 100]))
+                act(.declareOutage(from: from, until: from + .hours(random.pick([2, 3, 30]))))
+            case 15 where policy.longestPause != nil: act(.pause(until: newest.advanced(by: random.pick([1, 4]))))
+            case 16 where policy.longestPause != nil: act(.resume)
+            case 17 where policy.freezes != nil: act(.freeze(newest.advanced(by: random.pick([0, -1]))))
+            case 50...: act(.look)
+            default: break
+            }
+        }
+        if violation == nil { checkAgainstWhole() }
+    }
+
+    private mutating func act(_ command: StreakCommand) {
+        trace.append("\(now) \(command)")
+        do throws(ServiceError) {
+            let change: StreakChange
+            do throws(ServiceError) {
+                change = try short.applying(command, policy, at: now, lastLook: lastLook)
+            } catch {
+                guard error == .ledgerTooShort else { throw error }
+                change = try whole().applying(command, policy, at: now, lastLook: lastLook)
+            }
+            remember(change)
+            check(change)
+            short = random.chance(40) ? change.ledger.compacted(policy, at: now) : change.ledger
+            lastLook = now
+        } catch {
+            trace[trace.count - 1] += " → \(error.reason)"
+        }
+        if isThorough, violation == nil { checkAgainstWhole() }
+    }
+
+    /// Takes the new entries over into the rows that keep everything.
+    private mutating func remember(_ change: StreakChange) {
+        if let date = change.creditedTo, let row = change.ledger.contributions[date]?.last { contributions.append(row) }
+        pauses = pauses.filter { old in !change.ledger.pauses.contains { $0.at == old.at } } + change.ledger.pauses
+        outages += change.ledger.outages.filter { !outages.contains($0) }
+        manualFreezes += change.ledger.manualFreezes.filter { !manualFreezes.contains($0) }
+    }
+
+    /// The ledger that keeps everything, its rows in no order.
+    private mutating func whole() -> StreakLedger {
+        StreakLedger(
+            start: first.start,
+            participants: short.participants,
+            contributions: contributions.shuffled(using: &random),
+            recoveries: short.recoveries,
+            pauses: pauses,
+            outages: outages,
+            freezeGrants: first.freezeGrants,
+            manualFreezes: manualFreezes,
+            longestShown: short.longestShown
+        )
+    }
+
+    private mutating func check(_ change: StreakChange) {
+        let state = change.state
+        for effect in change.effects {
+            let isAgain = told.updateValue(effect, forKey: effect.key) != nil
+            // Where freezes extend the count, an outage may lower it and a milestone be reached again: the key tells.
+            if isAgain, policy.freezes == nil || !effect.key.hasPrefix("milestone") { violation = "told twice: \(effect.key)" }
+        }
+        if state.longest < state.count { violation = "longest \(state.longest) < count \(state.count)" }
+        let elapsed = first.firstDate.distance(to: newest) + 1
+        if state.count > elapsed { violation = "count \(state.count) in \(elapsed) dates" }
+        if state.longest < change.before.longest { violation = "longest fell" }
+        let used = told.keys.count { $0.hasPrefix("recovered:") }
+        let returned = told.keys.count { $0.hasPrefix("token-returned:") }
+        if used - returned != state.tokensInUse || returned != state.tokensReturned {
+            violation = "\(used) tokens used, \(returned) returned, but \(state.tokensInUse) in use"
+        }
+        guard policy.freezes != nil else { return }
+        let spent = told.keys.count { $0.hasPrefix("freeze-spent:") }
+        let back = told.keys.count { $0.hasPrefix("freeze-returned:") }
+        let open = change.ledger.manualFreezes.count { $0.at <= now && state.mark(on: $0.date) == .open }
+        if state.freezesLeft != max(0, granted - spent + back - open) {
+            violation = "\(granted) freezes − \(spent) spent + \(back) returned − \(open) set ≠ \(state.freezesLeft)"
+        }
+    }
+
+    private mutating func checkAgainstWhole() {
+        let incremental = fold(short, policy, at: now)
+        let whole = self.whole()
+        var replayed = fold(whole, policy, at: now)
+        replayed.days = replayed.days.filter { $0.key > short.base.settledThrough }
+        replayed.log = incremental.log
+        if replayed != incremental { violation = "replayed \(replayed) ≠ incremental \(incremental)" }
+    }
+}

@@ -1,0 +1,46 @@
+public import Database
+public import Logging
+private import Synchronization
+
+extension PostgresServer {
+    /// A logger that says nothing.
+    public static var silence: Logger { Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } }
+
+    /// A schema name that no other test of this process has.
+    public static func freshSchemaName() -> String {
+        "test_\(schemaCount.wrappingAdd(1, ordering: .relaxed).newValue)"
+    }
+
+    private static let schemaCount = Atomic(0)
+
+    /// Runs `body` with a started database on a fresh schema, and stops it afterwards.
+    ///
+    /// - Parameters:
+    ///   - poolSize: connections, at most; the shared server allows 500 in all.
+    ///   - adjust: changes further settings.
+    nonisolated(nonsending) public func withDatabase<Result>(
+        poolSize: Int = 4,
+        logger: Logger = silence,
+        adjust: (inout DatabaseConfiguration) -> Void = { _ in },
+        _ body: (Database) async throws -> Result
+    ) async throws -> Result {
+        var configuration = DatabaseConfiguration(
+            connectionString: connectionString,
+            schema: Self.freshSchemaName(),
+            applicationName: "test",
+            poolSize: poolSize
+        )
+        adjust(&configuration)
+        let database = Database(configuration, logger: logger)
+        try await database.start()
+        do {
+            try await database.execute("CREATE SCHEMA IF NOT EXISTS \(identifier: configuration.schema)")
+            let result = try await body(database)
+            await database.stop()
+            return result
+        } catch {
+            await database.stop()
+            throw error
+        }
+    }
+}

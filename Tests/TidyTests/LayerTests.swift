@@ -1,0 +1,90 @@
+import Testing
+
+/// Who may import whom.
+struct LayerTests {
+    private let tree: SourceTree
+
+    init() throws { tree = try SourceTree.loaded.get() }
+
+    @Test func `domain targets import nothing but Kernel and read no clock`() {
+        var violations: [Violation] = []
+        for file in tree.swift(below: "Services/") where file.path.contains("/Domain/") {
+            violations += file.imports.filter { $0.module != "Kernel" }.map {
+                Violation(path: file.path, line: $0.line, problem: "imports \($0.module)")
+            }
+            for word in ["SystemClock", "UUIDv7Source"] {
+                violations += file.swift.offsets(of: word).map {
+                    Violation(
+                        path: file.path,
+                        line: file.swift.line(at: $0),
+                        problem: "uses \(word); take the value as an argument"
+                    )
+                }
+            }
+        }
+        expectNone(violations, "Rules are pure: the instant and everything else arrive as arguments.")
+    }
+
+    /// Which folders may import a module that shows C's types.
+    private static let wrappers: [String: [String]] = [
+        "CNats": ["Shared/Bus/"],
+        "CPostgres": ["Shared/Database/"],
+        "CEpoll": ["Shared/Database/"],
+        "CProtobufC": ["Shared/Wire/", "Proto/"],
+        "CContracts": ["Shared/Wire/", "Proto/"],
+        "CDescriptor": ["Proto/Generator/"],
+        "CVips": ["Shared/Images/"],
+        "CCrypt": ["Shared/Passwords/"],
+        "CCurl": ["Shared/Mail/", "Shared/OutgoingHTTP/"],
+    ]
+
+    @Test func `only the module that wraps a C library imports it`() {
+        let violations = tree.swift(below: "Services/", "Shared/", "Proto/").flatMap { file in
+            file.imports.filter { entry in
+                guard let folders = Self.wrappers[entry.module] else { return false }
+                return !folders.contains { file.path.hasPrefix($0) }
+            }.map { Violation(path: file.path, line: $0.line, problem: "imports \($0.module)") }
+        }
+        expectNone(violations, "Only the module that wraps a C library sees its types.")
+    }
+
+    @Test func `every C library has a module that wraps it`() {
+        let maps = Set(tree.files(below: "Shared/", ending: ".h").map { String($0.path.split(separator: "/")[1]) })
+        let violations = maps.filter { Self.wrappers[$0] == nil }.map {
+            Violation(path: "Shared/\($0)", line: 1, problem: "no wrapper is declared in LayerTests")
+        }
+        expectNone(violations, "A C library is wrapped by one module.")
+    }
+
+    @Test func `no service imports another`() {
+        let services = tree.services
+        let violations = tree.swift(below: "Services/").flatMap { file -> [Violation] in
+            let owner = String(file.path.split(separator: "/")[1])
+            guard owner != "StreakSnap" else { return [] }
+            let foreign = Set(services.filter { $0 != owner }.flatMap { ["\($0)Domain", "\($0)Service"] })
+            return file.imports.filter { foreign.contains($0.module) }.map {
+                Violation(path: file.path, line: $0.line, problem: "imports \($0.module)")
+            }
+        }
+        expectNone(violations, "Services meet on the bus. Only StreakSnap, which runs them all in one process, knows them all.")
+    }
+
+    @Test func `shared modules know no service`() {
+        let services = tree.services
+        let violations = tree.swift(below: "Shared/").flatMap { file in
+            file.imports.filter { entry in services.contains { ["\($0)Domain", "\($0)Service"].contains(entry.module) } }.map {
+                Violation(path: file.path, line: $0.line, problem: "imports \($0.module)")
+            }
+        }
+        expectNone(violations, "Shared modules lie below the services.")
+    }
+
+    @Test func `the gateway compiles without any service's message types`() {
+        let violations = tree.swift(below: "Services/Gateway/").flatMap { file in
+            file.imports.filter { $0.module.hasSuffix("API") || $0.module == "Replicas" }.map {
+                Violation(path: file.path, line: $0.line, problem: "imports \($0.module)")
+            }
+        }
+        expectNone(violations, "The gateway learns every message from descriptors (D2).")
+    }
+}

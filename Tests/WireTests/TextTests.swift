@@ -1,0 +1,105 @@
+import Testing
+import TestingAPI
+import Wire
+
+@Suite struct PatternTests {
+    @Test(
+        arguments: [
+            ("[a-z0-9_.]+", ["a", "a_9.z"], ["", "A", "a b", "a\n", "é"]),
+            ("", [""], ["a"]),
+            ("a*", ["", "aaa"], ["b", "aab"]),
+            ("^ab$", ["ab"], ["xab", "abx"]),
+            ("(ab|c)+d?", ["ab", "cabd", "ccc"], ["", "d", "abdd", "a"]),
+            ("[^/]+", ["漢字", "a b"], ["", "a/b"]),
+            (".", ["a", "😀"], ["", "ab"]),
+            ("\\.\\+", [".+"], ["a+", "."]),
+            ("[0-9]{4}-[0-9]{2}", ["2024-01"], ["2024-1", "20240-01"]),
+            ("a{2,}", ["aa", "aaaaa"], ["a", ""]),
+            ("a{0,2}b", ["b", "ab", "aab"], ["aaab"]),
+            ("[[:alpha:]_]+", ["aZ_"], ["a1"]),
+            ("[]a-]+", ["]", "a-"], ["b"]),
+            ("[à-ü]+", ["é"], ["e"]),
+            ("(a|b|)c", ["c", "ac", "bc"], ["abc"]),
+            ("(a+)+b", ["aaab"], [String(repeating: "a", count: 5_000)]),
+        ] as [(String, [String], [String])]
+    )
+    func theWholeTextMustMatch(_ source: String, _ matching: [String], _ others: [String]) throws {
+        let pattern = try Pattern(source)
+        for text in matching { #expect(pattern.matches(text), "\(source) should match \(text)") }
+        for text in others { #expect(!pattern.matches(text), "\(source) should not match \(text.prefix(20))") }
+    }
+
+    @Test(arguments: [
+        "(", "a)", "[a", "*a", "a{2", "a{3,2}", "[z-a]", "\\d", "[[:nope:]]", "a{129}", "[a-z]{100}[a-z]{100}", "a\\",
+    ])
+    func whatIsNotSupportedIsRefused(_ source: String) {
+        #expect(throws: Pattern.SyntaxError.self) { try Pattern(source) }
+        #expect(!Pattern(checked: source).matches(source))
+    }
+}
+
+@Suite struct TextFormatTests {
+    @Test(arguments: [
+        ("a@b.co", true), ("first.last+tag@sub.example.org", true), ("a@b", false), ("a@@b.co", false), ("@b.co", false),
+        ("a.@b.co", false), (".a@b.co", false), ("a..b@c.de", false), ("a b@c.de", false), ("a@-b.co", false), ("a@b..co", false),
+        ("ä@b.co", false), ("a@b.co\n", false), (String(repeating: "a", count: 65) + "@b.co", false),
+        ("a@" + String(repeating: "b.", count: 130) + "co", false),
+    ])
+    func emailAddresses(_ text: String, _ isValid: Bool) { #expect(TextFormat.email.accepts(text) == isValid) }
+
+    @Test(arguments: [
+        ("https://x", true), ("mailto:a@b.co", true), ("x-app.1+2:y", true), ("http:", false), ("//x", false), ("1a:b", false),
+        ("http://a b", false), ("http://a\u{7f}", false), ("http://é", false),
+    ])
+    func uris(_ text: String, _ isValid: Bool) { #expect(TextFormat.uri.accepts(text) == isValid) }
+}
+
+@Suite struct SecretTests {
+    @Test func aSecretIsNeverShown() throws {
+        let message = Credentials(user: "ann", password: "hunter2", token: Array("hunter2".utf8))
+        var dumped = ""
+        dump(message, to: &dumped)
+        dump([message], to: &dumped)
+        for shown in [
+            "\(message)", String(describing: message), String(reflecting: message), "\([message])", "\(Optional(message) as Any)",
+            "\(["k": message])", dumped,
+        ] {
+            #expect(!shown.contains("hunter2") && !shown.contains("104"))
+            #expect(shown.contains("ann") && shown.contains("<secret>"))
+        }
+    }
+}
+
+@Suite struct WireFieldsTests {
+    @Test func whatIsWrittenIsRead() throws {
+        var writer = WireWriter()
+        writer.varint(.max, field: 1)
+        writer.bytes([1, 2], field: 2)
+        writer.field(.init(number: 536_870_911, value: .fixed32(7)))
+        writer.field(.init(number: 4, value: .fixed64(8)))
+        var fields = WireFields(writer.bytes)
+        var copy = WireWriter()
+        var numbers: [Int] = []
+        while let field = try fields.next() {
+            numbers.append(field.number)
+            copy.field(field)
+        }
+        #expect(numbers == [1, 2, 536_870_911, 4])
+        #expect(copy.bytes == writer.bytes)
+    }
+
+    @Test func malformedBytesAreRefused() {
+        for bytes in [[0x08], [0x0a, 0x05, 0x00], [0x0d, 0x00], [0x09, 0x00], [0x0b]] as [[UInt8]] {
+            var fields = WireFields(bytes)
+            #expect(throws: WireError.malformed) { try fields.next() }
+        }
+    }
+
+    @Test func base64IsThatOfRFC4648() {
+        let vectors = [
+            "": "", "f": "Zg==", "fo": "Zm8=", "foo": "Zm9v", "foob": "Zm9vYg==", "fooba": "Zm9vYmE=", "foobar": "Zm9vYmFy",
+        ]
+        for (plain, encoded) in vectors { #expect(Base64.encode(Array(plain.utf8)) == encoded) }
+        #expect(Base64.decode("Zm9v\nYmE=") == Array("fooba".utf8))
+    }
+}
