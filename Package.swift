@@ -71,6 +71,7 @@ let cLibraries: [Target] = [
     system("CProtobufC", pkgConfig: "libprotobuf-c", apt: "libprotobuf-c-dev"),
     system("CCrypt", pkgConfig: "libxcrypt", apt: "libcrypt-dev"),
     system("CEpoll", pkgConfig: nil, apt: "libc6-dev"),
+    system("CSpawn", pkgConfig: nil, apt: "libc6-dev"),
     .target(name: "CVips", path: "Shared/CVips"),
 ]
 
@@ -99,7 +100,8 @@ let sharedModules: [Target] = [
     shared("Images", ["Kernel", "WorkPool", "CVips", logging]),
     shared("Passwords", ["Kernel", "WorkPool", "CCrypt"]),
     shared("Tokens", ["Kernel", crypto, .product(name: "JWTKit", package: "jwt-kit")]),
-    shared("DevEnvironment", ["Kernel", crypto, logging]),
+    shared("Processes", ["CSpawn"]),
+    shared("DevEnvironment", ["Kernel", "Processes", crypto, logging]),
 ]
 
 // Generated from Proto/, never edited.
@@ -177,41 +179,49 @@ func benchmark(_ name: String, _ folder: String, _ dependencies: [Target.Depende
 }
 
 let testTargets: [Target] = [
-    .target(name: "TestSupport", dependencies: ["Kernel", "Database", logging], path: "Tests/Support", swiftSettings: strict),
-    tests("KernelTests", ["Kernel"]),
-    tests("WireTests", ["Kernel", "Wire", "CommonAPI", "TestingAPI"]),
-    tests("GeneratorTests", ["Bus", "Wire", "CommonAPI", "TestingAPI", "protoc-gen-streaksnap"]),
-    tests("BusTests", ["Bus", "Wire", "Kernel", "TestSupport", logging]),
+    .target(
+        name: "TestSupport",
+        dependencies: ["Kernel", "Database", "Processes", logging],
+        path: "Tests/Support",
+        swiftSettings: strict
+    ),
+    tests("KernelTests", ["Kernel", "Processes"]),
+    tests("WireTests", ["Kernel", "Wire", "CommonAPI", "TestingAPI", "Processes"]),
+    tests("GeneratorTests", ["Bus", "Wire", "CommonAPI", "TestingAPI", "protoc-gen-streaksnap", "Processes"]),
+    tests("BusTests", ["Bus", "Wire", "Kernel", "Processes", "TestSupport", logging]),
     tests("DatabaseTests", ["Database", "Kernel", "TestSupport", logging]),
     tests("WorkPoolTests", ["WorkPool", "Kernel"]),
     tests("BlobStoreTests", ["BlobStore", "Kernel", crypto, logging]),
     tests("ImagesTests", ["Images", "Kernel", logging]),
     tests("PasswordsTests", ["Passwords", "Kernel"]),
-    tests("DevEnvironmentTests", ["DevEnvironment", "Kernel", logging]),
-    tests("TranscodingTests", ["Transcoding", "Kernel"], resources: [.copy("Fixtures")]),
+    tests("DevEnvironmentTests", ["DevEnvironment", "Kernel", "Processes", logging]),
+    tests("TranscodingTests", ["Transcoding", "Kernel", "Processes"], resources: [.copy("Fixtures")]),
     tests(
         "StreaksDomainTests",
-        ["StreaksDomain", "StreaksReplay", "Kernel"],
+        ["StreaksDomain", "StreaksReplay", "Kernel", "Processes"],
         resources: [.copy("streak-cases.json"), .copy("model")]
     ),
-    tests("TidyTests", []),
-    tests("EndToEndTests", ["Bus", "Wire", "Kernel", "CommonAPI", "TestingAPI", "Images", logging]),
+    tests("TidyTests", ["Processes"]),
+    tests("EndToEndTests", ["Bus", "Wire", "Kernel", "CommonAPI", "TestingAPI", "Images", "Processes", logging]),
     .executableTarget(
         name: "outbox-victim",
         dependencies: ["Outbox", "Bus", "Database", "Kernel", "Wire", logging],
         path: "Tests/Helpers/outbox-victim",
         swiftSettings: strict
     ),
-    tests("OutboxTests", ["Outbox", "Bus", "Database", "Kernel", "Wire", "TestSupport", "outbox-victim", logging]),
+    tests(
+        "OutboxTests",
+        ["Outbox", "Bus", "Database", "Kernel", "Processes", "Wire", "TestSupport", "outbox-victim", logging]
+    ),
     tests(
         "RuntimeTests",
         ["Runtime", "Replicas", "AuthAPI", "CommonAPI", "Outbox", "Bus", "Database", "Kernel", "Wire", "TestSupport", logging]
     ),
-    tests("TokensTests", ["Tokens", "Kernel", crypto]),
-    tests("GatewayTests", ["GatewayService", "Tokens", "Kernel"]),
+    tests("TokensTests", ["Tokens", "Kernel", "Processes", crypto]),
+    tests("GatewayTests", ["GatewayService", "Tokens", "Kernel", "Processes"]),
     tests("DomainTests", ["AuthDomain", "SocialDomain", "MediaDomain", "BillingDomain", "Kernel"]),
-    benchmark("bus-benchmark", "Bus", ["Bus", "Kernel", "CNats", "TestSupport", logging]),
-    benchmark("database-benchmark", "Database", ["Database", "Kernel", "TestSupport", logging]),
+    benchmark("bus-benchmark", "Bus", ["Bus", "Kernel", "CNats", "Processes", "TestSupport", logging]),
+    benchmark("database-benchmark", "Database", ["Database", "Kernel", "Processes", "TestSupport", logging]),
     benchmark("transcoding-benchmark", "Transcoding", ["Transcoding"]),
 ]
 

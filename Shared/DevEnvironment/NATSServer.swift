@@ -1,5 +1,6 @@
 private import Glibc
 internal import Logging
+internal import Processes
 
 /// The private broker.
 struct NATSServer: Sendable {
@@ -43,7 +44,7 @@ struct NATSServer: Sendable {
             arguments: ["-c", file],
             environment: Dictionary(uniqueKeysWithValues: variables),
             deathSignal: "TERM",
-            log: log
+            output: log
         )
         let server = SupervisedServer(name: "nats-server", command: command, stopSignals: [SIGTERM], logger: logger)
         // It greets only once JetStream has read its store.
@@ -58,7 +59,7 @@ struct NATSServer: Sendable {
     private static func version(of binary: String, folder: String) async throws -> (Int, Int) {
         let output = "\(folder)/version"
         unlink(output)
-        let status = try await ChildProcess.spawn(Command(executable: binary, arguments: ["--version"], log: output))
+        let status = try await ChildProcess.spawn(Command(executable: binary, arguments: ["--version"], output: output))
             .waitForExit()
         let text = try Files.read(output)
         // "nats-server: v2.9.10"

@@ -1,5 +1,6 @@
 private import Glibc
 internal import Logging
+internal import Processes
 
 /// The private database server.
 struct PostgresServer: Sendable {
@@ -45,7 +46,7 @@ struct PostgresServer: Sendable {
             environment: PostgresSetup.environment,
             user: user,
             deathSignal: "INT",
-            log: log
+            output: log
         )
         // SIGINT: end sessions and stop; SIGQUIT: stop at once and recover at the next start.
         let server = SupervisedServer(name: "PostgreSQL", command: command, stopSignals: [SIGINT, SIGQUIT], logger: logger)
@@ -78,7 +79,7 @@ struct PostgresServer: Sendable {
             executable: "/usr/bin/test",
             arguments: ["-w", folder],
             user: account,
-            log: "\(parent)/logs/setup.log"
+            output: "\(parent)/logs/setup.log"
         )
         guard try await ChildProcess.spawn(probe).waitForExit() == 0 else {
             throw DevEnvironmentError(

@@ -1,4 +1,5 @@
 private import Glibc
+internal import Processes
 
 /// Makes the cluster, the roles and the schemas.
 struct PostgresSetup: Sendable {
@@ -58,7 +59,7 @@ struct PostgresSetup: Sendable {
             arguments: ["-X", "-q", "-h", "127.0.0.1", "-p", "\(port)", "-U", "postgres", "-d", "postgres"],
             environment: environment,
             input: script,
-            log: log
+            output: log
         )
         guard try await ChildProcess.spawn(command).waitForExit() == 0 else {
             throw DevEnvironmentError(
@@ -81,7 +82,7 @@ struct PostgresSetup: Sendable {
 
     private func run(_ program: String, _ arguments: [String]) async throws -> Int32 {
         try await ChildProcess.spawn(
-            Command(executable: program, arguments: arguments, environment: Self.environment, user: user, log: log)
+            Command(executable: program, arguments: arguments, environment: Self.environment, user: user, output: log)
         ).waitForExit()
     }
 }

@@ -1,5 +1,6 @@
 private import Glibc
 public import Logging
+internal import Processes
 
 /// The executables of the services as processes beside a private environment, each started again when it ends by itself.
 public actor ServiceProcesses {
@@ -42,7 +43,7 @@ public actor ServiceProcesses {
                 arguments: [],
                 environment: executable.environment,
                 deathSignal: "TERM",
-                log: log
+                output: log
             )
             let server = SupervisedServer(name: executable.name, command: command, stopSignals: [SIGTERM], logger: logger)
             try await server.start(timeout: .seconds(10)) { true }

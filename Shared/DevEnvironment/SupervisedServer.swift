@@ -1,5 +1,6 @@
 private import Glibc
 internal import Logging
+internal import Processes
 private import Synchronization
 
 /// A server of ours that is started again when it ends by itself.
@@ -108,7 +109,7 @@ final class SupervisedServer: Sendable {
 
     private func failure(_ what: String) -> DevEnvironmentError {
         DevEnvironmentError(
-            "\(name) \(what). The end of \(command.log):\n\(Files.tail(command.log))",
+            "\(name) \(what). The end of \(command.output):\n\(Files.tail(command.output))",
             wayOut: "See the log for the cause."
         )
     }

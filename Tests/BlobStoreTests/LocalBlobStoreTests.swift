@@ -91,7 +91,7 @@ import Testing
             let upload = Task { try await store.put(try BlobKey("slow"), from: stream, limit: 1 << 20) }
             // Two chunks are only taken once the writer exists.
             feed.yield([UInt8](repeating: 5, count: 200_000))
-            let deadline = ContinuousClock.now + .seconds(10)
+            let deadline = ContinuousClock.now + .seconds(60)
             while files(below: temporary).count < 2, ContinuousClock.now < deadline { await Task.yield() }
             try await store.prepare()
             #expect(files(below: temporary).count == 1 && !files(below: temporary).contains("abandoned"))

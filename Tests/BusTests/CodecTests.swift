@@ -1,8 +1,8 @@
+@testable import Bus
 import Foundation
 import Kernel
+import Processes
 import Testing
-
-@testable import Bus
 
 @Suite struct StatusCodecTests {
     private static let samples: [ServiceError] = [
@@ -24,11 +24,11 @@ import Testing
     }
 
     /// What `protoc` reads from our bytes, and makes of the same text, with the contract itself.
-    @Test func protocAgrees() throws {
+    @Test func protocAgrees() async throws {
         for error in Self.samples {
             let bytes = StatusCodec.encode(error)
-            let text = try protoc("--decode", input: bytes)
-            #expect(try protoc("--encode", input: text) == bytes)
+            let text = try await protoc("--decode", input: bytes)
+            #expect(try await protoc("--encode", input: text) == bytes)
             let lines = String(decoding: text, as: UTF8.self)
             #expect(lines.contains("code: \(error.code.rawValue)\n"))
             #expect(error.reason.isEmpty || lines.contains("reason: \"\(error.reason)\"\n"))
@@ -64,25 +64,19 @@ import Testing
         #expect(ServiceError(reply: BusMessage(subject: "", headers: ["Nats-Service-Error-Code": "?"]))?.code == .unknown)
     }
 
-    private func protoc(_ mode: String, input: [UInt8]) throws -> [UInt8] {
-        let process = Process()
-        let (toChild, fromChild) = (Pipe(), Pipe())
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    private func protoc(_ mode: String, input: [UInt8]) async throws -> [UInt8] {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
-        process.arguments = [
-            "protoc", "-I", root.appendingPathComponent("Proto").path, "\(mode)=streaksnap.common.v1.Status",
-            "streaksnap/common/v1/common.proto",
-        ]
-        process.standardInput = toChild
-        process.standardOutput = fromChild
-        try process.run()
-        try toChild.fileHandleForWriting.write(contentsOf: Data(input))
-        try toChild.fileHandleForWriting.close()
-        let output = try fromChild.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 0)
-        return Array(output)
+        let result = try await run(
+            "protoc",
+            [
+                "-I", root.appendingPathComponent("Proto").path, "\(mode)=streaksnap.common.v1.Status",
+                "streaksnap/common/v1/common.proto",
+            ],
+            input: input
+        )
+        #expect(result.status == 0, "\(result.errors)")
+        return result.output
     }
 }
 

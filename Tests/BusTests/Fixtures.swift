@@ -69,7 +69,7 @@ struct TimedOut: Error, CustomStringConvertible {
 }
 
 /// Waits until `condition` holds.
-func eventually(_ what: String, within limit: Duration = .seconds(15), _ condition: () async throws -> Bool) async throws {
+func eventually(_ what: String, within limit: Duration = .seconds(60), _ condition: () async throws -> Bool) async throws {
     let end = ContinuousClock.now.advanced(by: limit)
     while ContinuousClock.now < end {
         if try await condition() { return }

@@ -252,7 +252,7 @@ extension BrokerTests {
                 }
                 for share in [1, 2, 3] {
                     try await eventually("events flow") { published.value >= total * share / 5 }
-                    server.kill()
+                    await server.kill()
                     try await server.start()
                 }
                 await writer.value

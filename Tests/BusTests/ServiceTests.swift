@@ -148,6 +148,7 @@ extension BrokerTests {
                 }
                 var replicas = [try await replica("a0"), try await replica("b0")]
                 let isDone = Shared(false)
+                defer { isDone.update { $0 = true } }
                 let sent = Shared(0)
                 let failures = Shared<[String]>([])
                 let load = Task {
@@ -160,7 +161,10 @@ extension BrokerTests {
                                     }
                                     do {
                                         _ = try await bus.call(Notes.change, Note("\(number)"), context: CallContext())
-                                    } catch { failures.update { $0.append("\(error)") } }
+                                    } catch {
+                                        failures.update { $0.append("\(error)") }
+                                        try? await Task.sleep(for: .milliseconds(10))
+                                    }
                                 }
                             }
                         }

@@ -27,7 +27,7 @@ import Testing
                 let before = await ledger.acknowledged.count
                 try await eventually { await ledger.acknowledged.count > before + 200 }
                 let lost = database.health.connectionsLost
-                server.kill()
+                await server.kill()
                 try await eventually { database.health.connections == 0 && database.health.connectionsLost >= lost + 4 }
                 #expect(!database.health.isAvailable)
                 try await server.start()
@@ -52,7 +52,7 @@ import Testing
 
     @Test func aServerThatIsAwayAtTheStartIsFoundWhenItComes() async throws {
         let server = try await PostgresServer.start()
-        server.stop()
+        await server.stop()
         var configuration = DatabaseConfiguration(connectionString: server.connectionString, schema: "public", poolSize: 3)
         configuration.acquireTimeout = .milliseconds(200)
         configuration.maximumReconnectDelay = .milliseconds(100)

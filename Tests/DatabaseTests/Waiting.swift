@@ -5,7 +5,7 @@ import Testing
 
 /// Waits until a condition holds; fails after a deadline.
 func eventually(
-    within limit: Duration = .seconds(30),
+    within limit: Duration = .seconds(60),
     sourceLocation: SourceLocation = #_sourceLocation,
     _ condition: () async throws -> Bool
 ) async throws {

@@ -8,22 +8,28 @@ import Testing
             let auth = try #require(endpoints.postgresURL(of: "auth"))
             let social = try #require(endpoints.postgresURL(of: "social"))
             #expect(
-                try sql(auth, "CREATE TABLE users (id int); INSERT INTO users VALUES (7); SELECT id FROM users").output == "7\n"
+                try await sql(auth, "CREATE TABLE users (id int); INSERT INTO users VALUES (7); SELECT id FROM users").output
+                    == "7\n"
             )
-            #expect(try sql(auth, "SELECT count(*) FROM auth.users").output == "1\n", "unqualified names are in the own schema")
+            #expect(
+                try await sql(auth, "SELECT count(*) FROM auth.users").output == "1\n",
+                "unqualified names are in the own schema"
+            )
             for statement in [
                 "SELECT * FROM auth.users", "CREATE TABLE auth.mine (id int)", "CREATE TABLE public.mine (id int)",
                 "CREATE SCHEMA mine",
                 "SET ROLE auth", "CREATE TEMP TABLE mine (id int)", "ALTER ROLE auth PASSWORD 'x'",
             ] {
-                let result = try sql(social, statement)
+                let result = try await sql(social, statement)
                 #expect(result.status != 0 && result.output.contains("permission denied"), "\(statement): \(result.output)")
             }
-            #expect(try sql(social.replacing("/streaksnap", with: "/postgres"), "SELECT 1").status != 0)
+            #expect(try await sql(social.replacing("/streaksnap", with: "/postgres"), "SELECT 1").status != 0)
             #expect(
-                try sql(social.replacing("social:", with: "auth:"), "SELECT 1").output.contains("password authentication failed")
+                try await sql(social.replacing("social:", with: "auth:"), "SELECT 1").output.contains(
+                    "password authentication failed"
+                )
             )
-            let everyone = try sql(
+            let everyone = try await sql(
                 endpoints.adminPostgresURL,
                 "SELECT count(*) FROM pg_namespace WHERE nspname = ANY('{auth,social,streaks,media,notifications,billing}')"
             )
@@ -37,7 +43,7 @@ import Testing
             let before = try await first.start()
             #expect(try await first.start() == before)
             #expect(
-                try sql(#require(before.postgresURL(of: "media")), "CREATE TABLE kept (n int); INSERT INTO kept VALUES (1)")
+                try await sql(#require(before.postgresURL(of: "media")), "CREATE TABLE kept (n int); INSERT INTO kept VALUES (1)")
                     .status == 0
             )
             let nats = try RawNATS(url: before.natsURL, user: "media", password: before.natsPassword(of: "media"))
@@ -54,7 +60,7 @@ import Testing
             let second = DevEnvironment(configuration(folder), logger: silent)
             let after = try await second.start()
             #expect(after.natsPassword(of: "media") == before.natsPassword(of: "media"))
-            #expect(try sql(#require(after.postgresURL(of: "media")), "SELECT n FROM kept").output == "1\n")
+            #expect(try await sql(#require(after.postgresURL(of: "media")), "SELECT n FROM kept").output == "1\n")
             let again = try RawNATS(url: after.natsURL, user: "media", password: after.natsPassword(of: "media"))
             #expect(try again.request("$JS.API.STREAM.INFO.EVT_MEDIA").contains(#""messages":1"#))
             await second.stop()
@@ -86,7 +92,7 @@ import Testing
     @Test func killedServersAreStartedAgainWithTheirData() async throws {
         try await withEnvironment { environment, endpoints, _ in
             let url = try #require(endpoints.postgresURL(of: "auth"))
-            #expect(try sql(url, "CREATE TABLE kept (n int); INSERT INTO kept VALUES (5)").status == 0)
+            #expect(try await sql(url, "CREATE TABLE kept (n int); INSERT INTO kept VALUES (5)").status == 0)
             let before = await environment.processIDs
             kill(try #require(before.nats), SIGKILL)
             kill(try #require(before.postgres), SIGKILL)
@@ -97,7 +103,7 @@ import Testing
             try await until("NATS answers") {
                 (try? RawNATS(url: endpoints.natsURL, user: "auth", password: endpoints.natsPassword(of: "auth"))) != nil
             }
-            try await until("PostgreSQL answers") { try sql(url, "SELECT n FROM kept").output == "5\n" }
+            try await until("PostgreSQL answers") { try await sql(url, "SELECT n FROM kept").output == "5\n" }
         }
     }
 
@@ -106,7 +112,7 @@ import Testing
             try await withEnvironment { _, two, _ in
                 #expect(one.natsURL != two.natsURL && one.adminPostgresURL != two.adminPostgresURL)
                 for endpoints in [one, two] {
-                    #expect(try sql(#require(endpoints.postgresURL(of: "auth")), "SELECT current_user").output == "auth\n")
+                    #expect(try await sql(#require(endpoints.postgresURL(of: "auth")), "SELECT current_user").output == "auth\n")
                     _ = try RawNATS(url: endpoints.natsURL, user: "auth", password: endpoints.natsPassword(of: "auth"))
                 }
                 #expect(throws: RawNATS.Refused.self) {

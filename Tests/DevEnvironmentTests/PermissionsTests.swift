@@ -1,5 +1,6 @@
 import DevEnvironment
 import Foundation
+import Processes
 import Testing
 
 @Suite struct PermissionsTests {
@@ -36,9 +37,9 @@ import Testing
             try text.write(toFile: file, atomically: true, encoding: .utf8)
             let server = ProcessInfo.processInfo.environment["NATS_SERVER"] ?? "/usr/sbin/nats-server"
             let passwords = BusPermissions.table.map { ($0.passwordVariable, "secret") }
-            let checked = try run(server, ["-t", "-c", file], environment: Dictionary(uniqueKeysWithValues: passwords))
-            #expect(checked.status == 0, "\(checked.output)")
-            let unset = try run(server, ["-t", "-c", file])
+            let checked = try await run(server, ["-t", "-c", file], environment: Dictionary(uniqueKeysWithValues: passwords))
+            #expect(checked.status == 0, "\(checked.transcript)")
+            let unset = try await run(server, ["-t", "-c", file])
             #expect(unset.status != 0, "a missing password must not become an empty one")
         }
     }

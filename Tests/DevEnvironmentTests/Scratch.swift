@@ -1,6 +1,7 @@
 import DevEnvironment
 import Foundation
 import Logging
+import Processes
 import Testing
 
 let silent = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
@@ -33,34 +34,22 @@ func withEnvironment(_ body: (DevEnvironment, Endpoints, String) async throws ->
     }
 }
 
-/// Runs a program to its end.
-@discardableResult
-func run(_ program: String, _ arguments: [String], environment: [String: String] = [:]) throws -> (status: Int32, output: String)
-{
-    let process = Process()
-    process.executableURL = URL(filePath: program)
-    process.arguments = arguments
-    process.environment = environment.merging(["PATH": "/usr/bin:/bin:/usr/sbin"]) { given, _ in given }
-    let pipe = Pipe()
-    process.standardOutput = pipe
-    process.standardError = pipe
-    try process.run()
-    let output = pipe.fileHandleForReading.readDataToEndOfFile()
-    process.waitUntilExit()
-    return (process.terminationStatus, String(decoding: output, as: UTF8.self))
-}
-
 /// Runs SQL over a connection string; the output has one row a line.
-func sql(_ url: String, _ statement: String) throws -> (status: Int32, output: String) {
-    try run("/usr/lib/postgresql/15/bin/psql", ["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", url, "-c", statement])
+@discardableResult
+func sql(_ url: String, _ statement: String) async throws -> (status: Int32, output: String) {
+    let result = try await run(
+        "/usr/lib/postgresql/15/bin/psql",
+        ["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", url, "-c", statement]
+    )
+    return (result.status, result.transcript)
 }
 
-/// Waits until a condition holds, for at most 20 seconds.
+/// Waits until a condition holds, for at most 60 seconds.
 func until(_ what: String, _ condition: () async throws -> Bool) async throws {
-    let deadline = ContinuousClock.now + .seconds(20)
+    let deadline = ContinuousClock.now + .seconds(60)
     while !(try await condition()) {
         try #require(ContinuousClock.now < deadline, "in time: \(what)")
-        await Task.yield()
+        try await Task.sleep(for: .milliseconds(10))
     }
 }
 

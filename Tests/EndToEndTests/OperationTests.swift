@@ -133,7 +133,7 @@ struct OperationTests {
         let admin = try Installation.freePorts(1)[0]
         let folder = URL(filePath: "/tmp/streaksnap-e2e-\(UUID().uuidString.prefix(8))")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        let replica = try Guardian(
+        let replica = try await Guardian(
             [Installation.binaries.appending(path: "billing").path],
             environment: [
                 "STREAKSNAP_NATS_URL": "nats://127.0.0.1:\(home.natsPort)",

@@ -51,7 +51,7 @@ struct VisitorTests {
         )
         try #require(try await home.call("GET", "/api/testing/greetings/Ada").status == 404)
         try await service.start()
-        try await eventually("the gateway takes the routes up without a restart", within: .seconds(15)) {
+        try await eventually("the gateway takes the routes up without a restart", within: .seconds(60)) {
             try await home.call("GET", "/api/testing/greetings/Ada").status == 200
         }
         await kept.keep(service)

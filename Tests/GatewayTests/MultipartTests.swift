@@ -1,7 +1,7 @@
 import Foundation
-import Testing
-
 @testable import GatewayService
+import Processes
+import Testing
 
 /// The same sequence of numbers for the same seed.
 struct Dice {
@@ -103,7 +103,7 @@ struct MultipartTests {
     }
 
     @Test("Bodies that Python's email package makes are read as they were meant", arguments: 0..<5)
-    func python(seed: Int) throws {
+    func python(seed: Int) async throws {
         let script = """
             import base64, json, random, sys
             from email.mime.multipart import MIMEMultipart
@@ -139,14 +139,8 @@ struct MultipartTests {
             let body: Data
             let parts: [Part]
         }
-        let process = Process()
-        let output = Pipe()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/python3")
-        process.arguments = ["-c", script, String(seed)]
-        process.standardOutput = output
-        try process.run()
-        let sample = try JSONDecoder().decode(Case.self, from: output.fileHandleForReading.readDataToEndOfFile())
-        process.waitUntilExit()
+        let result = try await run("python3", ["-c", script, String(seed)])
+        let sample = try JSONDecoder().decode(Case.self, from: Data(result.output))
         let boundary = try #require(MultipartParser.boundary(ofContentType: sample.type.replacing("\n", with: "")))
         var dice = Dice(seed)
         let (parts, isComplete) = try Self.parse(Self.splits(Array(sample.body), &dice, longest: 700), boundary: boundary)

@@ -1,6 +1,7 @@
 import Bus
 import CommonAPI
 import Foundation
+import Processes
 import Testing
 import TestingAPI
 import Wire
@@ -61,12 +62,12 @@ import Wire
         #expect(String(decoding: set, as: UTF8.self).contains("Gives back what it was given."))
     }
 
-    @Test func theHashIsThatOfTheDescriptorSet() throws {
+    @Test func theHashIsThatOfTheDescriptorSet() async throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("streaksnap-\(UUID().uuidString).pb")
         try Data(TestingMethods.descriptorSet).write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
-        let sum = try run("sha256sum", [file.path])
-        #expect(sum.output.prefix(64) == TestingMethods.descriptorHash)
+        let sum = try await run("sha256sum", [file.path])
+        #expect(sum.text.prefix(64) == TestingMethods.descriptorHash)
     }
 }
 

@@ -1,12 +1,13 @@
 import Foundation
 import Kernel
+import Processes
 import Testing
 
 @Suite struct ZoneTests {
     @Test("Every name of the tz database is a zone, and its offsets are those of Python's zoneinfo")
-    func agreesWithPython() throws {
+    func agreesWithPython() async throws {
         // 24 instants per zone from 2010 to 2030, the same in every run.
-        let lines = try Python.run(
+        let lines = try await Python.run(
             """
             import random, zoneinfo, datetime
             random.seed(7)
@@ -69,16 +70,9 @@ import Testing
 
 /// Runs a program of Python's standard library.
 enum Python {
-    static func run(_ program: String) throws -> [String] {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["python3", "-c", program]
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        try process.run()
-        let output = try pipe.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
-        try #require(process.terminationStatus == 0)
-        return String(decoding: output, as: UTF8.self).split(separator: "\n").map(String.init)
+    static func run(_ program: String) async throws -> [String] {
+        let result = try await Processes.run("python3", ["-c", program])
+        try #require(result.status == 0, "\(result.errors)")
+        return result.text.split(separator: "\n").map(String.init)
     }
 }

@@ -37,7 +37,7 @@ struct FaultTests {
             async let told: Void = teller.tell("a", 0..<400)
             for round in 1...3 {
                 try await eventually("some are heard") { try await world.heardCount() >= round * 20 }
-                world.nats.kill()
+                await world.nats.kill()
                 try await world.nats.start()
             }
             try await told
@@ -68,7 +68,7 @@ struct FaultTests {
             _ = try await world.hearer()
             try await teller.tell("a", 0..<5)
             try await eventually("everything is heard") { try await world.heardCount() >= 5 }
-            world.nats.kill()
+            await world.nats.kill()
             try FileManager.default.removeItem(at: world.nats.files.appendingPathComponent("store"))
             try await world.nats.start()
             try await teller.tell("a", 5..<10)

@@ -1,5 +1,6 @@
 import Foundation
 import Kernel
+import Processes
 import Synchronization
 import TestSupport
 import Testing
@@ -34,18 +35,24 @@ struct VictimTests {
 
     /// Runs the victim until it has reported a commit and `time` has passed, and kills it.
     private func oneLife(_ world: World, _ life: Int, for time: Duration) async throws -> Int {
-        let process = Process()
-        let output = Pipe()
-        process.executableURL = try Self.executable()
-        process.arguments = [world.postgres.connectionString, world.source.schema, world.nats.url, "life\(life)"]
-        process.standardOutput = output
-        try process.run()
-        let first = output.fileHandleForReading.availableData
-        #expect(!first.isEmpty)
+        let output = FileManager.default.temporaryDirectory.appendingPathComponent("victim-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: output) }
+        let process = try await ChildProcess.spawn(
+            Command(
+                executable: Self.executable().path,
+                arguments: [world.postgres.connectionString, world.source.schema, world.nats.url, "life\(life)"],
+                environment: Command.inherited(),
+                output: output
+            )
+        )
+        try await eventually("the victim commits") {
+            guard !process.hasExited else { throw TimedOut(description: "the victim ended by itself") }
+            return FileManager.default.contents(atPath: output)?.isEmpty == false
+        }
         try await Task.sleep(for: time)
-        kill(process.processIdentifier, SIGKILL)
-        process.waitUntilExit()
-        return first.count
+        process.signal(SIGKILL)
+        _ = await process.waitForExit()
+        return 1
     }
 
     private static func executable() throws -> URL {

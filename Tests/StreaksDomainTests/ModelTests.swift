@@ -1,4 +1,5 @@
 import Foundation
+import Processes
 import StreaksReplay
 import Testing
 
@@ -6,22 +7,15 @@ import Testing
 @Suite struct ModelTests {
     static let model = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("model/streak_model.py")
 
-    private func python(_ arguments: [String]) throws -> Data {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["python3", Self.model.path] + arguments
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        try process.run()
-        let output = try pipe.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
-        try #require(process.terminationStatus == 0, "\(String(decoding: output, as: UTF8.self))")
-        return output
+    private func python(_ arguments: [String]) async throws -> Data {
+        let result = try await run("python3", [Self.model.path] + arguments, within: .seconds(600))
+        try #require(result.status == 0, "\(result.text) \(result.errors)")
+        return Data(result.output)
     }
 
     @Test("Random cases go as the model says, from the start and from checkpoints", arguments: [101, 102, 103, 104])
-    func random(seed: Int) throws {
-        let file = try python(["fill", "\(seed)", "40"])
+    func random(seed: Int) async throws {
+        let file = try await python(["fill", "\(seed)", "40"])
         for isIncremental in [false, true] {
             let results = try CaseReplay(isIncremental: isIncremental).play(file)
             #expect(results.count == 40)
@@ -31,8 +25,8 @@ import Testing
         }
     }
 
-    @Test("The model agrees with the given cases") func given() throws {
+    @Test("The model agrees with the given cases") func given() async throws {
         let file = try #require(CaseTests.file)
-        #expect(String(decoding: try python(["play", file.path]), as: UTF8.self) == "39 passed, 0 failed\n")
+        #expect(String(decoding: try await python(["play", file.path]), as: UTF8.self) == "39 passed, 0 failed\n")
     }
 }

@@ -1,4 +1,5 @@
 public import Foundation
+private import Processes
 private import Synchronization
 
 /// A private nats-server for one test: on a free port, with its JetStream store in a folder of its own, gone with the test process.
@@ -16,13 +17,7 @@ public final class NatsServer: Sendable {
 
     private struct State {
         var port: Int?
-        var running: Running?
-    }
-
-    /// One life of the server.
-    private struct Running {
-        let pid: pid_t
-        let guardian: Guardian
+        var child: ChildProcess?
     }
 
     private init(folder: URL, configuration: String) {
@@ -31,8 +26,12 @@ public final class NatsServer: Sendable {
     }
 
     deinit {
-        if let running = state.withLock({ $0.running }) { Self.finish(running, SIGKILL) }
-        try? FileManager.default.removeItem(at: folder)
+        let child = state.withLock { $0.child }
+        child?.signal(SIGKILL)
+        Task { [folder] in
+            _ = await child?.waitForExit()
+            try? FileManager.default.removeItem(at: folder)
+        }
     }
 
     /// Starts a server and waits until it answers.
@@ -67,11 +66,16 @@ public final class NatsServer: Sendable {
         jetstream { store_dir: "\(folder.path)/store" }
         \(configuration ?? self.configuration)
         """.write(to: file, atomically: true, encoding: .utf8)
-        let running = try launch(file)
-        let ports = folder.appendingPathComponent("\(binary.lastPathComponent)_\(running.pid).ports")
-        state.withLock { $0.running = running }
-        let end = ContinuousClock.now.advanced(by: .seconds(20))
-        while ContinuousClock.now < end {
+        let command = Command(
+            executable: binary.path,
+            arguments: ["-c", file.path],
+            output: folder.appendingPathComponent("log").path
+        )
+        let child = try await ChildProcess.spawn(command)
+        let ports = folder.appendingPathComponent("\(binary.lastPathComponent)_\(child.pid).ports")
+        state.withLock { $0.child = child }
+        let end = ContinuousClock.now.advanced(by: .seconds(60))
+        while ContinuousClock.now < end, !child.hasExited {
             if let found = Self.port(in: ports) {
                 return state.withLock { $0.port = found }
             }
@@ -81,18 +85,17 @@ public final class NatsServer: Sendable {
     }
 
     /// Asks it to stop, and waits until it has.
-    public func stop() { end(SIGTERM) }
+    public func stop() async { await end(SIGTERM) }
 
     /// `kill -9`, and waits until it is gone.
-    public func kill() { end(SIGKILL) }
+    public func kill() async { await end(SIGKILL) }
 
     /// Freezes it: connections stay open, nothing is answered.
-    public func pause() {
+    public func pause() async {
         signal(SIGSTOP)
         // The signal reaches its threads one after the other: the last of them may still answer a request.
-        guard let pid = state.withLock({ $0.running?.pid }) else { return }
-        let end = ContinuousClock.now.advanced(by: .seconds(5))
-        while ContinuousClock.now < end, !Self.isFrozen(pid) { usleep(500) }
+        guard let pid = state.withLock({ $0.child?.pid }) else { return }
+        while !Self.isFrozen(pid), (try? await Task.sleep(for: .microseconds(500))) != nil {}
     }
 
     /// Lets a frozen server go on.
@@ -102,41 +105,27 @@ public final class NatsServer: Sendable {
         URL(fileURLWithPath: ProcessInfo.processInfo.environment["NATS_SERVER"] ?? "/usr/sbin/nats-server")
     }
 
-    private func launch(_ file: URL) throws -> Running {
-        // The shell is the server's guardian: it kills the server when our end of its standard input closes, however we die.
-        let script =
-            "exec 2>/dev/null; \"$1\" -c \"$2\" >>\"$3\" 2>&1 </dev/null & p=$!; echo $p; exec 1>&-; read _; kill -9 $p; wait $p"
-        let log = folder.appendingPathComponent("log").path
-        let child = try Guardian.spawn(["/bin/sh", "-c", script, "sh", binary.path, file.path, log])
-        guard let pid = pid_t(child.readLine()) else { throw Failure(description: "no process id of nats-server") }
-        return Running(pid: pid, guardian: child)
-    }
+    private func signal(_ number: Int32) { state.withLock { $0.child }?.signal(number) }
 
-    private func signal(_ number: Int32) {
-        if let running = state.withLock({ $0.running }) { Foundation.kill(running.pid, number) }
-    }
-
-    private func end(_ signal: Int32) {
-        let running = state.withLock { state in
-            defer { state.running = nil }
-            return state.running
+    private func end(_ number: Int32) async {
+        let child = state.withLock { state in
+            defer { state.child = nil }
+            return state.child
         }
-        if let running { Self.finish(running, signal) }
+        guard let child else { return }
+        child.signal(number)
+        // A frozen server hears nothing else.
+        let impatience = Task {
+            try await Task.sleep(for: .seconds(20))
+            child.signal(SIGKILL)
+        }
+        _ = await child.waitForExit()
+        impatience.cancel()
     }
-
-    private static func finish(_ running: Running, _ signal: Int32) {
-        Foundation.kill(running.pid, signal)
-        // The guardian has not reaped it yet, so the number cannot have gone to another process.
-        let end = ContinuousClock.now.advanced(by: .seconds(5))
-        while ContinuousClock.now < end, !isGone(running.pid) { usleep(2_000) }
-        running.guardian.end()
-    }
-
-    private static func isGone(_ pid: pid_t) -> Bool { [nil, "Z"].contains(status("/proc/\(pid)/stat")) }
 
     private static func isFrozen(_ pid: pid_t) -> Bool {
         let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/task")) ?? []
-        return threads.allSatisfy { [nil, "T"].contains(status("/proc/\(pid)/task/\($0)/stat")) }
+        return threads.allSatisfy { [nil, "T", "Z"].contains(status("/proc/\(pid)/task/\($0)/stat")) }
     }
 
     /// The letter of a process or thread; nil when there is none.

@@ -1,4 +1,5 @@
 import Foundation
+import Processes
 import Testing
 
 /// What lies where.
@@ -7,9 +8,9 @@ struct RepositoryTests {
 
     init() throws { tree = try SourceTree.loaded.get() }
 
-    @Test func `the top level is what it was agreed to be`() throws {
+    @Test func `the top level is what it was agreed to be`() async throws {
         let agreed: Set = ["Package.swift", "Services", "Shared", "Proto", "Tests", "deploy", "README.md"]
-        let found = Set(try topLevel().filter { !$0.hasPrefix(".") })
+        let found = Set(try await topLevel().filter { !$0.hasPrefix(".") })
         var violations = found.subtracting(agreed).map {
             Violation(path: $0, line: 1, problem: "does not belong at the top level")
         }
@@ -18,21 +19,14 @@ struct RepositoryTests {
     }
 
     /// The committed entries at the top; in an exported tree, those that lie there.
-    private func topLevel() throws -> [String] {
+    private func topLevel() async throws -> [String] {
         guard FileManager.default.fileExists(atPath: tree.root.appending(path: ".git").path) else {
             return try FileManager.default.contentsOfDirectory(atPath: tree.root.path).filter { $0 != "Package.resolved" }
         }
-        let git = Process()
-        let output = Pipe()
-        git.executableURL = URL(filePath: "/usr/bin/env")
         // The folder may belong to another user than the one who runs the tests.
-        git.arguments = ["git", "-c", "safe.directory=*", "-C", tree.root.path, "ls-files", "-z"]
-        git.standardOutput = output
-        try git.run()
-        let bytes = try output.fileHandleForReading.readToEnd() ?? Data()
-        git.waitUntilExit()
-        #expect(git.terminationStatus == 0)
-        return bytes.split(separator: 0).compactMap {
+        let git = try await run("git", ["-c", "safe.directory=*", "-C", tree.root.path, "ls-files", "-z"])
+        #expect(git.status == 0, "\(git.errors)")
+        return git.output.split(separator: 0).compactMap {
             String(decoding: $0, as: UTF8.self).split(separator: "/").first.map(String.init)
         }
     }

@@ -1,8 +1,8 @@
 import Crypto
 import Foundation
 import Kernel
+import Processes
 import Testing
-
 @testable import Tokens
 
 @Suite("Access tokens")
@@ -165,20 +165,13 @@ struct TokenTests {
     @Test("Key ids are RFC 7638 thumbprints, as Python computes them")
     func thumbprint() async throws {
         let key = try #require(try await TokenSigner(pemKeys: [TokenSigner.makeKey()]).publicKeys.first)
-        let process = Process()
-        let output = Pipe()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/python3")
         let script = """
             import base64, hashlib, json, sys
             jwk = {"kty": "EC", "crv": "P-256", "x": sys.argv[1], "y": sys.argv[2]}
             text = json.dumps(jwk, separators=(",", ":"), sort_keys=True)
             print(base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).decode().rstrip("="), end="")
             """
-        process.arguments = ["-c", script, key.x, key.y]
-        process.standardOutput = output
-        try process.run()
-        let printed = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
+        let printed = try await run("python3", ["-c", script, key.x, key.y]).text
         #expect(printed == key.kid)
         #expect(key.kid.utf8.count == 43)
     }

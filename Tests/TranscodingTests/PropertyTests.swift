@@ -21,7 +21,7 @@ struct PropertyTests {
     }
 
     @Test("Google's Python protobuf reads our bytes as the message we were given, and would write the same JSON")
-    func againstPython() throws {
+    func againstPython() async throws {
         let set = try Fixture.kitchen()
         let request = try #require(RequestTranscoder(set, message: name))
         let reply = try #require(ReplyTranscoder(set, message: name, bare: true))
@@ -32,11 +32,11 @@ struct PropertyTests {
             let wire = try request.transcode(body: Array(json.utf8))
             lines += "\(json),\"\(wire.hex)\",\(try reply.transcode(wire, requestID: "").text)\n"
         }
-        let (status, output) = try Python.run(
+        let result = try await Python.run(
             [Fixture.path("compare.py"), Fixture.path("kitchen.binpb"), name],
             input: Array(lines.utf8)
         )
-        #expect(status == 0 && output == "compared 300\n", "\(output.prefix(2_000))")
+        #expect(result.status == 0 && result.text == "compared 300\n", "\(result.transcript.prefix(2_000))")
     }
 
     @Test("JSON changed anywhere is a refusal or a message that reads back, never a crash")
@@ -96,7 +96,7 @@ struct PropertyTests {
     }
 
     @Test("The OpenAPI page is valid by the published schema and describes every route")
-    func openAPI() throws {
+    func openAPI() async throws {
         let table = try Fixture.routes()
         table.install(try Fixture.pantry(), service: "pantry")
         let document = OpenAPI.document(table.routes, title: "Kitchen", version: "1")
@@ -112,10 +112,10 @@ struct PropertyTests {
             dish = page["paths"]["/api/dishes/{dish_id}"]["get"]
             print([p["name"] + ":" + p["in"] for p in dish["parameters"]])
             """
-        let (status, output) = try Python.run(["-c", script], input: document)
-        #expect(status == 0, "\(output.suffix(3_000))")
-        let lines = output.split(separator: "\n").map(String.init)
-        try #require(lines.count == 4, "\(output.suffix(3_000))")
+        let result = try await Python.run(["-c", script], input: document)
+        #expect(result.status == 0, "\(result.transcript.suffix(3_000))")
+        let lines = result.text.split(separator: "\n").map(String.init)
+        try #require(lines.count == 4, "\(result.transcript.suffix(3_000))")
         #expect(lines[0].split(separator: ",").count == table.routes.count)
         #expect(lines[1] == #"{"format": "int32", "maximum": 100, "minimum": 0, "type": "integer"}"#)
         #expect(lines[2] == "Takes every kind of field. guest")

@@ -1,5 +1,6 @@
 import Foundation
 import Kernel
+import Processes
 import Testing
 import Transcoding
 
@@ -78,14 +79,13 @@ func refusal(_ body: () throws -> some Any) -> [String] {
 
 /// A Python with the packages that the independent checks need, made once per checkout under `.run/`.
 enum Python {
-    static func run(_ arguments: [String], input: [UInt8] = []) throws -> (status: Int32, output: String) {
-        try Tool.run(environment(), arguments, input: input)
+    static func run(_ arguments: [String], input: [UInt8] = []) async throws -> FinishedCommand {
+        try await Processes.run(made.value, arguments, input: input)
     }
 
-    private static let made = Result { try make() }
-    private static func environment() throws -> String { try made.get() }
+    private static let made = Task { try await make() }
 
-    private static func make() throws -> String {
+    private static func make() async throws -> String {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
         let folder = root.appendingPathComponent(".run/transcoding-python").path
@@ -95,33 +95,11 @@ enum Python {
                 ("/usr/bin/env", ["python3", "-m", "venv", "--clear", folder]),
                 (folder + "/bin/pip", ["install", "--quiet", "protobuf>=5", "openapi-spec-validator>=0.7"]),
             ] {
-                let (status, output) = try Tool.run(program, arguments)
-                guard status == 0 else { throw TestFailure("\(program) \(arguments): \(output)") }
+                let result = try await Processes.run(program, arguments, within: .seconds(300))
+                guard result.status == 0 else { throw TestFailure("\(program) \(arguments): \(result.transcript)") }
             }
             try Data().write(to: URL(fileURLWithPath: ready))
         }
         return folder + "/bin/python3"
-    }
-}
-
-/// Runs a program to its end.
-enum Tool {
-    static func run(_ program: String, _ arguments: [String], input: [UInt8] = []) throws -> (status: Int32, output: String) {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("transcoding-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let (inputFile, outputFile) = (folder.appendingPathComponent("in"), folder.appendingPathComponent("out"))
-        try Data(input).write(to: inputFile)
-        try Data().write(to: outputFile)
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: program)
-        process.arguments = arguments
-        process.standardInput = try FileHandle(forReadingFrom: inputFile)
-        let output = try FileHandle(forWritingTo: outputFile)
-        process.standardOutput = output
-        process.standardError = output
-        try process.run()
-        process.waitUntilExit()
-        return (process.terminationStatus, String(decoding: try Data(contentsOf: outputFile), as: UTF8.self))
     }
 }

@@ -1,48 +1,44 @@
 import CommonAPI
 import Foundation
 import Kernel
+import Processes
 import Testing
 import TestingAPI
 import Wire
 
 /// The codec against Google's own implementation: `protoc --encode` and `--decode`, driven by the embedded descriptor set.
 @Suite struct ProtocTests {
-    private static func protoc(_ mode: String, _ message: String, _ input: Data) throws -> Data {
+    private static func protoc(_ mode: String, _ message: String, _ input: Data) async throws -> Data {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("streaksnap-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         let descriptors = folder.appendingPathComponent("set.pb")
         try Data(TestingMethods.descriptorSet).write(to: descriptors)
-        let (inputFile, outputFile) = (folder.appendingPathComponent("in"), folder.appendingPathComponent("out"))
-        try input.write(to: inputFile)
-        try Data().write(to: outputFile)
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["protoc", "--descriptor_set_in=\(descriptors.path)", "--\(mode)=streaksnap.testing.v1.\(message)"]
-        process.standardInput = try FileHandle(forReadingFrom: inputFile)
-        process.standardOutput = try FileHandle(forWritingTo: outputFile)
-        try process.run()
-        process.waitUntilExit()
-        try #require(process.terminationStatus == 0)
-        return try Data(contentsOf: outputFile)
+        let result = try await run(
+            "protoc",
+            ["--descriptor_set_in=\(descriptors.path)", "--\(mode)=streaksnap.testing.v1.\(message)"],
+            input: Array(input)
+        )
+        try #require(result.status == 0, "\(result.errors)")
+        return Data(result.output)
     }
 
-    @Test func randomMessagesPassThroughProtocBothWays() throws {
+    @Test func randomMessagesPassThroughProtocBothWays() async throws {
         var samples = Samples(seed: 5)
         for _ in 0..<40 {
             let message = samples.everything()
-            let text = try Self.protoc("decode", "Everything", Data(message.serialized()))
-            let bytes = try Self.protoc("encode", "Everything", text)
+            let text = try await Self.protoc("decode", "Everything", Data(message.serialized()))
+            let bytes = try await Self.protoc("encode", "Everything", text)
             #expect(try Everything(serialized: Array(bytes)) == message)
         }
     }
 
-    @Test func recursiveMessagesPassThroughProtocBothWays() throws {
+    @Test func recursiveMessagesPassThroughProtocBothWays() async throws {
         var samples = Samples(seed: 6)
         for _ in 0..<10 {
             let tree = samples.tree(depth: 5)
-            let text = try Self.protoc("decode", "Tree", Data(tree.serialized()))
-            #expect(try Tree(serialized: Array(Self.protoc("encode", "Tree", text))) == tree)
+            let text = try await Self.protoc("decode", "Tree", Data(tree.serialized()))
+            #expect(try await Tree(serialized: Array(Self.protoc("encode", "Tree", text))) == tree)
         }
     }
 
@@ -116,8 +112,8 @@ import Wire
     )
 
     /// Names and values written by hand: two mistakes that cancel each other cannot hide here.
-    @Test func everyFieldIsTheOneThatProtocMeans() throws {
-        let bytes = try Self.protoc("encode", "Everything", Data(Self.handwritten.utf8))
+    @Test func everyFieldIsTheOneThatProtocMeans() async throws {
+        let bytes = try await Self.protoc("encode", "Everything", Data(Self.handwritten.utf8))
         #expect(try Everything(serialized: Array(bytes)) == Self.expected)
         // protoc writes fields in the order of their numbers, as we do.
         #expect(try Self.expected.serialized() == Array(bytes))

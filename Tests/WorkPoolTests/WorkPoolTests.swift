@@ -51,7 +51,7 @@ import WorkPool
     }
 
     private func until(_ condition: () -> Bool) async throws {
-        let deadline = ContinuousClock.now + .seconds(10)
+        let deadline = ContinuousClock.now + .seconds(60)
         while !condition() {
             try #require(ContinuousClock.now < deadline)
             await Task.yield()

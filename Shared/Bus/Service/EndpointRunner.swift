@@ -53,7 +53,7 @@ final class EndpointRunner: MessageTarget {
                 let result = await answer(message.body, context)
                 // The place is free before the answer leaves, so that whoever acts on the answer finds it free.
                 work.finish(token)
-                reply(to: message, result)
+                await deliver(result, to: message, context)
                 record(context, result.failure, Tick.now() - arrival)
                 work.replied()
             }
@@ -77,18 +77,28 @@ final class EndpointRunner: MessageTarget {
         }
     }
 
-    private func reply(to message: BusMessage, _ result: Result<[UInt8], ServiceError>) {
-        guard let inbox = message.reply else { return }
+    /// Sends the answer, again and again while the broker is away and somebody waits for it: the work is done, and an answer that says
+    /// something else would be a lie.
+    private func deliver(_ result: Result<[UInt8], ServiceError>, to message: BusMessage, _ context: CallContext) async {
+        while !reply(to: message, result) {
+            guard context.remaining > .zero, (try? await Task.sleep(for: .milliseconds(20))) != nil else {
+                return logger.warning("a reply was not sent", metadata: ["method": "\(endpoint.subject)"])
+            }
+        }
+    }
+
+    /// Sends the answer; false when the broker is away.
+    @discardableResult
+    private func reply(to message: BusMessage, _ result: Result<[UInt8], ServiceError>) -> Bool {
+        guard let inbox = message.reply else { return true }
         do {
             switch result {
             case .success(let body): try connection.publish(inbox, body: body)
             case .failure(let error): try send(error, to: inbox)
             }
+            return true
         } catch {
-            // A reply the broker will not take must not leave the caller waiting; when the broker is away this fails as well.
-            do { try send(error == .tooLarge ? .tooLarge : .internal, to: inbox) } catch {
-                logger.warning("a reply was not sent", metadata: ["method": "\(endpoint.subject)", "error": "\(error.reason)"])
-            }
+            return error == .tooLarge && (try? send(.tooLarge, to: inbox)) != nil
         }
     }
 

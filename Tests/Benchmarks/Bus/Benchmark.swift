@@ -2,6 +2,7 @@ import Bus
 import Foundation
 import Kernel
 import Logging
+import Processes
 import Synchronization
 import TestSupport
 
@@ -25,8 +26,8 @@ enum Benchmark {
 
     static func run(seconds: Double) async throws {
         let server = try await NatsServer.start()
-        let responder = try start(server.url)
-        defer { responder.terminate() }
+        let responder = try await start(server.url)
+        defer { responder.signal(SIGTERM) }
         let bus = try await BusConnection.connect(
             BusConfiguration(url: server.url, name: "asker"),
             logger: Logger(label: "bench")
@@ -127,15 +128,21 @@ enum Benchmark {
         let all = Mutex<[Duration]>([])
     }
 
-    private static func start(_ url: String) throws -> Process {
-        let process = Process()
-        let output = Pipe()
-        process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-        process.arguments = ["responder", url]
-        process.standardInput = Pipe()
-        process.standardOutput = output
-        try process.run()
-        _ = output.fileHandleForReading.availableData
-        return process
+    /// The responder says on its output when it is ready.
+    private static func start(_ url: String) async throws -> ChildProcess {
+        let output = FileManager.default.temporaryDirectory.appendingPathComponent("responder-\(UUID().uuidString)").path
+        let child = try await ChildProcess.spawn(
+            Command(
+                executable: URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().path,
+                arguments: ["responder", url],
+                environment: Command.inherited(),
+                output: output
+            )
+        )
+        while FileManager.default.contents(atPath: output)?.isEmpty != false, !child.hasExited {
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        try FileManager.default.removeItem(atPath: output)
+        return child
     }
 }

@@ -20,10 +20,8 @@ enum Responder {
         try raw.answer("raw.echo")
         print("ready")
         fflush(nil)
-        // Ends with the process that started it.
-        while readLine() != nil {}
-        await service.drain()
-        await bus.close()
+        // Until the process that started it ends it.
+        while true { try await Task.sleep(for: .seconds(60)) }
     }
 }
 

@@ -2,6 +2,7 @@ import Database
 import Foundation
 import Glibc
 import Kernel
+import Processes
 import TestSupport
 
 /// One-row reads and changes from 64 tasks on 8 connections, beside `pgbench -c8` with the same statements on the same server.
@@ -76,31 +77,18 @@ func measure(_ server: PostgresServer, _ body: @escaping @Sendable (Int) async t
     )
 }
 
-/// Off the main thread, where `waitUntilExit` would wait for the run loop for ever.
-@concurrent func pgbench(_ server: PostgresServer, _ script: String) async throws -> Double {
+func pgbench(_ server: PostgresServer, _ script: String) async throws -> Double {
     let file = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).sql")
     try script.write(to: file, atomically: true, encoding: .utf8)
     defer { try? FileManager.default.removeItem(at: file) }
-    let process = Process()
-    let output = Pipe()
-    process.executableURL = URL(fileURLWithPath: PostgresServer.binary("pgbench"))
-    process.arguments = [
-        "-n", "-M", "prepared", "-c", String(connections), "-j", "2", "-T", String(Int(seconds)), "-h", server.socketFolder, "-U",
-        "postgres",
-        "-f", file.path, "postgres",
-    ]
-    process.standardOutput = output
-    process.standardError = FileHandle.nullDevice
-    // Threads of the pool block all signals, a child inherits that, and pgbench ends its run by SIGALRM.
-    var all = sigset_t()
-    var before = sigset_t()
-    sigfillset(&all)
-    pthread_sigmask(SIG_UNBLOCK, &all, &before)
-    try process.run()
-    pthread_sigmask(SIG_SETMASK, &before, nil)
-    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
-    let line = text.split(separator: "\n").first { $0.hasPrefix("tps = ") }
+    let result = try await run(
+        PostgresServer.binary("pgbench"),
+        [
+            "-n", "-M", "prepared", "-c", String(connections), "-j", "2", "-T", String(Int(seconds)), "-h", server.socketFolder,
+            "-U", "postgres", "-f", file.path, "postgres",
+        ]
+    )
+    let line = result.text.split(separator: "\n").first { $0.hasPrefix("tps = ") }
     return line?.split(separator: " ").dropFirst(2).first.flatMap { Double($0) } ?? 0
 }
 
@@ -155,4 +143,4 @@ try await server.withDatabase(poolSize: connections) { database in
     show("SELECT one row", reads.0, reads.1)
     show("UPDATE and commit", writes.0, writes.1)
 }
-server.stop()
+await server.stop()

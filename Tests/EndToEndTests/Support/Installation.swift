@@ -1,6 +1,7 @@
 import Bus
 import Foundation
 import Logging
+import Processes
 import Testing
 
 /// A running system of its own: `streaksnap up` in a temporary folder on free ports.
@@ -28,7 +29,7 @@ final class Installation: Sendable {
             "--postgres-port", "\(ports[2])", "--data", data.path, "--bcrypt-cost", "4",
             "--ready-file", folder.appending(path: "ready").path,
         ]
-        guardian = try Guardian(command + options, folder: folder)
+        guardian = try await Guardian(command + options, folder: folder)
         try await eventually("the system is ready", within: .seconds(120)) { [guardian] in
             guard guardian.isRunning else {
                 throw Guardian.Failure(description: "streaksnap ended: \(Files.text(guardian.log)?.suffix(2_000) ?? "")")
@@ -80,13 +81,16 @@ final class Installation: Sendable {
     /// What an administrator's `psql` answers: one line a row.
     func sql(_ statement: String) async throws -> String {
         let binaries = URL(filePath: ProcessInfo.processInfo.environment["POSTGRES_BIN"] ?? "/usr/lib/postgresql/15/bin")
-        return try await Command.output(
-            [binaries.appending(path: "psql").path, "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-c", statement],
+        let result = try await run(
+            binaries.appending(path: "psql").path,
+            ["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-c", statement],
             environment: [
                 "PGHOST": "127.0.0.1", "PGPORT": "\(postgresPort)", "PGUSER": "postgres", "PGDATABASE": "streaksnap",
                 "PGPASSWORD": try secret("postgres-admin"),
             ]
         )
+        guard result.status == 0 else { throw Guardian.Failure(description: result.errors) }
+        return result.text.trimmingCharacters(in: .newlines)
     }
 
     /// A connection with all rights.
@@ -133,7 +137,7 @@ final class Installation: Sendable {
 /// Waits until something holds.
 func eventually(
     _ what: Comment,
-    within limit: Duration = .seconds(30),
+    within limit: Duration = .seconds(60),
     sourceLocation: SourceLocation = #_sourceLocation,
     _ condition: () async throws -> Bool
 ) async throws {

@@ -1,28 +1,14 @@
+private import CSpawn
 private import Foundation
-internal import Glibc
+private import Glibc
 private import Synchronization
-
-/// What to run and how.
-struct Command: Sendable {
-    var executable: String
-    var arguments: [String]
-    /// The whole environment of the child.
-    var environment: [String: String] = [:]
-    /// Whom to become first; only root can.
-    var user: String?
-    /// What the kernel sends the child when we die, however we die.
-    var deathSignal = "KILL"
-    /// The file the child reads; nil for nothing.
-    var input: String?
-    /// The file that output and errors are appended to.
-    var log: String
-}
 
 /// A running child of ours.
 ///
-/// Its parent-death signal is tied to the *thread* that made it (prctl(2)), so all children are made on one thread that never ends.
-final class ChildProcess: Sendable {
-    let pid: pid_t
+/// It keeps none of our descriptors but the three it is given, and blocks no signal. Its parent-death signal is tied to the *thread*
+/// that made it (prctl(2)), so all children are made on one thread that never ends.
+package final class ChildProcess: Sendable {
+    package let pid: Int32
     private let exit = Mutex<ExitState>(ExitState())
 
     private struct ExitState {
@@ -30,28 +16,33 @@ final class ChildProcess: Sendable {
         var waiters: [CheckedContinuation<Int32, Never>] = []
     }
 
-    private init(pid: pid_t) { self.pid = pid }
+    private init(pid: Int32) { self.pid = pid }
 
     /// Starts a child in a process group of its own, so that Ctrl-C in the terminal reaches us first.
-    static func spawn(_ command: Command) async throws -> ChildProcess {
-        let launcher = try Binaries.find("setpriv", package: "util-linux")
+    ///
+    /// - Throws: `ProcessError` when it cannot be started.
+    package static func spawn(_ command: Command) async throws -> ChildProcess {
+        guard let launcher = Command.find("setpriv") else { throw ProcessError(description: "setpriv is not installed") }
+        guard let executable = Command.find(command.executable) else {
+            throw ProcessError(description: "there is no program \(command.executable)")
+        }
         return try await withCheckedThrowingContinuation { continuation in
             SpawnThread.shared.perform {
-                continuation.resume(with: Result { try start(command, launcher: launcher) })
+                continuation.resume(with: Result { try start(command, executable: executable, launcher: launcher) })
             }
         }
     }
 
     /// Sends a signal, unless the child has ended.
-    func signal(_ signal: Int32) {
+    package func signal(_ signal: Int32) {
         // Under the lock under which it is reaped: the id cannot have been given to another process.
         exit.withLock { if $0.status == nil { kill(pid, signal) } }
     }
 
-    var hasExited: Bool { exit.withLock { $0.status != nil } }
+    package var hasExited: Bool { exit.withLock { $0.status != nil } }
 
     /// Waits for the end: the exit code, or 128 + the signal that ended it.
-    func waitForExit() async -> Int32 {
+    package func waitForExit() async -> Int32 {
         await withCheckedContinuation { continuation in
             let status = exit.withLock { exit -> Int32? in
                 if exit.status == nil { exit.waiters.append(continuation) }
@@ -61,22 +52,24 @@ final class ChildProcess: Sendable {
         }
     }
 
-    private static func start(_ command: Command, launcher: String) throws -> ChildProcess {
+    private static func start(_ command: Command, executable: String, launcher: String) throws -> ChildProcess {
         var arguments = [launcher, "--pdeathsig", command.deathSignal]
         if let user = command.user { arguments += ["--reuid=\(user)", "--regid=\(user)", "--init-groups"] }
-        arguments += ["--", command.executable] + command.arguments
+        arguments += ["--", executable] + command.arguments
         let environment = command.environment.map { "\($0.key)=\($0.value)" }
 
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_addopen(&actions, 0, command.input ?? "/dev/null", O_RDONLY, 0)
-        posix_spawn_file_actions_addopen(&actions, 1, command.log, O_WRONLY | O_CREAT | O_APPEND, 0o640)
-        posix_spawn_file_actions_adddup2(&actions, 1, 2)
-        // What other libraries opened without close-on-exec is none of the child's business.
-        for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? [] {
-            if let descriptor = Int32(name), descriptor > 2 { posix_spawn_file_actions_addclose(&actions, descriptor) }
+        posix_spawn_file_actions_addopen(&actions, 1, command.output, O_WRONLY | O_CREAT | O_APPEND, 0o640)
+        if let errors = command.errors {
+            posix_spawn_file_actions_addopen(&actions, 2, errors, O_WRONLY | O_CREAT | O_APPEND, 0o640)
+        } else {
+            posix_spawn_file_actions_adddup2(&actions, 1, 2)
         }
+        // What other threads opened, before this or meanwhile, is none of the child's business.
+        posix_spawn_file_actions_addclosefrom_np(&actions, 3)
 
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
@@ -94,9 +87,9 @@ final class ChildProcess: Sendable {
             withCStrings(environment) { posix_spawn(&pid, launcher, &actions, &attributes, arguments, $0) }
         }
         guard failure == 0 else {
-            throw DevEnvironmentError(
-                "\(command.executable) cannot be started: \(Files.reason(failure)).",
-                wayOut: "See that \(command.log) can be written."
+            throw ProcessError(
+                description:
+                    "\(executable) cannot be started with output to \(command.output): \(String(cString: strerror(failure)))"
             )
         }
         let child = ChildProcess(pid: pid)
