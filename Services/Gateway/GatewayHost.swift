@@ -45,14 +45,14 @@ public final class GatewayHost: Sendable {
         let catalog = ServiceCatalog(bus: bus, logger: logger)
         let verifier = TokenVerifier(clock: clock)
         let revocations = Revocations()
-        let listener = RevocationListener(catalog: catalog, revocations: revocations, logger: logger)
-        let subscription = try listener.listen(bus)
+        let feed = RevocationFeed(bus: bus, catalog: catalog, revocations: revocations, clock: clock, logger: logger)
+        let subscription = try feed.listen()
         let expected = Set(try settings.get(GatewaySettings.services).split(separator: ",").map(String.init))
         let health = HealthRoutes(
             bus: bus,
             catalog: catalog,
             expected: expected,
-            hasKeys: { verifier.hasKeys },
+            canJudgeTokens: { verifier.hasKeys && revocations.isComplete },
             clock: clock
         )
         let responder = try await makeResponder(bus, catalog, Authenticator(verifier: verifier, revocations: revocations), health)
@@ -61,7 +61,9 @@ public final class GatewayHost: Sendable {
             parts.bus = bus
             parts.health = health
             parts.revocations = subscription
-            parts.helpers = [Task { await catalog.run(expecting: expected) }, Task { await keys.run() }]
+            parts.helpers = [
+                Task { await catalog.run(expecting: expected) }, Task { await keys.run() }, Task { await feed.run() },
+            ]
         }
         return try await listen(responder)
     }

@@ -128,6 +128,24 @@ import Testing
         #expect(try await home.sql("SELECT count(*) FROM media.snap_operation WHERE state = 1") == "0")
     }
 
+    @Test func `a session that ended stays ended when the gateway starts anew`() async throws {
+        let home = try await Installation.separate.value
+        let person = try await register("max", at: home)
+        #expect(try await person.post("/api/auth/logout").status == 200)
+        for _ in 0..<3 {
+            try await killed("gateway", of: home)
+            // Its first judgement of the token is the right one.
+            var first: HTTPReply?
+            try await eventually("the gateway judges the token") {
+                guard let reply = try? await person.get("/api/users/me"), reply.status < 500 else { return false }
+                first = reply
+                return true
+            }
+            #expect(first?.status == 401)
+            #expect(first?.code == "SESSION_REVOKED")
+        }
+    }
+
     @Test func `a service that does not answer is named by readyz`() async throws {
         let home = try await Installation.separate.value
         try await eventually("every service answers") {

@@ -15,7 +15,10 @@ public enum AuthModule: ServiceModule {
         MigrationSet("entitlement_replica", EntitlementReplica.migrations),
         MigrationSet(
             "auth",
-            [Migration(version: 1, name: "accounts_and_sessions", sql: PackageResources.V0001_accounts_and_sessions_sql)]
+            [
+                Migration(version: 1, name: "accounts_and_sessions", sql: PackageResources.V0001_accounts_and_sessions_sql),
+                Migration(version: 2, name: "revocations_by_time", sql: PackageResources.V0002_revocations_by_time_sql),
+            ]
         ),
     ]
     public static var descriptor: (bytes: [UInt8], hash: String) { (AuthMethods.descriptorSet, AuthMethods.descriptorHash) }
@@ -44,6 +47,7 @@ public enum AuthModule: ServiceModule {
         let service = AuthService(
             accounts: AccountRepository(database: environment.database),
             sessions: SessionRepository(database: environment.database),
+            revocations: RevocationRepository(database: environment.database),
             passwords: PasswordHasher(cost: try settings.get(bcryptCost)),
             signer: try await TokenSigner(pemKeys: KeyFolder(path: try settings.get(keyFolder)).load()),
             refreshTokens: try RefreshTokens(secret: try settings.get(refreshSecret)),

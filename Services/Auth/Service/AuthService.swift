@@ -8,10 +8,11 @@ internal import Tokens
 
 /// Accounts, sessions and profiles. The table of contents: one handler file per RPC, in `Handlers/`.
 ///
-/// register · login · refresh · logout · getMe · getSigningKeys · getSummaries · listProfileSnapshots
+/// register · login · refresh · logout · getMe · getSigningKeys · listRevocations · getSummaries · listProfileSnapshots
 struct AuthService: AuthServiceProtocol {
     let accounts: AccountRepository
     let sessions: SessionRepository
+    let revocations: RevocationRepository
     let passwords: PasswordHasher
     let signer: TokenSigner
     let refreshTokens: RefreshTokens

@@ -27,6 +27,7 @@ struct Authenticator: Sendable {
             )
         }
         let access = try await verifier.verify(token)
+        guard revocations.isComplete else { throw ServiceError.unavailable("Sessions cannot be checked yet.") }
         guard !revocations.contains(access) else {
             throw ServiceError(.unauthenticated, "SESSION_REVOKED", "This session has ended.")
         }

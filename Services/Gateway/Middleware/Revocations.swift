@@ -11,15 +11,25 @@ final class Revocations: Sendable {
         var sessions: [SessionID: Instant] = [:]
         /// Everything of a user that was issued up to an instant.
         var users: [UserID: Instant] = [:]
+        var nextPruning = Instant.epoch
+        var isComplete = false
     }
 
     private let state = Mutex(State())
+
+    /// Whether everything is known that was revoked before this gateway started; until then no token can be judged.
+    var isComplete: Bool { state.withLock { $0.isComplete } }
+
+    /// Everything up to now is known.
+    func complete() { state.withLock { $0.isComplete = true } }
 
     /// Refuses these sessions from now on; without any, all of the user's that were issued up to `revokedAt`.
     func add(user: UserID, sessions: [SessionID], revokedAt: Instant) {
         state.withLock { state in
             for session in sessions { state.sessions[session] = revokedAt }
             if sessions.isEmpty { state.users[user] = max(revokedAt, state.users[user] ?? revokedAt) }
+            guard revokedAt >= state.nextPruning else { return }
+            state.nextPruning = revokedAt + .minutes(1)
             state.sessions = state.sessions.filter { $0.value > revokedAt - Self.horizon }
             state.users = state.users.filter { $0.value > revokedAt - Self.horizon }
         }

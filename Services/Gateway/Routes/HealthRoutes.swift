@@ -8,7 +8,7 @@ struct HealthRoutes: Sendable {
     let bus: BusConnection
     let catalog: ServiceCatalog
     let expected: Set<String>
-    let hasKeys: @Sendable () -> Bool
+    let canJudgeTokens: @Sendable () -> Bool
     let clock: any Clock
 
     /// `GET /api/health` as the seed shows it. `db` is true when every service answers: each refuses to start without its database.
@@ -24,14 +24,14 @@ struct HealthRoutes: Sendable {
     func ready(_ exchange: Exchange) -> Response {
         var reasons: [String] = []
         if !bus.isConnected { reasons.append("the bus is not connected") }
-        if !hasKeys() { reasons.append("no signing keys yet") }
+        if !canJudgeTokens() { reasons.append("no signing keys yet") }
         reasons += missing.map { "\($0) does not answer" }
         let text = reasons.isEmpty ? "ready\n" : reasons.joined(separator: "\n") + "\n"
         return exchange.response(status: reasons.isEmpty ? 200 : 503, contentType: "text/plain", bytes: Array(text.utf8))
     }
 
     /// Whether `/readyz` says ready.
-    var isReady: Bool { bus.isConnected && hasKeys() && missing.isEmpty }
+    var isReady: Bool { bus.isConnected && canJudgeTokens() && missing.isEmpty }
 
     private var missing: [String] { expected.subtracting(catalog.answering).sorted() }
 }

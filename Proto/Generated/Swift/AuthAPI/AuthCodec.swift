@@ -371,6 +371,89 @@ extension SigningKey: Wire.CMessage {
     }
 }
 
+extension ListRevocationsRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.auth.v1.ListRevocationsRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Auth__V1__ListRevocationsRequest()
+        streaksnap__auth__v1__list_revocations_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__ListRevocationsRequest.self)
+        if let stored = c.pointee.since {
+            self.since = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "since")
+        }
+        self.after = try Wire.Decode.string(c.pointee.after, "after")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Auth__V1__ListRevocationsRequest.self)
+        streaksnap__auth__v1__list_revocations_request__init(c)
+        if let value = self.since {
+            c.pointee.since = try storeTimestamp(value, arena, "since")
+        }
+        if !self.after.isEmpty { c.pointee.after = try arena.string(self.after, "after") }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension ListRevocationsReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.auth.v1.ListRevocationsReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Auth__V1__ListRevocationsReply()
+        streaksnap__auth__v1__list_revocations_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__ListRevocationsReply.self)
+        self.revocations = try Wire.Decode.messages(c.pointee.revocations, count: c.pointee.n_revocations, as: Revocation.self)
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Auth__V1__ListRevocationsReply.self)
+        streaksnap__auth__v1__list_revocations_reply__init(c)
+        if !self.revocations.isEmpty {
+            c.pointee.n_revocations = self.revocations.count
+            c.pointee.revocations = try arena.messages(self.revocations, as: Streaksnap__Auth__V1__Revocation.self)
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension Revocation: Wire.CMessage {
+    public static var fullName: String { "streaksnap.auth.v1.Revocation" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Auth__V1__Revocation()
+        streaksnap__auth__v1__revocation__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__Revocation.self)
+        self.sessionID = try Wire.Decode.string(c.pointee.session_id, "session_id")
+        self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
+        if let stored = c.pointee.revoked_at {
+            self.revokedAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "revoked_at")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Auth__V1__Revocation.self)
+        streaksnap__auth__v1__revocation__init(c)
+        if !self.sessionID.isEmpty { c.pointee.session_id = try arena.string(self.sessionID, "session_id") }
+        if !self.userID.isEmpty { c.pointee.user_id = try arena.string(self.userID, "user_id") }
+        if let value = self.revokedAt {
+            c.pointee.revoked_at = try storeTimestamp(value, arena, "revoked_at")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
 extension GetSummariesRequest: Wire.CMessage {
     public static var fullName: String { "streaksnap.auth.v1.GetSummariesRequest" }
 

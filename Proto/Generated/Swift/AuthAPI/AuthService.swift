@@ -16,6 +16,9 @@ public protocol AuthServiceProtocol: Sendable {
     func getMe(_ request: GetMeRequest, context: Bus.CallContext) async throws -> Me
     /// The public keys that access tokens are signed with, as a JWK set (AU-3).
     func getSigningKeys(_ request: GetSigningKeysRequest, context: Bus.CallContext) async throws -> SigningKeys
+    /// Sessions that were ended lately, oldest first: what gateways ask for again and again, so that an ended session stays ended when they
+    /// restart or miss an event (AU-3).
+    func listRevocations(_ request: ListRevocationsRequest, context: Bus.CallContext) async throws -> ListRevocationsReply
     /// Profile summaries by id or username, for a replica that does not know somebody yet (D13).
     func getSummaries(_ request: GetSummariesRequest, context: Bus.CallContext) async throws -> GetSummariesReply
     /// Every profile in pages, oldest id first: what a replica starts from (D13).
@@ -42,6 +45,10 @@ public enum AuthMethods {
     /// The public keys that access tokens are signed with, as a JWK set (AU-3).
     public static let getSigningKeys = Bus.Method<GetSigningKeysRequest, SigningKeys>(
         service: "auth", version: "v1", name: "GetSigningKeys", isIdempotent: true, timeout: .seconds(10))
+    /// Sessions that were ended lately, oldest first: what gateways ask for again and again, so that an ended session stays ended when they
+    /// restart or miss an event (AU-3).
+    public static let listRevocations = Bus.Method<ListRevocationsRequest, ListRevocationsReply>(
+        service: "auth", version: "v1", name: "ListRevocations", isIdempotent: true, timeout: .seconds(10))
     /// Profile summaries by id or username, for a replica that does not know somebody yet (D13).
     public static let getSummaries = Bus.Method<GetSummariesRequest, GetSummariesReply>(
         service: "auth", version: "v1", name: "GetSummaries", isIdempotent: true, timeout: .seconds(10))
@@ -92,6 +99,12 @@ public struct AuthClient: Sendable {
         try await caller.call(AuthMethods.getSigningKeys, request, context: context)
     }
 
+    /// Sessions that were ended lately, oldest first: what gateways ask for again and again, so that an ended session stays ended when they
+    /// restart or miss an event (AU-3).
+    public func listRevocations(_ request: ListRevocationsRequest, context: Bus.CallContext) async throws -> ListRevocationsReply {
+        try await caller.call(AuthMethods.listRevocations, request, context: context)
+    }
+
     /// Profile summaries by id or username, for a replica that does not know somebody yet (D13).
     public func getSummaries(_ request: GetSummariesRequest, context: Bus.CallContext) async throws -> GetSummariesReply {
         try await caller.call(AuthMethods.getSummaries, request, context: context)
@@ -113,6 +126,7 @@ extension AuthServiceProtocol {
             Bus.Endpoint(AuthMethods.logout) { try await self.logout($0, context: $1) },
             Bus.Endpoint(AuthMethods.getMe) { try await self.getMe($0, context: $1) },
             Bus.Endpoint(AuthMethods.getSigningKeys) { try await self.getSigningKeys($0, context: $1) },
+            Bus.Endpoint(AuthMethods.listRevocations) { try await self.listRevocations($0, context: $1) },
             Bus.Endpoint(AuthMethods.getSummaries) { try await self.getSummaries($0, context: $1) },
             Bus.Endpoint(AuthMethods.listProfileSnapshots) { try await self.listProfileSnapshots($0, context: $1) },
         ]

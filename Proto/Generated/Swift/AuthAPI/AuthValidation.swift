@@ -94,6 +94,21 @@ extension SigningKey {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
 }
 
+extension ListRevocationsRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.since == nil { violations.required(at: path, "since") }
+        violations.format(self.after, .uuid, at: path, "after")
+    }
+}
+
+extension ListRevocationsReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension Revocation {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
 extension GetSummariesRequest {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.items(self.userIDs.count, max: 200, at: path, "user_ids")

@@ -547,6 +547,141 @@ void   streaksnap__auth__v1__signing_key__free_unpacked
   assert(message->base.descriptor == &streaksnap__auth__v1__signing_key__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__auth__v1__list_revocations_request__init
+                     (Streaksnap__Auth__V1__ListRevocationsRequest         *message)
+{
+  static const Streaksnap__Auth__V1__ListRevocationsRequest init_value = STREAKSNAP__AUTH__V1__LIST_REVOCATIONS_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__auth__v1__list_revocations_request__get_packed_size
+                     (const Streaksnap__Auth__V1__ListRevocationsRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__list_revocations_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__auth__v1__list_revocations_request__pack
+                     (const Streaksnap__Auth__V1__ListRevocationsRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__list_revocations_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__auth__v1__list_revocations_request__pack_to_buffer
+                     (const Streaksnap__Auth__V1__ListRevocationsRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__list_revocations_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Auth__V1__ListRevocationsRequest *
+       streaksnap__auth__v1__list_revocations_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Auth__V1__ListRevocationsRequest *)
+     protobuf_c_message_unpack (&streaksnap__auth__v1__list_revocations_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__auth__v1__list_revocations_request__free_unpacked
+                     (Streaksnap__Auth__V1__ListRevocationsRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__auth__v1__list_revocations_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__auth__v1__list_revocations_reply__init
+                     (Streaksnap__Auth__V1__ListRevocationsReply         *message)
+{
+  static const Streaksnap__Auth__V1__ListRevocationsReply init_value = STREAKSNAP__AUTH__V1__LIST_REVOCATIONS_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__auth__v1__list_revocations_reply__get_packed_size
+                     (const Streaksnap__Auth__V1__ListRevocationsReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__list_revocations_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__auth__v1__list_revocations_reply__pack
+                     (const Streaksnap__Auth__V1__ListRevocationsReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__list_revocations_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__auth__v1__list_revocations_reply__pack_to_buffer
+                     (const Streaksnap__Auth__V1__ListRevocationsReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__list_revocations_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Auth__V1__ListRevocationsReply *
+       streaksnap__auth__v1__list_revocations_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Auth__V1__ListRevocationsReply *)
+     protobuf_c_message_unpack (&streaksnap__auth__v1__list_revocations_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__auth__v1__list_revocations_reply__free_unpacked
+                     (Streaksnap__Auth__V1__ListRevocationsReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__auth__v1__list_revocations_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__auth__v1__revocation__init
+                     (Streaksnap__Auth__V1__Revocation         *message)
+{
+  static const Streaksnap__Auth__V1__Revocation init_value = STREAKSNAP__AUTH__V1__REVOCATION__INIT;
+  *message = init_value;
+}
+size_t streaksnap__auth__v1__revocation__get_packed_size
+                     (const Streaksnap__Auth__V1__Revocation *message)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__revocation__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__auth__v1__revocation__pack
+                     (const Streaksnap__Auth__V1__Revocation *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__revocation__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__auth__v1__revocation__pack_to_buffer
+                     (const Streaksnap__Auth__V1__Revocation *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__revocation__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Auth__V1__Revocation *
+       streaksnap__auth__v1__revocation__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Auth__V1__Revocation *)
+     protobuf_c_message_unpack (&streaksnap__auth__v1__revocation__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__auth__v1__revocation__free_unpacked
+                     (Streaksnap__Auth__V1__Revocation *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__auth__v1__revocation__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   streaksnap__auth__v1__get_summaries_request__init
                      (Streaksnap__Auth__V1__GetSummariesRequest         *message)
 {
@@ -1576,6 +1711,159 @@ const ProtobufCMessageDescriptor streaksnap__auth__v1__signing_key__descriptor =
   streaksnap__auth__v1__signing_key__field_indices_by_name,
   1,  streaksnap__auth__v1__signing_key__number_ranges,
   (ProtobufCMessageInit) streaksnap__auth__v1__signing_key__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__auth__v1__list_revocations_request__field_descriptors[2] =
+{
+  {
+    "since",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__ListRevocationsRequest, since),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "after",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__ListRevocationsRequest, after),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__auth__v1__list_revocations_request__field_indices_by_name[] = {
+  1,   /* field[1] = after */
+  0,   /* field[0] = since */
+};
+static const ProtobufCIntRange streaksnap__auth__v1__list_revocations_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor streaksnap__auth__v1__list_revocations_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.auth.v1.ListRevocationsRequest",
+  "ListRevocationsRequest",
+  "Streaksnap__Auth__V1__ListRevocationsRequest",
+  "streaksnap.auth.v1",
+  sizeof(Streaksnap__Auth__V1__ListRevocationsRequest),
+  2,
+  streaksnap__auth__v1__list_revocations_request__field_descriptors,
+  streaksnap__auth__v1__list_revocations_request__field_indices_by_name,
+  1,  streaksnap__auth__v1__list_revocations_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__auth__v1__list_revocations_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__auth__v1__list_revocations_reply__field_descriptors[1] =
+{
+  {
+    "revocations",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Streaksnap__Auth__V1__ListRevocationsReply, n_revocations),
+    offsetof(Streaksnap__Auth__V1__ListRevocationsReply, revocations),
+    &streaksnap__auth__v1__revocation__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__auth__v1__list_revocations_reply__field_indices_by_name[] = {
+  0,   /* field[0] = revocations */
+};
+static const ProtobufCIntRange streaksnap__auth__v1__list_revocations_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__auth__v1__list_revocations_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.auth.v1.ListRevocationsReply",
+  "ListRevocationsReply",
+  "Streaksnap__Auth__V1__ListRevocationsReply",
+  "streaksnap.auth.v1",
+  sizeof(Streaksnap__Auth__V1__ListRevocationsReply),
+  1,
+  streaksnap__auth__v1__list_revocations_reply__field_descriptors,
+  streaksnap__auth__v1__list_revocations_reply__field_indices_by_name,
+  1,  streaksnap__auth__v1__list_revocations_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__auth__v1__list_revocations_reply__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__auth__v1__revocation__field_descriptors[3] =
+{
+  {
+    "session_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__Revocation, session_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "user_id",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__Revocation, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "revoked_at",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__Revocation, revoked_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__auth__v1__revocation__field_indices_by_name[] = {
+  2,   /* field[2] = revoked_at */
+  0,   /* field[0] = session_id */
+  1,   /* field[1] = user_id */
+};
+static const ProtobufCIntRange streaksnap__auth__v1__revocation__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor streaksnap__auth__v1__revocation__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.auth.v1.Revocation",
+  "Revocation",
+  "Streaksnap__Auth__V1__Revocation",
+  "streaksnap.auth.v1",
+  sizeof(Streaksnap__Auth__V1__Revocation),
+  3,
+  streaksnap__auth__v1__revocation__field_descriptors,
+  streaksnap__auth__v1__revocation__field_indices_by_name,
+  1,  streaksnap__auth__v1__revocation__number_ranges,
+  (ProtobufCMessageInit) streaksnap__auth__v1__revocation__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor streaksnap__auth__v1__get_summaries_request__field_descriptors[2] =
