@@ -1,0 +1,218 @@
+import Foundation
+import Testing
+
+/// Every route of the descriptor, walked by those who may not use it. A route or a parameter that is new fails here until it is known
+/// what it means.
+struct SecurityWalkTests {
+    /// One operation of the description of the API.
+    private struct Operation: Sendable, CustomStringConvertible {
+        let verb: String
+        let path: String
+        let auth: String
+        let parameters: [String]
+        let body: JSON
+        let isUpload: Bool
+
+        var description: String { "\(verb) \(path)" }
+    }
+
+    private struct Walk {
+        let home: Installation
+        let operations: [Operation]
+        let schemas: JSON
+
+        init() async throws {
+            home = try await Installation.shared.value
+            let page = try await home.call("GET", "/openapi.json").json
+            schemas = page["components"]["schemas"]
+            var operations: [Operation] = []
+            for path in page["paths"].names.sorted() {
+                for verb in page["paths"][path].names.sorted() {
+                    let operation = page["paths"][path][verb]
+                    let content = operation["requestBody"]["content"]
+                    operations.append(
+                        Operation(
+                            verb: verb.uppercased(),
+                            path: path,
+                            auth: operation["x-auth"].string ?? "",
+                            parameters: operation["parameters"].list.filter { $0["in"].string == "path" }
+                                .compactMap { $0["name"].string },
+                            body: content["application/json"]["schema"],
+                            isUpload: !content["multipart/form-data"].isNull
+                        )
+                    )
+                }
+            }
+            self.operations = operations
+        }
+
+        /// A body that the rules of its schema accept; members that are ids are those given.
+        func body(_ schema: JSON, _ ids: [String: String]) -> String {
+            let schema = resolved(schema)
+            let members = schema["properties"].names.sorted().compactMap { name -> String? in
+                let member = resolved(schema["properties"][name])
+                let isRequired = schema["required"].list.contains(.string(name))
+                if let id = ids[name] { return "\(quoted(name)):\(quoted(id))" }
+                return isRequired ? "\(quoted(name)):\(value(member, name))" : nil
+            }
+            return "{\(members.joined(separator: ","))}"
+        }
+
+        private func resolved(_ schema: JSON) -> JSON {
+            guard let reference = schema["$ref"].string?.split(separator: "/").last else { return schema }
+            return schemas[String(reference)]
+        }
+
+        private func value(_ schema: JSON, _ name: String) -> String {
+            if let first = schema["enum"].list.first(where: { $0.string != "unspecified" })?.string { return quoted(first) }
+            switch schema["type"].string {
+            case "integer", "number": return "\(schema["minimum"].int ?? 1)"
+            case "boolean": return "true"
+            case "array": return "[]"
+            case "object": return "{}"
+            default: break
+            }
+            switch schema["format"].string {
+            case "uuid": return quoted(UUID().uuidString.lowercased())
+            case "email": return quoted("walker@example.com")
+            case "date": return quoted("2026-01-02")
+            case "date-time": return quoted("2026-01-02T03:04:05Z")
+            case "uri": return quoted("https://example.com/")
+            default: return quoted(String(repeating: "a", count: max(schema["minLength"].int ?? 1, 8)))
+            }
+        }
+    }
+
+    /// Routes that answer to anybody on purpose, although a path parameter names somebody or something.
+    private static let open: Set<String> = [
+        // What everybody may know of a person.
+        "GET /api/users/{user_id}",
+        // Whether a name is free.
+        "GET /api/auth/check-username/{username}",
+        // A card whose owner shared its link (MC-2).
+        "GET /s/{token}",
+    ]
+
+    /// Everything Ada has that others must not reach, by the name of the parameter that names it.
+    private func belongings() async throws -> (ada: Person, ids: [String: String], friendship: String) {
+        let home = try await Installation.shared.value
+        let (ada, ben) = (try await Person.register("ada", at: home), try await Person.register("ben", at: home))
+        let asked = try await ada.request(ben)
+        let friendship = try #require(asked.data["friendship_id"].string)
+        let accepted = try await ben.respond(friendship)
+        let streak = try #require(accepted.data["streak"]["streak_id"].string)
+        #expect(try await ada.upload(try Photos.jpeg(71)).status == 201)
+        var ids = ["friendship_id": friendship, "streak_id": streak, "streak_ids": streak, "friend_id": ben.id]
+        let dan = try await Person.register("dan", at: home)
+        let blocked = try await ada.post("/api/blocks", "{\"user_id\":\"\(dan.id)\"}")
+        ids["block_id"] = blocked.data["block_id"].string ?? blocked.data["id"].string ?? UUID().uuidString.lowercased()
+        ids["report_id"] = UUID().uuidString.lowercased()
+        ids["user_id"] = ben.id
+        ids["action_id"] = UUID().uuidString.lowercased()
+        return (ada, ids, friendship)
+    }
+
+    private func send(_ operation: Operation, _ walk: Walk, _ ids: [String: String], token: String?) async throws -> HTTPReply {
+        var path = operation.path
+        for name in operation.parameters {
+            let id = try #require(ids[name] ?? ["username": "nobody", "token": "none"][name], "teach this test what \(name) is")
+            path = path.replacing("{\(name)}", with: id)
+        }
+        var headers = token.map { [("Authorization", "Bearer \($0)")] } ?? []
+        if operation.isUpload {
+            headers.append(Form.contentType)
+            let form = Form(photo: try Photos.jpeg(72), fields: ids["streak_ids"].map { [("streak_ids", $0)] } ?? [])
+            return try await walk.home.http.send(operation.verb, path, headers: headers, body: form.body)
+        }
+        let json = operation.body.isNull ? nil : walk.body(operation.body, ids)
+        return try await walk.home.call(operation.verb, path, token: token, json: json)
+    }
+
+    @Test func `no route that needs somebody answers nobody`() async throws {
+        let walk = try await Walk()
+        let (_, ids, _) = try await belongings()
+        #expect(walk.operations.count > 30)
+        for operation in walk.operations where !["none", "secret"].contains(operation.auth) {
+            for token in [nil, "no.token.atall"] {
+                let reply = try await send(operation, walk, ids, token: token)
+                #expect(reply.status == 401, "\(operation): \(reply.text)")
+            }
+        }
+    }
+
+    @Test func `what belongs to somebody is out of others' reach on every route`() async throws {
+        let walk = try await Walk()
+        let (ada, ids, friendship) = try await belongings()
+        let eve = try await Person.register("eve", at: walk.home)
+        var walked = 0
+        for operation in walk.operations where operation.auth == "user" && !operation.parameters.isEmpty {
+            guard !Self.open.contains("\(operation)") else { continue }
+            let reply = try await send(operation, walk, ids, token: eve.token)
+            #expect([403, 404].contains(reply.status), "\(operation): \(reply.text)")
+            walked += 1
+        }
+        #expect(walked > 5)
+        // Nothing of it was changed.
+        let friends = try await ada.get("/api/friends").data["friends"].list
+        #expect(friends.map { $0["friendship_id"].string } == [friendship])
+        let streaks = try await ada.get("/api/streaks").data["streaks"].list
+        #expect(streaks.map { $0["id"].string ?? $0["streak_id"].string } == [ids["streak_id"]])
+    }
+
+    @Test func `an upload to a stranger's streak is refused`() async throws {
+        let (_, ids, _) = try await belongings()
+        let eve = try await Person.register("eve", at: try await Installation.shared.value)
+        let reply = try await eve.upload(try Photos.jpeg(73), to: try #require(ids["streak_id"]))
+        #expect([400, 403, 404].contains(reply.status), "\(reply.text)")
+        #expect(try await eve.get("/api/photos/feed").data["items"].list.isEmpty)
+    }
+
+    @Test func `an administrator's route is closed to everybody else`() async throws {
+        let walk = try await Walk()
+        let (ada, ids, _) = try await belongings()
+        let routes = walk.operations.filter { $0.auth == "admin" }
+        for operation in routes {
+            let reply = try await send(operation, walk, ids, token: ada.token)
+            #expect([403, 404].contains(reply.status), "\(operation): \(reply.text)")
+        }
+        #expect(routes.allSatisfy { $0.path.hasPrefix("/api/admin/") })
+    }
+
+    @Test(arguments: [
+        "' OR '1'='1", "'; DROP TABLE auth.account; --", "\\'; SELECT pg_sleep(5); --", "%00", "../../etc/passwd",
+        "${jndi:ldap://x}",
+        "<script>alert(1)</script>", "\u{202E}abc", String(repeating: "x", count: 3_000),
+    ]) func `hostile text is text or a refusal, on every route`(text: String) async throws {
+        let walk = try await Walk()
+        let eve = try await Person.register("eve", at: walk.home)
+        let escaped = try #require(text.addingPercentEncoding(withAllowedCharacters: .alphanumerics))
+        let started = ContinuousClock.now
+        for operation in walk.operations where ["user", "none"].contains(operation.auth) && !operation.isUpload {
+            // Ends the session of whoever walks.
+            guard !operation.path.contains("logout"), operation.path != "/api/auth/account" else { continue }
+            var path = operation.path
+            for name in operation.parameters { path = path.replacing("{\(name)}", with: escaped) }
+            if operation.verb == "GET", operation.parameters.isEmpty { path += "?q=\(escaped)&cursor=\(escaped)" }
+            let names = operation.body.isNull ? [] : ["user_id", "username", "email", "password", "caption", "display_name", "q"]
+            let json = names.isEmpty ? nil : "{\(names.map { "\(quoted($0)):\(quoted(text))" }.joined(separator: ","))}"
+            let reply = try await walk.home.call(operation.verb, path, token: eve.token, json: json)
+            #expect(reply.status < 500, "\(operation): \(reply.text)")
+            #expect(!reply.text.contains("syntax error") && !reply.text.contains("SQLSTATE"), "\(operation): \(reply.text)")
+        }
+        #expect(ContinuousClock.now - started < .seconds(120))
+        #expect(try await walk.home.sql("SELECT count(*) > 0 FROM auth.account") == "t")
+    }
+
+    @Test func `headers cannot be smuggled`() async throws {
+        let home = try await Installation.shared.value
+        let eve = try await Person.register("eve", at: home)
+        for (name, value) in [
+            ("principal-user-id", "00000000-0000-7000-8000-000000000001"), ("principal-role", "admin"),
+            ("X-Request-Id", "a b\u{7F}c"), ("traceparent", "00-zz-zz-01"), ("Idempotency-Key", "with space"),
+        ] {
+            let reply = try await home.call("GET", "/api/users/me", token: eve.token, headers: [(name, value)])
+            #expect(reply.status == 200 || reply.status == 400, "\(name): \(reply.text)")
+            if reply.status == 200 { #expect(reply.data["id"].string == eve.id) }
+        }
+    }
+}
