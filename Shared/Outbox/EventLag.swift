@@ -1,3 +1,4 @@
+internal import Bus
 public import Kernel
 
 /// What has not left an outbox yet.
@@ -10,13 +11,11 @@ public struct OutboxLag: Sendable, Equatable {
     public static let most = 100_000
 }
 
-/// What a service has not heard, or not come to terms with, yet.
-public struct ConsumerLag: Sendable, Equatable {
-    /// Messages of each stream (`EVT_AUTH`) that it has not passed.
-    public let pending: [String: Int]
-    /// Events that are tried again, or wait behind such a one.
+/// Events that a service heard and has not come to terms with yet.
+public struct RetryLag: Sendable, Equatable {
+    /// Those that are tried again, or wait behind such a one.
     public let retrying: Int
-    /// Events that were given up until an operator re-drives them.
+    /// Those that were given up until an operator re-drives them.
     public let parked: Int
     /// Of `retrying`, those that wait behind a parked one: nothing happens to them until an operator acts.
     public let heldBack: Int
@@ -38,10 +37,20 @@ extension OutboxRelay {
 }
 
 extension EventConsumer {
-    /// How far the service is behind: a question to the broker for each stream and one to the database.
-    public func lag() async throws -> ConsumerLag {
-        var pending: [String: Int] = [:]
-        for stream in streams { pending[stream] = try await self.pending(in: stream) }
+    /// Messages of each stream (`EVT_AUTH`) that the service has not passed: a question to the broker for each.
+    public func pending() async throws -> [String: Int] {
+        var result: [String: Int] = [:]
+        for stream in streams {
+            // A service that has not started yet has no stream and told nothing.
+            do { result[stream] = try await pending(in: stream) } catch let error as JetStreamError where error.status == 404 {
+                result[stream] = 0
+            }
+        }
+        return result
+    }
+
+    /// What is tried again or parked.
+    public func retries() async throws -> RetryLag {
         let rows = try await database.query(
             """
             SELECT count(*) FILTER (WHERE parked_at IS NULL), count(*) FILTER (WHERE parked_at IS NOT NULL),
@@ -52,14 +61,15 @@ extension EventConsumer {
             """
         )
         let (retrying, parked, heldBack) = try rows.first?.decode(as: (Int.self, Int.self, Int.self)) ?? (0, 0, 0)
-        return ConsumerLag(pending: pending, retrying: retrying, parked: parked, heldBack: heldBack)
+        return RetryLag(retrying: retrying, parked: parked, heldBack: heldBack)
     }
 
     /// Events that will be heard without anybody's doing: 0 when the service has heard everything, parked ones and what waits behind
     /// them left out.
     public func backlog() async throws -> Int {
-        let lag = try await lag()
-        return lag.pending.values.reduce(0, +) + lag.retrying - lag.heldBack
+        let pending = try await pending()
+        let retries = try await retries()
+        return pending.values.reduce(0, +) + retries.retrying - retries.heldBack
     }
 
     private func pending(in stream: String) async throws -> Int {

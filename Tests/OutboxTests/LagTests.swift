@@ -21,14 +21,11 @@ struct LagTests {
             ]
             try await teller.tell("a", 0..<20)
             for hearer in hearers {
-                try await eventually("all of them wait") {
-                    try await hearer.consumer.lag()
-                        == ConsumerLag(pending: ["EVT_SOURCE": 20], retrying: 0, parked: 0, heldBack: 0)
-                }
+                try await eventually("all of them wait") { try await hearer.consumer.pending() == ["EVT_SOURCE": 20] }
             }
             isOpen.store(true, ordering: .relaxed)
             for hearer in hearers {
-                try await eventually("none waits") { try await hearer.consumer.lag().pending == ["EVT_SOURCE": 0] }
+                try await eventually("none waits") { try await hearer.consumer.pending() == ["EVT_SOURCE": 0] }
             }
             #expect(try await world.heard("a") == Array(0..<20))
         }
@@ -43,8 +40,18 @@ struct LagTests {
             }
             try await teller.tell("bad", 0..<4)
             try await eventually("one is parked, three wait behind it") {
-                try await hearer.consumer.lag() == ConsumerLag(pending: ["EVT_SOURCE": 0], retrying: 3, parked: 1, heldBack: 3)
+                try await hearer.consumer.retries() == RetryLag(retrying: 3, parked: 1, heldBack: 3)
             }
+            try await eventually("nothing is under way") { try await hearer.consumer.backlog() == 0 }
+        }
+    }
+
+    @Test("is zero for a stream that nobody has made yet")
+    func noStream() async throws {
+        try await withWorld { world in
+            let hearer = try await world.hearer()
+            try await world.ask("STREAM.DELETE.EVT_SOURCE")
+            #expect(try await hearer.consumer.pending() == ["EVT_SOURCE": 0])
             #expect(try await hearer.consumer.backlog() == 0)
         }
     }

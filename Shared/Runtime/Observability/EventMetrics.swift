@@ -36,15 +36,10 @@ struct EventMetrics: Sendable {
                 "How long ago the oldest event that waits in the outbox was committed."
             )
         }
-        if let lag = try? await consumer.lag() {
-            for (stream, pending) in lag.pending {
-                set(
-                    "streaksnap_consumer_pending",
-                    pending,
-                    "Messages of the stream that were not passed yet.",
-                    ("stream", stream)
-                )
-            }
+        for (stream, pending) in (try? await consumer.pending()) ?? [:] {
+            set("streaksnap_consumer_pending", pending, "Messages of the stream that were not passed yet.", ("stream", stream))
+        }
+        if let lag = try? await consumer.retries() {
             set("streaksnap_events_retrying", lag.retrying, "Events that failed and are tried again, or wait behind such a one.")
             set("streaksnap_events_parked", lag.parked, "Events that were given up until an operator re-drives them.")
         }
