@@ -58,6 +58,8 @@ public struct BusPermissions: Sendable, Equatable {
             // 2.9 knows the older form, newer clients use the other two (with and without a filter).
             "$JS.API.CONSUMER.DURABLE.CREATE.*.\(name)", "$JS.API.CONSUMER.CREATE.*.\(name)",
             "$JS.API.CONSUMER.CREATE.*.\(name).>",
+            // A reader is made anew from where its service has come.
+            "$JS.API.CONSUMER.DELETE.*.\(name)",
             "$JS.API.CONSUMER.INFO.*.\(name)", "$JS.API.CONSUMER.MSG.NEXT.*.\(name)", "$JS.ACK.*.\(name).>",
         ]
     }

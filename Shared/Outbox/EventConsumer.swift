@@ -2,16 +2,24 @@ public import Bus
 public import Database
 internal import Kernel
 public import Logging
+internal import Synchronization
 
-/// Hears the events of other services for one service: durable, each event once, those of one aggregate in order (D5).
+/// Hears the events of other services for one service: each event once, those of one aggregate in order (D5).
 ///
-/// What happens to an event: the inbox entry and the handler's effects are one transaction; then the broker is told. An event whose
-/// handler fails is put aside in `event_retry`, where it is tried again with back-off; later events of the same aggregate queue up
-/// behind it, all others go on. After `maxAttempts` it is parked until an operator re-drives it. While the database is away, or
-/// transactions cannot be serialised, the event is waited with; the broker keeps it.
+/// What happens to an event: the inbox entry and the handler's effects are one transaction. An event whose handler fails is put aside in
+/// `event_retry`, where it is tried again with back-off; later events of the same aggregate queue up behind it, all others go on. After
+/// `maxAttempts` it is parked until an operator re-drives it. While the database is away, or transactions cannot be serialised, the
+/// event is waited with.
 ///
-/// A service's replicas share the durable consumer and take turns: two that heard one stream side by side could swap the events of an
-/// aggregate. What a replica that died had received is waited for first (`DeliveryOrder`).
+/// What holds whatever dies, freezes or comes back, and however long that takes:
+///
+/// - **Once.** An event has its effect in the transaction that enters it in the inbox, and only if it was not there.
+/// - **In order.** The service notes how far it has heard a stream (`hearing_lease.position`): a place before which every event is in the
+///   inbox. Whoever hears goes on from there in the order of the stream and passes no event before it is in the inbox, by his own
+///   transaction or another's. So an event of an aggregate always finds those before it heard (`StreamReading`).
+/// - **All.** The broker keeps events for 7 days and is told nothing; what was received and not handled is simply read again.
+///
+/// A service's replicas take turns by a lease, which only spares double work: neither guarantee needs it.
 public final class EventConsumer: Sendable {
     let service: String
     let database: Database
@@ -21,6 +29,8 @@ public final class EventConsumer: Sendable {
     let maxAttempts: Int
     let jetStream: JetStream
     let replica: ID<EventConsumer>
+    /// The streams this replica hears now.
+    let turns = Mutex<[String: StreamHearing]>([:])
 
     /// - Parameters:
     ///   - service: the service that hears; its durables carry its name.
@@ -51,7 +61,7 @@ public final class EventConsumer: Sendable {
     /// `EVT_AUTH` for `auth`.
     public static func streamName(ofService service: String) -> String { "EVT_" + service.uppercased() }
 
-    /// Hears all streams until the task is cancelled, and then deals with what has arrived. A stream that does not exist yet, a broker or a
+    /// Hears all streams until the task is cancelled, and then ends the events it is at. A stream that does not exist yet, a broker or a
     /// database that is away are waited for; one stream never waits for another.
     public func run() async {
         await withTaskGroup(of: Void.self) { tasks in
@@ -59,73 +69,64 @@ public final class EventConsumer: Sendable {
         }
     }
 
-    /// Events that the broker still holds for this consumer, and those tried again, without the parked ones.
-    public func backlog() async throws -> Int {
-        var total = 0
-        for stream in streams {
-            let info = try await jetStream.consumerInfo(stream: stream, durable: service)
-            total += info.pending + info.ackPending
-        }
-        // What waits behind a parked event does not count: nothing happens to it until an operator acts.
-        let rows = try await database.query(
-            """
-            SELECT count(*) FROM event_retry AS waiting WHERE parked_at IS NULL AND NOT EXISTS (
-                SELECT 1 FROM event_retry AS parked
-                WHERE parked.aggregate = waiting.aggregate AND parked.position < waiting.position AND parked.parked_at IS NOT NULL)
-            """
-        )
-        return total + (try rows.first?.decode(as: Int.self) ?? 0)
-    }
-
     /// One batch: aggregates side by side, the events of one in order.
     func hear(_ batch: [JetStreamMessage], _ hearing: StreamHearing) async {
-        var groups: [String: [JetStreamMessage]] = [:]
+        let batch = hearing.take(batch)
+        guard !batch.isEmpty else { return }
+        // Only a short cut, for passes that begin with much that was heard: the transaction looks again.
+        let known = hearing.mayRepeat ? (try? await heard(among: batch)) ?? [] : []
+        var handled: Set<Int> = []
+        var groups: [String: [(JetStreamMessage, StoredEvent, EventHandler)]] = [:]
         for message in batch {
-            guard handlers[message.subject] != nil else {
-                message.ack()
+            guard let handler = handlers[message.subject] else {
+                handled.insert(message.streamSequence)
                 continue
             }
-            groups[message.headers[StoredEvent.aggregateHeader] ?? "", default: []].append(message)
-        }
-        // A slow handler must not make the broker deliver the batch again.
-        let patience = Task {
-            while !Task.isCancelled {
-                try? await Task.sleep(for: .seconds(2))
-                if !Task.isCancelled { for message in batch { message.inProgress() } }
+            guard let event = StoredEvent(message) else {
+                logger.error("an event without id was dropped", metadata: ["subject": "\(message.subject)"])
+                handled.insert(message.streamSequence)
+                continue
+            }
+            if known.contains(event.id) {
+                handled.insert(message.streamSequence)
+            } else {
+                groups[event.aggregate, default: []].append((message, event, handler))
             }
         }
-        await withTaskGroup(of: Void.self) { tasks in
+        await withTaskGroup(of: [Int].self) { tasks in
             for group in groups.values {
                 tasks.addTask { [self] in
-                    for message in group where await !hear(message, hearing) { break }
+                    var done: [Int] = []
+                    for (message, event, handler) in group {
+                        guard await hear(event, with: handler, hearing) else { break }
+                        done.append(message.streamSequence)
+                    }
+                    return done
                 }
             }
+            for await done in tasks { handled.formUnion(done) }
         }
-        patience.cancel()
+        hearing.finished(batch, handled: handled, repeated: known.count)
+    }
+
+    private func heard(among batch: [JetStreamMessage]) async throws -> Set<EventID> {
+        let ids = batch.compactMap { StoredEvent($0)?.id }
+        let rows = try await database.query("SELECT event_id FROM inbox WHERE event_id = ANY(\(ids))")
+        return Set(try rows.map { try $0.decode(as: EventID.self) })
     }
 
     /// - Returns: false when this replica's turn has ended: the event, and those after it, are left to the next one.
-    private func hear(_ message: JetStreamMessage, _ hearing: StreamHearing) async -> Bool {
-        guard let event = StoredEvent(message), let handler = handlers[message.subject] else {
-            logger.error("an event without id was dropped", metadata: ["subject": "\(message.subject)"])
-            message.term()
-            return true
-        }
+    private func hear(_ event: StoredEvent, with handler: EventHandler, _ hearing: StreamHearing) async -> Bool {
         var tries = 0
-        while hearing.isHeld {
+        while hearing.goesOn {
             do {
-                guard try await apply(event, with: handler, hearing.lease) else {
-                    hearing.lose()
-                    return false
-                }
-                message.ack()
-                return true
+                if try await apply(event, with: handler, hearing.lease) { return true }
+                hearing.end()
             } catch {
                 tries += 1
                 logger.warning("an event waits", metadata: ["event": "\(event.id)", "error": "\(error)"])
+                try? await Task.sleep(for: .milliseconds(min(1_000, 20 << min(tries, 6))))
             }
-            guard hearing.mayWait else { return false }
-            try? await Task.sleep(for: .milliseconds(min(1_000, 20 << min(tries, 6))))
         }
         return false
     }

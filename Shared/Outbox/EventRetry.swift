@@ -1,5 +1,5 @@
 internal import Database
-public import Kernel
+internal import Kernel
 
 /// The queue of events whose handler failed.
 extension EventConsumer {
@@ -26,41 +26,8 @@ extension EventConsumer {
         return dealtWith
     }
 
-    /// Parked events, for an operator to see.
-    public func parked(limit: Int = 100) async throws -> [ParkedEvent] {
-        try await database.query(
-            """
-            SELECT event_id, aggregate, subject, attempts, last_error, parked_at FROM event_retry
-            WHERE parked_at IS NOT NULL ORDER BY position LIMIT \(limit)
-            """
-        ).map { row in
-            let (id, aggregate, subject, attempts, error, parkedAt) = try row.decode(
-                as: (EventID.self, String.self, String.self, Int.self, String.self, Instant.self)
-            )
-            return ParkedEvent(
-                id: id,
-                aggregate: aggregate,
-                subject: subject,
-                attempts: attempts,
-                lastError: error,
-                parkedAt: parkedAt
-            )
-        }
-    }
-
-    /// Gives parked events a fresh start: one, or all when `id` is nil.
-    ///
-    /// - Returns: how many will be tried again.
-    public func redrive(_ id: EventID? = nil) async throws -> Int {
-        if let id {
-            return try await database.execute(
-                "UPDATE event_retry SET parked_at = NULL, attempts = 0, next_attempt_at = clock_timestamp() WHERE event_id = \(id)"
-            )
-        }
-        return try await database.execute(
-            "UPDATE event_retry SET parked_at = NULL, attempts = 0, next_attempt_at = clock_timestamp() WHERE parked_at IS NOT NULL"
-        )
-    }
+    /// Events that were given up until an operator re-drives them.
+    public var parked: ParkedEvents { ParkedEvents(database: database) }
 
     private func retry(_ id: EventID) async throws -> Bool {
         do {
@@ -120,20 +87,4 @@ enum EventRetry {
 
     /// An error's text as the table can hold it: short, and without NUL, or the failure could not be noted.
     static func text(_ error: String) -> String { String(error.replacing("\0", with: "").prefix(500)) }
-}
-
-/// An event that was tried too often.
-public struct ParkedEvent: Sendable {
-    /// The event's id.
-    public let id: EventID
-    /// What it is about.
-    public let aggregate: String
-    /// Its type.
-    public let subject: String
-    /// How often its handler failed.
-    public let attempts: Int
-    /// How it failed last.
-    public let lastError: String
-    /// Since when it waits for an operator.
-    public let parkedAt: Instant
 }

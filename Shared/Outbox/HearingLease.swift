@@ -1,33 +1,58 @@
 internal import Database
 internal import Kernel
 
-/// The right to hear a stream for a service: one replica at a time (D5). The others stand by.
+/// The turn to hear a stream for a service: one replica at a time (D5), the others stand by. The same row says how far the service is.
+///
+/// It spares double work. Order and single effect do not depend on it: two replicas that both believe to have it go through the stream
+/// in the same order, and an event that one of them has begun holds up the other at the inbox.
 struct HearingLease: Sendable {
     /// How long a replica that died holds up the others, in seconds.
     private static let length = 6.0
-    /// How long the holder relies on it: shorter, so that it has stopped before the next one begins.
-    static let trust = Duration.milliseconds(4_500)
+    /// How often it is prolonged.
+    static let renewal = Duration.seconds(1)
 
     let stream: String
     let holder: ID<EventConsumer>
     let database: Database
 
-    /// Takes or prolongs it. - Returns: whether it is ours.
-    func hold() async throws -> Bool {
-        try await database.execute(
+    /// How far the service is; nil in it when it has heard nothing yet.
+    struct Position: Sendable {
+        let value: StreamPosition?
+    }
+
+    /// - Returns: where to go on, or nil when it is another replica's turn.
+    func take() async throws -> Position? {
+        let rows = try await database.query(
             """
             INSERT INTO hearing_lease AS lease (stream, holder, held_until)
             VALUES (\(stream), \(holder), clock_timestamp() + make_interval(secs => \(Self.length)))
             ON CONFLICT (stream) DO UPDATE SET holder = EXCLUDED.holder, held_until = EXCLUDED.held_until
             WHERE lease.holder = EXCLUDED.holder OR lease.held_until < clock_timestamp()
+            RETURNING position, position_at
+            """
+        )
+        guard let (sequence, timestamp) = try rows.first?.decode(as: (Int.self, Instant?.self)) else { return nil }
+        return Position(value: timestamp.map { StreamPosition(sequence: sequence, timestamp: $0) })
+    }
+
+    /// Keeps it, and notes how far we are. - Returns: whether it is ours.
+    func prolong(at position: StreamPosition?) async throws -> Bool {
+        try await database.execute(
+            """
+            UPDATE hearing_lease SET held_until = clock_timestamp() + make_interval(secs => \(Self.length)),
+                position = \(position?.sequence ?? 0), position_at = \(position?.timestamp)
+            WHERE stream = \(stream) AND holder = \(holder)
             """
         ) == 1
     }
 
-    /// Leaves it to the others at once.
-    func giveUp() async {
+    /// Notes how far we are, and leaves it to the others at once.
+    func giveUp(at position: StreamPosition?) async {
         _ = try? await database.execute(
-            "UPDATE hearing_lease SET held_until = '-infinity' WHERE stream = \(stream) AND holder = \(holder)"
+            """
+            UPDATE hearing_lease SET held_until = '-infinity', position = \(position?.sequence ?? 0), position_at = \(position?.timestamp)
+            WHERE stream = \(stream) AND holder = \(holder)
+            """
         )
     }
 
@@ -39,8 +64,8 @@ struct HearingLease: Sendable {
         case lost
     }
 
-    /// Enters an event in the inbox, unless another replica has taken over: what that one does comes after what is committed here,
-    /// because it enters the same event first and waits for this transaction.
+    /// Enters an event in the inbox, unless another replica has the turn. Should that one be at the same event, it waits for the end of
+    /// this transaction, or this one for its.
     func enter(_ event: StoredEvent, _ sql: Transaction) async throws -> Entry {
         let rows = try await sql.query(
             """

@@ -16,7 +16,7 @@ public final class OutboxRelay: Sendable {
     /// How long one batch may wait for the broker.
     private static let publishLimit = Interval.seconds(3)
 
-    private let database: Database
+    let database: Database
     private let jetStream: JetStream
     private let bus: BusConnection
     private let service: String

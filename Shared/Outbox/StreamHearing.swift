@@ -1,49 +1,52 @@
 internal import Bus
-internal import Database
 internal import Kernel
 internal import Logging
 private import Synchronization
 
 /// One replica's turn at hearing one stream.
 final class StreamHearing: Sendable {
-    /// How long the broker waits for an acknowledgement; prolonged while a handler runs.
-    static let ackWait = Interval.seconds(6)
-    private static let patience = Duration.seconds(8)
-
     let lease: HearingLease
+    /// Raised when the turn or the pass through the stream ends.
+    let change = WakeSignal()
     private let state: Mutex<State>
 
     private struct State {
-        var trustedUntil: ContinuousClock.Instant
-        var isEnding = false
-        var order: DeliveryOrder<JetStreamMessage>
+        var isOver = false
+        var reading: StreamReading<JetStreamMessage>
     }
 
-    init(lease: HearingLease, unacknowledged: Int, heldSince: ContinuousClock.Instant) {
+    init(lease: HearingLease, position: StreamPosition?) {
         self.lease = lease
-        self.state = Mutex(
-            State(
-                trustedUntil: heldSince.advanced(by: HearingLease.trust),
-                order: DeliveryOrder(unacknowledged: unacknowledged, patience: Self.patience, now: .now)
-            )
-        )
+        self.state = Mutex(State(reading: StreamReading(position: position)))
     }
 
-    /// Whether events may still be handled.
-    var isHeld: Bool { state.withLock { $0.trustedUntil > .now } }
+    /// Whether events may be handled. It ends when another replica hears, and when this one stops.
+    var goesOn: Bool { state.withLock { !$0.isOver } }
+    var position: StreamPosition? { state.withLock { $0.reading.position } }
+    var start: Int? { state.withLock { $0.reading.start } }
+    var isBroken: Bool { state.withLock { $0.reading.isBroken } }
+    var mayRepeat: Bool { state.withLock { $0.reading.mayRepeat } }
 
-    /// Whether an event that fails for the moment may be waited with.
-    var mayWait: Bool { state.withLock { !$0.isEnding && $0.trustedUntil > .now } }
-
-    func prolong(since start: ContinuousClock.Instant) {
-        state.withLock { $0.trustedUntil = start.advanced(by: HearingLease.trust) }
+    func end() {
+        state.withLock { $0.isOver = true }
+        change.wake()
     }
 
-    func lose() { state.withLock { $0.trustedUntil = .now } }
+    func opened(_ reader: ConsumerInfo) -> Bool {
+        state.withLock { $0.reading.opened(first: reader.deliveredStreamSequence + 1, isEmpty: reader.pending == 0) }
+    }
 
-    func end() { state.withLock { $0.isEnding = true } }
+    func take(_ batch: [JetStreamMessage]) -> [JetStreamMessage] {
+        defer { if isBroken { change.wake() } }
+        return state.withLock { $0.isOver ? [] : $0.reading.take(batch) }
+    }
 
-    func inOrder(_ batch: [JetStreamMessage]) -> [JetStreamMessage] { state.withLock { $0.order.take(batch, now: .now) } }
+    func finished(_ messages: [JetStreamMessage], handled: Set<Int>, repeated: Int) {
+        defer { if isBroken { change.wake() } }
+        state.withLock { $0.reading.finished(messages, handled: handled, repeated: repeated) }
+    }
+
+    func checked(delivered: Int) { state.withLock { $0.reading.checked(delivered: delivered) } }
 }
 
 extension EventConsumer {
@@ -53,8 +56,10 @@ extension EventConsumer {
         var failures = 0
         while !Task.isCancelled {
             do {
-                let start = ContinuousClock.now
-                if try await lease.hold() { try await takeTurn(lease, since: start) }
+                if let position = try await lease.take() {
+                    // Cancelled or not, what a turn has begun it ends.
+                    try await takeTurn(StreamHearing(lease: lease, position: position.value))
+                }
                 failures = 0
             } catch {
                 failures += 1
@@ -64,49 +69,71 @@ extension EventConsumer {
             }
             try? await Task.sleep(for: .milliseconds(200))
         }
-        // The task is cancelled by now, and what is cancelled sends no statement.
-        await Task { await lease.giveUp() }.value
     }
 
-    /// Returns when the lease is lost or the task cancelled, and everything that has arrived is dealt with.
-    private func takeTurn(_ lease: HearingLease, since start: ContinuousClock.Instant) async throws {
-        try await prepare(lease.stream)
-        let unacknowledged = try await jetStream.consumerInfo(stream: lease.stream, durable: service).ackPending
-        let hearing = StreamHearing(lease: lease, unacknowledged: unacknowledged, heldSince: start)
-        let consumption = jetStream.consume(stream: lease.stream, durable: service, batch: 100) { [self] batch in
-            await hear(hearing.inOrder(batch), hearing)
-        }
-        var rounds = 0
-        while !Task.isCancelled, hearing.isHeld {
-            try? await Task.sleep(for: .milliseconds(1_000))
-            if Task.isCancelled { break }
-            await prolong(lease, hearing)
-            rounds += 1
-            // A broker may come back without its disk.
-            if rounds % 15 == 0 { try? await prepare(lease.stream) }
+    /// Returns when the lease is lost or the task cancelled; throws when the broker is away. Either way the others may hear then.
+    private func takeTurn(_ hearing: StreamHearing) async throws {
+        turns.withLock { $0[hearing.lease.stream] = hearing }
+        let keeper = Task { await keep(hearing) }
+        let result = await Result { [self] in
+            while hearing.goesOn, !Task.isCancelled { try await read(hearing) }
         }
         hearing.end()
-        // The rest of what has arrived is handled under the lease, so it is held until then.
-        let keeper = Task { [self] in
-            while !Task.isCancelled {
-                await prolong(lease, hearing)
-                try? await Task.sleep(for: .milliseconds(1_000))
-            }
-        }
-        await consumption.stop()
         keeper.cancel()
         await keeper.value
+        turns.withLock { $0[hearing.lease.stream] = nil }
+        // The task may be cancelled by now, and what is cancelled sends no statement.
+        await Task { await hearing.lease.giveUp(at: hearing.position) }.value
+        try result.get()
     }
 
-    private func prepare(_ stream: String) async throws {
-        try await jetStream.ensureConsumer(stream: stream, durable: service, ackWait: StreamHearing.ackWait, maxAckPending: 1_000)
+    /// Prolongs the lease, and notes how far we are. While the database is away the turn goes on: nobody else can take it, and should
+    /// somebody before we notice, the inbox keeps each event to its one effect and `StreamReading` each aggregate to its order.
+    private func keep(_ hearing: StreamHearing) async {
+        while hearing.goesOn, !Task.isCancelled {
+            try? await Task.sleep(for: HearingLease.renewal)
+            if Task.isCancelled { break }
+            if let isOurs = try? await hearing.lease.prolong(at: hearing.position), !isOurs { hearing.end() }
+        }
     }
 
-    private func prolong(_ lease: HearingLease, _ hearing: StreamHearing) async {
-        guard hearing.isHeld else { return }
-        let start = ContinuousClock.now
-        // While the database is away the lease cannot be taken by anybody else either, but may be later: trust runs out.
-        guard let isOurs = try? await lease.hold() else { return }
-        if isOurs { hearing.prolong(since: start) } else { hearing.lose() }
+    /// One pass through the stream, until it breaks.
+    private func read(_ hearing: StreamHearing) async throws {
+        let stream = hearing.lease.stream
+        let reader = try await jetStream.openReader(stream: stream, durable: service, from: hearing.start)
+        guard hearing.opened(reader) else {
+            logger.warning(
+                "an event stream is not the one that was heard and is read from its beginning",
+                metadata: ["stream": "\(stream)"]
+            )
+            return
+        }
+        let consumption = jetStream.consume(stream: stream, durable: service, batch: 100, endsWithConnection: true) {
+            [self] batch in
+            await hear(batch, hearing)
+        }
+        var failure: (any Error)?
+        while hearing.goesOn, !hearing.isBroken, !Task.isCancelled, !consumption.hasEnded {
+            await hearing.change.wait(atMost: .seconds(1))
+            guard hearing.goesOn, !hearing.isBroken, !Task.isCancelled else { break }
+            do {
+                hearing.checked(delivered: try await jetStream.consumerInfo(stream: stream, durable: service).delivered)
+            } catch {
+                // Without its reader, or without a broker: the turn begins anew, here or elsewhere.
+                failure = error
+                break
+            }
+        }
+        if Task.isCancelled || failure != nil { hearing.end() }
+        await consumption.stop()
+        if let failure { throw failure }
+        // Were it to break at once for ever, it should not cost more than this.
+        if hearing.isBroken { try? await Task.sleep(for: .milliseconds(20)) }
+    }
+}
+
+extension Result where Failure == any Error {
+    fileprivate init(_ body: () async throws -> Success) async {
+        do { self = .success(try await body()) } catch { self = .failure(error) }
     }
 }

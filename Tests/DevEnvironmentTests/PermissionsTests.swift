@@ -14,8 +14,10 @@ import Testing
             #expect(called.map(String.init) == BusPermissions.callees[name])
             #expect(publish.filter { $0.hasPrefix("evt.") } == ["evt.\(name).>"])
             #expect(
-                publish.allSatisfy { $0 != ">" && !$0.contains("RESTORE") && !$0.contains("DELETE") && !$0.contains("PURGE") }
+                publish.allSatisfy { $0 != ">" && !$0.contains("RESTORE") && !$0.contains("PURGE") }
             )
+            // Its own reader, which it makes anew; no stream, and nobody else's.
+            #expect(publish.filter { $0.contains("DELETE") } == ["$JS.API.CONSUMER.DELETE.*.\(name)"])
             #expect(subscribe.filter { $0.hasPrefix("rpc.") || $0.hasPrefix("_INBOX") } == ["rpc.\(name).>", "_INBOX.\(name).>"])
         }
     }
@@ -67,7 +69,7 @@ import Testing
                 "rpc.billing.v1.X", "rpc.social.v1.X", "evt.auth.v1.X", "relay.auth.x", "dev.clock.set", "live.x", "$SRV.PING",
                 "$JS.API.STREAM.CREATE.EVT_AUTH", "$JS.API.STREAM.DELETE.EVT_SOCIAL", "$JS.API.STREAM.PURGE.EVT_SOCIAL",
                 "$JS.API.STREAM.RESTORE.EVT_SOCIAL", "$JS.API.STREAM.MSG.GET.EVT_AUTH",
-                "$JS.API.CONSUMER.DURABLE.CREATE.EVT_AUTH.media",
+                "$JS.API.CONSUMER.DURABLE.CREATE.EVT_AUTH.media", "$JS.API.CONSUMER.DELETE.EVT_AUTH.media",
                 "$JS.API.CONSUMER.MSG.NEXT.EVT_AUTH.media", "$JS.ACK.EVT_AUTH.media.1.1.1.1.1", "$SYS.REQ.SERVER.PING",
                 "anything",
             ] { #expect(try !social.canPublish(subject), "social to \(subject)") }

@@ -38,19 +38,24 @@ struct FailureTests {
             }
             try await teller.tell("bad", 0..<5)
             try await teller.tell("good", 0..<5)
-            try await eventually("it is parked") { try await hearer.consumer.parked().count == 1 }
+            try await eventually("it is parked") { try await hearer.consumer.parked.list().count == 1 }
             try await eventually("the good is heard") { try await world.heard("good").count == 5 }
-            let parked = try await hearer.consumer.parked()
+            let parked = try await hearer.consumer.parked.list()
             #expect(parked.first?.attempts == 3)
             #expect(parked.first?.aggregate == "bad")
             #expect(parked.first?.lastError.contains("Refused") == true)
             #expect(try await world.heard("bad") == [])
             try await eventually("nothing is under way") { try await hearer.consumer.backlog() == 0 }
             isMended.store(true, ordering: .relaxed)
-            #expect(try await hearer.consumer.redrive() == 1)
+            let id = try #require(parked.first?.id)
+            let waiting = try await world.hearer.query("SELECT event_id FROM event_retry WHERE parked_at IS NULL LIMIT 1")
+            let other = try #require(waiting.first).decode(as: EventID.self)
+            #expect(try await hearer.consumer.parked.redrive(other) == 0, "it is not parked, it waits behind")
+            #expect(try await hearer.consumer.parked.redrive(id) == 1)
             try await eventually("the bad is heard") { try await world.heard("bad").count == 5 }
             #expect(try await world.heard("bad") == Array(0..<5))
-            #expect(try await hearer.consumer.parked().isEmpty)
+            #expect(try await hearer.consumer.parked.list().isEmpty)
+            #expect(try await hearer.consumer.parked.redrive() == 0)
         }
     }
 
@@ -61,7 +66,7 @@ struct FailureTests {
             let hearer = try await world.hearer(maxAttempts: 2)
             try await teller.work.run(trace: "", requestID: "") { try await $0.emit(Garbage("bad")) }
             try await teller.tell("good", 0..<3)
-            try await eventually("it is parked") { try await hearer.consumer.parked().count == 1 }
+            try await eventually("it is parked") { try await hearer.consumer.parked.list().count == 1 }
             try await eventually("the good is heard") { try await world.heard("good") == [0, 1, 2] }
         }
     }

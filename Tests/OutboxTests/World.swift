@@ -56,7 +56,7 @@ final class World: Sendable {
     let postgres: PostgresServer
     let source: Database
     let hearer: Database
-    private let bus: BusConnection
+    let bus: BusConnection
     private let running = Mutex<[Replica]>([])
 
     init(ownPostgres: Bool = false) async throws {
@@ -95,9 +95,17 @@ final class World: Sendable {
     }
 
     /// A replica of the service that tells.
-    func teller(relays: Bool = true) async throws -> Replica {
+    ///
+    /// - Parameter keepsStream: whether it makes the stream anew when the broker does not take events.
+    func teller(relays: Bool = true, keepsStream: Bool = true) async throws -> Replica {
         let bus = try await Self.connect(nats)
-        let replica = Replica(database: source, bus: bus, service: "source", handlers: [], stream: Self.stream)
+        let replica = Replica(
+            database: source,
+            bus: bus,
+            service: "source",
+            handlers: [],
+            stream: keepsStream ? Self.stream : nil
+        )
         if relays { replica.relayInBackground() }
         running.withLock { $0.append(replica) }
         return replica
@@ -126,6 +134,21 @@ final class World: Sendable {
         return replica
     }
 
+    /// A request to the broker's API; throws when it is refused.
+    func ask(_ verb: String, _ body: String = "") async throws {
+        let reply = try await bus.request("$JS.API." + verb, body: Array(body.utf8), deadline: SystemClock.now() + .seconds(5))
+        let text = String(decoding: reply.body, as: UTF8.self)
+        if text.contains(#""error""#) { throw TimedOut(description: text) }
+    }
+
+    /// Lets the broker take no event larger than that; -1 for any.
+    func limitEvents(toBytes limit: Int) async throws {
+        try await ask(
+            "STREAM.UPDATE.EVT_SOURCE",
+            #"{"name":"EVT_SOURCE","subjects":["evt.source.>"],"storage":"file","retention":"limits","max_msg_size":\#(limit)}"#
+        )
+    }
+
     /// What was heard of an aggregate, in order.
     func heard(_ aggregate: String) async throws -> [Int] {
         try await hearer.query("SELECT number FROM heard WHERE aggregate = \(aggregate) ORDER BY position").map {
@@ -135,6 +158,31 @@ final class World: Sendable {
 
     func heardCount() async throws -> Int {
         try await hearer.query("SELECT count(*) FROM heard").first?.decode(as: Int.self) ?? 0
+    }
+
+    /// Commits one event per number, each exactly once, however often the database goes away meanwhile.
+    func tellSurely(_ teller: Replica, _ aggregate: String, _ numbers: some Sequence<Int> & Sendable) async throws {
+        for number in numbers {
+            while true {
+                do {
+                    try await teller.tell(aggregate, [number])
+                    break
+                } catch {
+                    // Whether it was committed is known only when the database answers again.
+                    if try await isTold(Ping(aggregate, number)) { break }
+                }
+            }
+        }
+    }
+
+    private func isTold(_ ping: Ping) async throws -> Bool {
+        let body = try ping.serialized()
+        var rows = 0
+        try await eventually("the database answers") {
+            rows = try await source.query("SELECT 1 FROM outbox WHERE body = \(body)").count
+            return true
+        }
+        return rows > 0
     }
 
     func stop() async {

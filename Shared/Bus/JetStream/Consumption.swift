@@ -8,6 +8,7 @@ public final class Consumption: Sendable {
     private let stream: String
     private let durable: String
     private let batch: Int
+    private let endsWithConnection: Bool
     private let inbox: String
     private let state: Mutex<State>
     private let arrivals: AsyncStream<Void>
@@ -21,6 +22,7 @@ public final class Consumption: Sendable {
         var subscription: BusSubscription?
         var watcher: UInt64?
         var task: Task<Void, Never>?
+        var hasEnded = false
     }
 
     init(
@@ -28,12 +30,14 @@ public final class Consumption: Sendable {
         stream: String,
         durable: String,
         batch: Int,
+        endsWithConnection: Bool,
         handler: @escaping @Sendable ([JetStreamMessage]) async -> Void
     ) {
         self.connection = connection
         self.stream = stream
         self.durable = durable
         self.batch = batch
+        self.endsWithConnection = endsWithConnection
         self.inbox = connection.makeInbox()
         self.state = Mutex(State(loop: PullLoop(batch: batch, expiry: Self.expiry)))
         (arrivals, bell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -55,6 +59,9 @@ public final class Consumption: Sendable {
         await task?.value
     }
 
+    /// Whether nothing more is asked for: the connection it began with is gone, and it was to end with that, or the bus was closed.
+    public var hasEnded: Bool { state.withLock { $0.hasEnded } }
+
     private func begin(_ handler: @escaping @Sendable ([JetStreamMessage]) async -> Void) {
         do {
             let subscription = try connection.subscribe("\(inbox).*") { [weak self] in self?.arrived($0) }
@@ -74,10 +81,19 @@ public final class Consumption: Sendable {
     private func heard(_ event: ConnectionEvent) {
         switch event {
         case .reconnected:
-            state.withLock { $0.loop.reconnected() }
+            state.withLock { state in
+                state.loop.reconnected()
+                if endsWithConnection {
+                    state.loop.stop()
+                    state.hasEnded = true
+                }
+            }
             pull()
         case .closed:
-            state.withLock { $0.loop.stop() }
+            state.withLock { state in
+                state.loop.stop()
+                state.hasEnded = true
+            }
             bell.finish()
         }
     }

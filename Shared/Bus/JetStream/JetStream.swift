@@ -84,13 +84,28 @@ public final class JetStream: Sendable {
     public func consumerInfo(stream: String, durable: String) async throws -> ConsumerInfo {
         try checkName(stream)
         try checkName(durable)
-        let state = try await ask("CONSUMER.INFO.\(stream).\(durable)", nil as String?, JetStreamCodec.ConsumerState.self)
-        return ConsumerInfo(
-            pending: state.pending,
-            ackPending: state.ackPending,
-            redelivered: state.redelivered,
-            waiting: state.waiting
-        )
+        return try await ask("CONSUMER.INFO.\(stream).\(durable)", nil as String?, JetStreamCodec.ConsumerState.self).info
+    }
+
+    /// Makes a durable consumer anew, so that it reads from a place in the stream, whatever it had delivered before. It delivers each
+    /// message once, in the order of the stream, and wants no acknowledgement: whoever reads notes himself how far he has come.
+    ///
+    /// Deliveries of the earlier consumer of that name end.
+    ///
+    /// - Parameter start: the first message to deliver; nil for the oldest. The broker takes the oldest that it has instead of one that
+    ///   is gone, and the next one to come instead of one that never was: `deliveredStreamSequence` + 1 is what it took.
+    /// - Throws: `JetStreamError`, also when another replica does the same at this moment; `ServiceError`.
+    public func openReader(stream: String, durable: String, from start: Int?) async throws -> ConsumerInfo {
+        try checkName(stream)
+        try checkName(durable)
+        do {
+            _ = try await ask("CONSUMER.DELETE.\(stream).\(durable)", nil as String?, JetStreamCodec.Envelope.self)
+        } catch let error as JetStreamError where error.code == JetStreamError.consumerNotFound {}
+        return try await ask(
+            "CONSUMER.DURABLE.CREATE.\(stream).\(durable)",
+            JetStreamCodec.ConsumerRequest(stream: stream, config: JetStreamCodec.Reader(durable: durable, start: start)),
+            JetStreamCodec.ConsumerState.self
+        ).info
     }
 
     /// Publishes one message and waits until the broker keeps it.
@@ -142,15 +157,25 @@ public final class JetStream: Sendable {
     ///   - stream: The stream.
     ///   - durable: The consumer.
     ///   - batch: Most messages that are requested, and handed over, at once.
+    ///   - endsWithConnection: Whether to ask for nothing more after a reconnect (`Consumption.hasEnded`), because what was on its way is lost
+    ///     and, without acknowledgements, never comes again.
     ///   - handler: Is given what has arrived, in order, one call after the other. It acknowledges each message itself; what is not
     ///     acknowledged is delivered again.
     public func consume(
         stream: String,
         durable: String,
         batch: Int,
+        endsWithConnection: Bool = false,
         handler: @escaping @Sendable ([JetStreamMessage]) async -> Void
     ) -> Consumption {
-        Consumption(connection: connection, stream: stream, durable: durable, batch: max(1, batch), handler: handler)
+        Consumption(
+            connection: connection,
+            stream: stream,
+            durable: durable,
+            batch: max(1, batch),
+            endsWithConnection: endsWithConnection,
+            handler: handler
+        )
     }
 
     private func start(

@@ -36,12 +36,35 @@ enum JetStreamCodec {
     }
 
     struct ConsumerState: Decodable {
+        let delivered: Sequences
         let pending: Int
         let ackPending: Int
         let redelivered: Int
         let waiting: Int
 
+        struct Sequences: Decodable {
+            let consumer: Int
+            let stream: Int
+
+            enum CodingKeys: String, CodingKey {
+                case consumer = "consumer_seq"
+                case stream = "stream_seq"
+            }
+        }
+
+        var info: ConsumerInfo {
+            ConsumerInfo(
+                delivered: delivered.consumer,
+                deliveredStreamSequence: delivered.stream,
+                pending: pending,
+                ackPending: ackPending,
+                redelivered: redelivered,
+                waiting: waiting
+            )
+        }
+
         enum CodingKeys: String, CodingKey {
+            case delivered
             case pending = "num_pending"
             case ackPending = "num_ack_pending"
             case redelivered = "num_redelivered"
@@ -89,9 +112,9 @@ enum JetStreamCodec {
         }
     }
 
-    struct ConsumerRequest: Encodable {
+    struct ConsumerRequest<Configuration: Encodable>: Encodable {
         let stream: String
-        let config: Consumer
+        let config: Configuration
 
         enum CodingKeys: String, CodingKey {
             case stream = "stream_name"
@@ -121,6 +144,31 @@ enum JetStreamCodec {
             case maxWaiting = "max_waiting"
             case filter = "filter_subject"
             case filters = "filter_subjects"
+        }
+    }
+
+    /// A consumer that reads on from a place in the stream and acknowledges nothing.
+    struct Reader: Encodable {
+        let durable: String
+        let deliver: String
+        let start: Int?
+        let ack = "none"
+        let replay = "instant"
+        let maxWaiting = 512
+
+        init(durable: String, start: Int?) {
+            self.durable = durable
+            self.start = start
+            deliver = start == nil ? "all" : "by_start_sequence"
+        }
+
+        enum CodingKeys: String, CodingKey {
+            case durable = "durable_name"
+            case deliver = "deliver_policy"
+            case start = "opt_start_seq"
+            case ack = "ack_policy"
+            case replay = "replay_policy"
+            case maxWaiting = "max_waiting"
         }
     }
 
@@ -178,6 +226,7 @@ public struct JetStreamError: Error, Equatable, CustomStringConvertible {
     public var description: String { "JetStream: \(message) (\(status), \(code))" }
 
     static let streamNotFound = 10_059
+    static let consumerNotFound = 10_014
     static let streamNameInUse = 10_058
 }
 

@@ -63,6 +63,10 @@ public struct StreamInfo: Sendable, Equatable {
 
 /// What the broker says of a durable consumer.
 public struct ConsumerInfo: Sendable, Equatable {
+    /// The number of its last delivery (`JetStreamMessage.consumerSequence`); 0 before the first.
+    public let delivered: Int
+    /// The last message of the stream that it has passed.
+    public let deliveredStreamSequence: Int
     /// Messages that were not delivered yet: the lag.
     public let pending: Int
     /// Messages that were delivered and not acknowledged yet.

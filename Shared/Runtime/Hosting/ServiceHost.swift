@@ -92,11 +92,14 @@ public final class ServiceHost<Module: ServiceModule>: Sendable {
             logger: logger,
             metrics: metrics
         )
+        let lag = EventMetrics(metrics, service: Module.name, relay: relay, consumer: consumer)
         let service = try await startService(assembly, on: bus)
         parts.withLock { parts in
             parts.relay = relay
             parts.service = service
-            parts.tasks = [Task { await relay.run() }, Task { await jobs.run() }, Task { await consumer.run() }]
+            parts.tasks = [
+                Task { await relay.run() }, Task { await jobs.run() }, Task { await consumer.run() }, Task { await lag.run() },
+            ]
             parts.isReady = true
         }
         try listenForClock(bus, jobs: jobs, relay: relay, consumer: consumer)

@@ -12,20 +12,22 @@ public enum ServiceMain {
         let arguments = Array(CommandLine.arguments.dropFirst())
         let declared = CommonSettings.service + Module.settings
         if arguments.contains("--help") {
-            Console.out(Settings.help(program: Module.name, about: Module.about, declared: declared))
+            Console.out(Settings.help(program: Module.name, about: Module.about, declared: declared) + EventsCommand.help)
             return
         }
         if arguments.contains("--version") {
             Console.out(BuildInfo.version + "\n")
             return
         }
+        let events = EventsCommand(arguments)
         do {
             let settings = try await Settings(
-                arguments: arguments,
+                arguments: events?.remaining ?? arguments,
                 environment: Console.environment(),
                 declared: declared
             )
-            try await serve(Module.self, settings)
+            guard let events else { return try await serve(Module.self, settings) }
+            Console.out(try await events.run(schema: Module.name, settings))
         } catch let error as Settings.Invalid {
             Console.error("\(Module.name): \(error)\n")
             exit(64)

@@ -7,6 +7,7 @@ import Outbox
 import Wire
 
 // Commits events and relays them until it is killed. Arguments: connection string, schema, broker, aggregate.
+// Hears events until it is killed, or its parent is gone. Arguments: connection string, schema, broker, "hear", milliseconds per event.
 
 struct Ping: Event {
     static let fullName = "test.v1.Ping"
@@ -16,7 +17,11 @@ struct Ping: Event {
 
     init() {}
     init(_ aggregate: String, _ number: Int) { (aggregateID, self.number) = (aggregate, number) }
-    init(serialized bytes: UnsafeRawBufferPointer) throws { throw WireError.malformed }
+    init(serialized bytes: UnsafeRawBufferPointer) throws {
+        let parts = String(decoding: bytes, as: UTF8.self).split(separator: ":")
+        guard parts.count == 2, let number = Int(parts[1]) else { throw WireError.malformed }
+        (aggregateID, self.number) = (String(parts[0]), number)
+    }
     func serialized() throws -> [UInt8] { Array("\(aggregateID):\(number)".utf8) }
     func collectViolations(into violations: inout Violations, path: FieldPath) {}
 }
@@ -50,5 +55,40 @@ func live(_ arguments: [String]) async throws {
     relaying.cancel()
 }
 
-guard CommandLine.arguments.count == 5 else { exit(64) }
-do { try await live(CommandLine.arguments) } catch { exit(1) }
+func hear(_ arguments: [String], delay: Duration) async throws {
+    let logger = Logger(label: "victim") { _ in SwiftLogNoOpLogHandler() }
+    var configuration = DatabaseConfiguration(connectionString: arguments[1], schema: arguments[2], poolSize: 4)
+    // Frozen inside a transaction it holds up its successor for so long.
+    configuration.idleInTransactionTimeout = .seconds(3)
+    let database = Database(configuration, logger: logger)
+    try await database.start()
+    let bus = try await BusConnection.connect(BusConfiguration(url: arguments[3]), logger: logger)
+    let ids = UUIDv7Source(clock: SystemClock())
+    let jetStream = JetStream(connection: bus)
+    let relay = OutboxRelay(database: database, jetStream: jetStream, bus: bus, service: "hearer", ids: ids, logger: logger)
+    let work = UnitOfWorkFactory(database: database, clock: SystemClock(), ids: ids, relay: relay)
+    let handler = EventHandler(Ping.self) { ping, work in
+        _ = try await work.sql.execute("INSERT INTO heard (aggregate, number) VALUES (\(ping.aggregateID), \(ping.number))")
+        try await Task.sleep(for: delay)
+    }
+    let consumer = EventConsumer(
+        service: "hearer",
+        handlers: [handler],
+        database: database,
+        work: work,
+        jetStream: jetStream,
+        logger: logger
+    )
+    let hearing = Task { await consumer.run() }
+    let parent = getppid()
+    while getppid() == parent { try await Task.sleep(for: .milliseconds(200)) }
+    hearing.cancel()
+}
+
+do {
+    switch CommandLine.arguments.count {
+    case 5: try await live(CommandLine.arguments)
+    case 6: try await hear(CommandLine.arguments, delay: .milliseconds(Int(CommandLine.arguments[5]) ?? 0))
+    default: exit(64)
+    }
+} catch { exit(1) }

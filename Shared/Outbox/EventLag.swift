@@ -1,0 +1,90 @@
+internal import Bus
+public import Kernel
+
+/// What has not left an outbox yet.
+public struct OutboxLag: Sendable, Equatable {
+    /// Committed events that the broker does not have. Counted up to `most`, so that looking costs little also after a long outage.
+    public let waiting: Int
+    /// How long ago the oldest of them was committed; zero when there is none.
+    public let oldestAge: Interval
+    /// Where counting ends.
+    public static let most = 100_000
+}
+
+/// Events that a service heard and has not come to terms with yet.
+public struct RetryLag: Sendable, Equatable {
+    /// Those that are tried again, or wait behind such a one.
+    public let retrying: Int
+    /// Those that were given up until an operator re-drives them.
+    public let parked: Int
+    /// Of `retrying`, those that wait behind a parked one: nothing happens to them until an operator acts.
+    public let heldBack: Int
+}
+
+extension OutboxRelay {
+    /// What waits, from two looks at a partial index.
+    public func lag() async throws -> OutboxLag {
+        let rows = try await database.query(
+            """
+            SELECT (SELECT count(*) FROM (SELECT 1 FROM outbox WHERE published_at IS NULL LIMIT \(OutboxLag.most)) AS counted),
+                coalesce((SELECT extract(epoch FROM greatest(clock_timestamp() - created_at, interval '0'))::float8
+                          FROM outbox WHERE published_at IS NULL ORDER BY position LIMIT 1), 0)
+            """
+        )
+        let (waiting, seconds) = try rows.first?.decode(as: (Int.self, Double.self)) ?? (0, 0)
+        return OutboxLag(waiting: waiting, oldestAge: .milliseconds(Int64(seconds * 1_000)))
+    }
+}
+
+extension EventConsumer {
+    /// Messages of each stream (`EVT_AUTH`) that the service has not passed: a question to the broker for each.
+    public func pending() async throws -> [String: Int] {
+        var result: [String: Int] = [:]
+        for stream in streams {
+            // A service that has not started yet has no stream and told nothing.
+            do { result[stream] = try await pending(in: stream) } catch let error as JetStreamError where error.status == 404 {
+                result[stream] = 0
+            }
+        }
+        return result
+    }
+
+    /// What is tried again or parked.
+    public func retries() async throws -> RetryLag {
+        let rows = try await database.query(
+            """
+            SELECT count(*) FILTER (WHERE parked_at IS NULL), count(*) FILTER (WHERE parked_at IS NOT NULL),
+                count(*) FILTER (WHERE parked_at IS NULL AND EXISTS (
+                    SELECT 1 FROM event_retry AS parked
+                    WHERE parked.aggregate = waiting.aggregate AND parked.position < waiting.position AND parked.parked_at IS NOT NULL))
+            FROM event_retry AS waiting
+            """
+        )
+        let (retrying, parked, heldBack) = try rows.first?.decode(as: (Int.self, Int.self, Int.self)) ?? (0, 0, 0)
+        return RetryLag(retrying: retrying, parked: parked, heldBack: heldBack)
+    }
+
+    /// Events that will be heard without anybody's doing: 0 when the service has heard everything, parked ones and what waits behind
+    /// them left out.
+    public func backlog() async throws -> Int {
+        let pending = try await pending()
+        let retries = try await retries()
+        return pending.values.reduce(0, +) + retries.retrying - retries.heldBack
+    }
+
+    private func pending(in stream: String) async throws -> Int {
+        // Asked first: what is passed meanwhile only makes the number too large.
+        let position = try await position(in: stream)
+        let info = try await jetStream.streamInfo(stream)
+        // A stream that is behind us was made anew.
+        guard position <= info.lastSequence else { return info.messages }
+        return min(info.messages, info.lastSequence - position)
+    }
+
+    private func position(in stream: String) async throws -> Int {
+        // Our own is noted once in a second.
+        if let turn = turns.withLock({ $0[stream] }) { return turn.position?.sequence ?? 0 }
+        let rows = try await database.query("SELECT position FROM hearing_lease WHERE stream = \(stream)")
+        return try rows.first?.decode(as: Int.self) ?? 0
+    }
+}

@@ -1,0 +1,65 @@
+public import Database
+public import Kernel
+
+/// Events of one service that were tried too often and wait for an operator, who sees why and has them tried again.
+public struct ParkedEvents: Sendable {
+    private let database: Database
+
+    /// Those in a service's schema.
+    public init(database: Database) { self.database = database }
+
+    /// The oldest first.
+    public func list(limit: Int = 100) async throws -> [ParkedEvent] {
+        try await database.query(
+            """
+            SELECT event_id, aggregate, subject, attempts, last_error, parked_at FROM event_retry
+            WHERE parked_at IS NOT NULL ORDER BY position LIMIT \(limit)
+            """
+        ).map { row in
+            let (id, aggregate, subject, attempts, error, parkedAt) = try row.decode(
+                as: (EventID.self, String.self, String.self, Int.self, String.self, Instant.self)
+            )
+            return ParkedEvent(
+                id: id,
+                aggregate: aggregate,
+                subject: subject,
+                attempts: attempts,
+                lastError: error,
+                parkedAt: parkedAt
+            )
+        }
+    }
+
+    /// Gives parked events a fresh start: one, or all when `id` is nil. What waits behind them follows in order.
+    ///
+    /// - Returns: how many will be tried again; 0 when the event is not parked.
+    public func redrive(_ id: EventID? = nil) async throws -> Int {
+        if let id {
+            return try await database.execute(
+                """
+                UPDATE event_retry SET parked_at = NULL, attempts = 0, next_attempt_at = clock_timestamp()
+                WHERE event_id = \(id) AND parked_at IS NOT NULL
+                """
+            )
+        }
+        return try await database.execute(
+            "UPDATE event_retry SET parked_at = NULL, attempts = 0, next_attempt_at = clock_timestamp() WHERE parked_at IS NOT NULL"
+        )
+    }
+}
+
+/// An event that was tried too often.
+public struct ParkedEvent: Sendable {
+    /// The event's id.
+    public let id: EventID
+    /// What it is about.
+    public let aggregate: String
+    /// Its type.
+    public let subject: String
+    /// How often its handler failed.
+    public let attempts: Int
+    /// How it failed last.
+    public let lastError: String
+    /// Since when it waits for an operator.
+    public let parkedAt: Instant
+}

@@ -1,0 +1,76 @@
+import Foundation
+import Kernel
+import TestSupport
+import Testing
+
+@testable import Bus
+
+extension BrokerTests {
+    @Suite struct ReaderTests {
+        private func publish(_ numbers: ClosedRange<Int>, _ jetStream: JetStream) async throws {
+            let events = numbers.map { OutgoingEvent(subject: "evt.test.v1.Happened", messageID: "id-\($0)", body: [UInt8($0)]) }
+            for result in await jetStream.publish(events, deadline: SystemClock.now() + .seconds(10)) { _ = try result.get() }
+        }
+
+        private func withStream(_ body: (NatsServer, JetStream) async throws -> Void) async throws {
+            try await withBus { server, bus in
+                let jetStream = JetStream(connection: bus)
+                try await jetStream.ensureStream(StreamConfiguration(name: "EVT_TEST", subjects: ["evt.test.>"]))
+                try await body(server, jetStream)
+            }
+        }
+
+        @Test func aReaderBeginsAnewWhereItIsTold() async throws {
+            try await withStream { _, jetStream in
+                try await publish(1...10, jetStream)
+                for (start, expected) in [(nil, 1...10), (4, 4...10), (1, 1...10), (10, 10...10)] as [(Int?, ClosedRange<Int>)] {
+                    let reader = try await jetStream.openReader(stream: "EVT_TEST", durable: "reader", from: start)
+                    #expect(reader.deliveredStreamSequence == expected.lowerBound - 1)
+                    #expect(reader.delivered == 0 && reader.pending == expected.count)
+                    let seen = Shared<[[Int]]>([])
+                    let consumption = jetStream.consume(stream: "EVT_TEST", durable: "reader", batch: 4) { batch in
+                        for message in batch { seen.update { $0.append([message.streamSequence, message.consumerSequence]) } }
+                    }
+                    try await eventually("all arrive") { seen.value.count >= expected.count }
+                    await consumption.stop()
+                    #expect(seen.value == expected.enumerated().map { [$0.element, $0.offset + 1] })
+                    let info = try await jetStream.consumerInfo(stream: "EVT_TEST", durable: "reader")
+                    #expect(info.delivered == expected.count && info.ackPending == 0)
+                }
+            }
+        }
+
+        @Test func aPlaceThatTheStreamDoesNotHaveShows() async throws {
+            try await withStream { _, jetStream in
+                try await publish(1...3, jetStream)
+                let behind = try await jetStream.openReader(stream: "EVT_TEST", durable: "reader", from: 50)
+                #expect(behind.pending == 0 && behind.deliveredStreamSequence == 3)
+                try await jetStream.ensureStream(
+                    StreamConfiguration(name: "EVT_TEST", subjects: ["evt.test.>"], maxMessages: 1)
+                )
+                let before = try await jetStream.openReader(stream: "EVT_TEST", durable: "reader", from: 2)
+                #expect(before.pending == 1 && before.deliveredStreamSequence == 2)
+            }
+        }
+
+        @Test func itEndsWithTheConnectionWhenItIsToldTo() async throws {
+            try await withStream { server, jetStream in
+                try await publish(1...2, jetStream)
+                _ = try await jetStream.openReader(stream: "EVT_TEST", durable: "reader", from: nil)
+                let seen = Shared<[Int]>([])
+                let consumption = jetStream.consume(stream: "EVT_TEST", durable: "reader", batch: 4, endsWithConnection: true) {
+                    batch in
+                    seen.update { $0 += batch.map(\.streamSequence) }
+                }
+                try await eventually("both arrive") { seen.value == [1, 2] }
+                #expect(!consumption.hasEnded)
+                server.kill()
+                try await server.start()
+                try await eventually("it has ended") { consumption.hasEnded }
+                await consumption.stop()
+                try await publish(3...3, jetStream)
+                #expect(seen.value == [1, 2])
+            }
+        }
+    }
+}

@@ -1,0 +1,123 @@
+import Bus
+import Kernel
+import TestSupport
+import Testing
+
+@testable import Outbox
+
+@Suite("What happens between the outbox and the broker", .serialized, .timeLimit(.minutes(5)))
+struct RelayFaultTests {
+    /// A relay that dies after the broker has an event and before its row is marked leaves the row as it was.
+    private func forgetPublishing(_ world: World, below number: Int) async throws {
+        try await world.source.execute(
+            "UPDATE outbox SET published_at = NULL WHERE split_part(convert_from(body, 'UTF8'), ':', 2)::int < \(number)"
+        )
+    }
+
+    @Test("An event that leaves again, because its publishing was not noted, is dropped by the broker")
+    func deliveredTwice() async throws {
+        try await withWorld { world in
+            let teller = try await world.teller()
+            _ = try await world.hearer()
+            try await teller.tell("a", 0..<50)
+            try await eventually("everything is heard") { try await world.heardCount() == 50 }
+            try await eventually("all left") { try await teller.relay.backlog() == 0 }
+            try await forgetPublishing(world, below: 30)
+            try await eventually("they left again") { try await teller.relay.backlog() == 0 }
+            let kept = try await JetStream(connection: world.bus).streamInfo("EVT_SOURCE").messages
+            #expect(kept == 50)
+            try await teller.tell("a", 50..<60)
+            try await eventually("the rest is heard") { try await world.heardCount() >= 60 }
+            #expect(try await world.heard("a") == Array(0..<60))
+        }
+    }
+
+    @Test("An event that leaves again after the broker has forgotten it comes twice, and has one effect in its place")
+    func deliveredTwiceLate() async throws {
+        try await withWorld { world in
+            let jetStream = JetStream(connection: world.bus)
+            var forgetful = World.stream
+            forgetful.duplicateWindow = .milliseconds(100)
+            try await jetStream.ensureStream(forgetful)
+            let teller = try await world.teller(keepsStream: false)
+            let hearer = try await world.hearer()
+            for name in ["a", "b"] { try await teller.tell(name, 0..<50) }
+            try await eventually("everything is heard") { try await world.heardCount() == 100 }
+            try await eventually("all left") { try await teller.relay.backlog() == 0 }
+            // Until the broker has forgotten all of them.
+            var kept = 100
+            try await eventually("they are kept twice") {
+                try await forgetPublishing(world, below: 30)
+                try await eventually("they left again") { try await teller.relay.backlog() == 0 }
+                kept = try await jetStream.streamInfo("EVT_SOURCE").messages
+                return kept >= 160
+            }
+            for name in ["a", "b"] { try await teller.tell(name, 50..<60) }
+            try await eventually("everything is passed") {
+                let info = try await jetStream.streamInfo("EVT_SOURCE")
+                let backlog = try await hearer.consumer.backlog()
+                return info.messages >= kept + 20 && backlog == 0
+            }
+            for name in ["a", "b"] { #expect(try await world.heard(name) == Array(0..<60)) }
+        }
+    }
+
+    @Test("A broker that refuses events for a while: they wait visibly, and then leave in order")
+    func refusedByBroker() async throws {
+        try await withWorld { world in
+            let teller = try await world.teller(keepsStream: false)
+            _ = try await world.hearer()
+            try await teller.tell("a", 0..<10)
+            try await eventually("they are heard") { try await world.heardCount() == 10 }
+            try await world.limitEvents(toBytes: 1)
+            for number in 10..<20 { for name in ["a", "b", "c"] { try await teller.tell(name, [number]) } }
+            try await eventually("the lag shows") {
+                let lag = try await teller.relay.lag()
+                return lag.waiting == 30 && lag.oldestAge >= .seconds(1)
+            }
+            #expect(try await world.heardCount() == 10)
+            try await world.limitEvents(toBytes: -1)
+            try await eventually("everything is heard") { try await world.heardCount() >= 40 }
+            #expect(try await world.heard("a") == Array(0..<20))
+            for name in ["b", "c"] { #expect(try await world.heard(name) == Array(10..<20)) }
+            try await eventually("nothing waits") {
+                try await teller.relay.lag() == OutboxLag(waiting: 0, oldestAge: .zero)
+            }
+        }
+    }
+
+    @Test("One event that the broker refuses holds up its own aggregate only")
+    func oneRefused() async throws {
+        try await withWorld { world in
+            let teller = try await world.teller(keepsStream: false)
+            _ = try await world.hearer()
+            let long = String(repeating: "x", count: 2_000)
+            try await world.limitEvents(toBytes: 1_500)
+            for number in 0..<10 { for name in ["a", long, "b"] { try await teller.tell(name, [number]) } }
+            try await eventually("the others are heard") { try await world.heardCount() >= 20 }
+            for name in ["a", "b"] { #expect(try await world.heard(name) == Array(0..<10)) }
+            #expect(try await teller.relay.backlog() == 10)
+            try await world.limitEvents(toBytes: -1)
+            try await eventually("it is heard too") { try await world.heardCount() >= 30 }
+            #expect(try await world.heard(long) == Array(0..<10))
+        }
+    }
+
+    @Test("A broker without the stream takes nothing, and gets everything when it has one again")
+    func streamGone() async throws {
+        try await withWorld { world in
+            let teller = try await world.teller(keepsStream: false)
+            _ = try await world.hearer()
+            try await teller.tell("a", 0..<10)
+            try await eventually("they are heard") { try await world.heardCount() == 10 }
+            try await eventually("all left") { try await teller.relay.backlog() == 0 }
+            try await world.ask("STREAM.DELETE.EVT_SOURCE")
+            try await teller.tell("a", 10..<40)
+            try await eventually("the lag shows") { try await teller.relay.lag().oldestAge >= .seconds(1) }
+            #expect(try await teller.relay.lag().waiting == 30)
+            try await JetStream(connection: world.bus).ensureStream(World.stream)
+            try await eventually("everything is heard") { try await world.heardCount() >= 40 }
+            #expect(try await world.heard("a") == Array(0..<40))
+        }
+    }
+}

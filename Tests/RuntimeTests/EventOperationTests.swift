@@ -1,0 +1,136 @@
+import Bus
+import Database
+import Kernel
+import Outbox
+import TestSupport
+import Testing
+import Wire
+
+@testable import Runtime
+
+/// An event for tests whose handler fails.
+private struct Tested: Event {
+    static let fullName = "test.v1.Tested"
+    static let subject = "evt.tester.v1.Tested"
+    var aggregateID = "one"
+    init() {}
+    init(serialized bytes: UnsafeRawBufferPointer) throws {}
+    func serialized() throws -> [UInt8] { [] }
+    func collectViolations(into violations: inout Violations, path: FieldPath) {}
+}
+
+private struct Broken: Error {}
+
+@Suite("What an operator sees of events and does about them", .timeLimit(.minutes(3)))
+struct EventOperationTests {
+    private func eventually(_ what: String, _ condition: () async throws -> Bool) async throws {
+        let end = ContinuousClock.now.advanced(by: .seconds(60))
+        while ContinuousClock.now < end {
+            if try await condition() { return }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        Issue.record("never happened: \(what)")
+    }
+
+    private func consumer(_ fixture: Fixture) -> EventConsumer {
+        EventConsumer(
+            service: "listener",
+            handlers: [EventHandler(Tested.self) { _, _ in throw Broken() }],
+            database: fixture.database,
+            work: fixture.work,
+            jetStream: JetStream(connection: fixture.bus),
+            logger: PostgresServer.silence,
+            maxAttempts: 1
+        )
+    }
+
+    private func settings() async throws -> Settings {
+        let url = try await PostgresServer.shared().connectionString
+        return Settings(values: ["database.url": url], declared: CommonSettings.service)
+    }
+
+    @Test("The metrics show what waits in the outbox, what was not heard, and what is tried again")
+    func metrics() async throws {
+        try await withFixture { fixture in
+            let jetStream = JetStream(connection: fixture.bus)
+            try await jetStream.ensureStream(StreamConfiguration(name: "EVT_TESTER", subjects: ["evt.tester.>"]))
+            let relay = OutboxRelay(
+                database: fixture.database,
+                jetStream: jetStream,
+                bus: fixture.bus,
+                service: "tester",
+                ids: UUIDv7Source(clock: SystemClock()),
+                logger: PostgresServer.silence
+            )
+            let metrics = Metrics()
+            let consumer = consumer(fixture)
+            let lag = EventMetrics(metrics, service: "tester", relay: relay, consumer: consumer)
+            func shows(_ line: String) -> Bool { metrics.text().split(separator: "\n").contains { $0 == line } }
+
+            try await fixture.work.run(trace: "", requestID: "") { try await $0.emit([Tested(), Tested(), Tested()]) }
+            try await fixture.database.execute("UPDATE outbox SET created_at = created_at - interval '90 seconds'")
+            await lag.look()
+            #expect(shows(#"streaksnap_outbox_backlog{service="tester"} 3"#))
+            let age = metrics.gauge("streaksnap_outbox_oldest_age_seconds", [("service", "tester")], help: "").current
+            #expect((90...150).contains(age))
+            #expect(shows(#"streaksnap_consumer_pending{service="tester",stream="EVT_TESTER"} 0"#))
+
+            #expect(try await relay.relayBatch() == 3)
+            await lag.look()
+            #expect(shows(#"streaksnap_outbox_backlog{service="tester"} 0"#))
+            #expect(shows(#"streaksnap_outbox_oldest_age_seconds{service="tester"} 0"#))
+            #expect(shows(#"streaksnap_consumer_pending{service="tester",stream="EVT_TESTER"} 3"#))
+
+            let hearing = Task { await consumer.run() }
+            defer { hearing.cancel() }
+            try await eventually("one is parked, two wait behind it") {
+                _ = try await consumer.retryDue()
+                await lag.look()
+                return shows(#"streaksnap_events_parked{service="tester"} 1"#)
+                    && shows(#"streaksnap_events_retrying{service="tester"} 2"#)
+                    && shows(#"streaksnap_consumer_pending{service="tester",stream="EVT_TESTER"} 0"#)
+            }
+            hearing.cancel()
+            await hearing.value
+        }
+    }
+
+    @Test("The events command lists parked events and has them tried again")
+    func command() async throws {
+        try await withFixture { fixture in
+            let settings = try await settings()
+            func run(_ words: String...) async throws -> String {
+                let command = try #require(EventsCommand(["events"] + words + ["--log-level", "error"]))
+                #expect(command.remaining == ["--log-level", "error"])
+                return try await command.run(schema: fixture.database.schema, settings)
+            }
+            #expect(try await run("parked") == "no event is parked\n")
+            for (number, error) in ["first\nfailure", "second"].enumerated() {
+                let id = EventID(high: 7, low: UInt64(number))
+                try await fixture.database.execute(
+                    """
+                    INSERT INTO event_retry (event_id, aggregate, subject, trace, request_id, body, attempts, parked_at, last_error)
+                    VALUES (\(id), 'one', 'evt.tester.v1.Tested', '', '', '', 10, clock_timestamp(), \(error))
+                    """
+                )
+            }
+            let lines = try await run("parked").split(separator: "\n").map { $0.split(separator: "\t").map(String.init) }
+            #expect(lines.count == 3)
+            #expect(lines[1][0] == "\(EventID(high: 7, low: 0))" && lines[1][1...3] == ["evt.tester.v1.Tested", "one", "10"])
+            #expect(lines[1].last == "first failure" && lines[2].last == "second")
+
+            #expect(try await run("redrive", lines[2][0]) == "to be tried again: 1\n")
+            await #expect(throws: Settings.Invalid.self, "it is not parked any more") { try await run("redrive", lines[2][0]) }
+            #expect(try await run("redrive") == "to be tried again: 1\n")
+            let waiting = try await fixture.database.query(
+                "SELECT 1 FROM event_retry WHERE parked_at IS NULL AND attempts = 0 AND next_attempt_at <= clock_timestamp()"
+            )
+            #expect(waiting.count == 2)
+            for words in [[], ["redrive", "nonsense"], ["redrive", "a", "b"], ["purge"]] {
+                let command = try #require(EventsCommand(["events"] + words))
+                await #expect(throws: Settings.Invalid.self) { try await command.run(schema: "none", settings) }
+            }
+        }
+        #expect(EventsCommand(["--log-level", "events"]) == nil)
+    }
+}
