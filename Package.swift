@@ -82,7 +82,7 @@ let sharedModules: [Target] = [
     shared("Outbox", ["Kernel", "Wire", "Bus", "Database", logging], resources: [.embedInCode("Migrations")]),
     shared(
         "Replicas",
-        ["Kernel", "Bus", "Database", "Outbox", "CommonAPI", "AuthAPI", "BillingAPI"],
+        ["Kernel", "Bus", "Database", "Outbox", "CommonAPI", "AuthAPI", "BillingAPI", "SocialAPI"],
         resources: [.embedInCode("Migrations")]
     ),
     shared(
@@ -130,7 +130,7 @@ let contracts: [Target] = [
 
 let services: [[Target]] = [
     service("Auth", apis: ["AuthAPI", "BillingAPI", "StreaksAPI"], extra: ["Passwords", "Replicas", "Tokens", crypto]),
-    service("Social", apis: ["SocialAPI", "StreaksAPI"], extra: ["Replicas"]),
+    service("Social", apis: ["AuthAPI", "MediaAPI", "SocialAPI", "StreaksAPI"], extra: ["Replicas"]),
     service("Streaks", apis: ["StreaksAPI", "SocialAPI"], extra: ["Replicas"], main: ["StreaksReplay"]),
     [
         .target(
