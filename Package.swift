@@ -207,6 +207,13 @@ let testTargets: [Target] = [
         "RuntimeTests",
         ["Runtime", "Replicas", "AuthAPI", "CommonAPI", "Outbox", "Bus", "Database", "Kernel", "Wire", "TestSupport", logging]
     ),
+    tests(
+        "SocialServiceTests",
+        [
+            "SocialService", "SocialDomain", "SocialAPI", "StreaksAPI", "MediaAPI", "AuthAPI", "CommonAPI", "Replicas", "Outbox",
+            "Runtime", "Bus", "Database", "Kernel", "Wire", "TestSupport", logging,
+        ]
+    ),
     tests("TokensTests", ["Tokens", "Kernel", crypto]),
     tests("GatewayTests", ["GatewayService", "Tokens", "Kernel"]),
     tests("DomainTests", ["AuthDomain", "SocialDomain", "MediaDomain", "BillingDomain", "Kernel"]),
