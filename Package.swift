@@ -140,7 +140,7 @@ let services: [[Target]] = [
             swiftSettings: strict
         )
     ],
-    service("Media", apis: ["MediaAPI", "StreaksAPI"], extra: ["BlobStore", "Images", crypto, logging]),
+    service("Media", apis: ["MediaAPI", "StreaksAPI"], extra: ["BlobStore", "Images", "Replicas", crypto, logging]),
     service("Notifications", apis: ["NotificationsAPI", "SocialAPI", "StreaksAPI"], extra: ["Replicas"]),
     service("Billing", apis: ["BillingAPI", "StreaksAPI"]),
 ]
@@ -205,7 +205,10 @@ let testTargets: [Target] = [
     tests("OutboxTests", ["Outbox", "Bus", "Database", "Kernel", "Wire", "TestSupport", "outbox-victim", logging]),
     tests(
         "RuntimeTests",
-        ["Runtime", "Replicas", "AuthAPI", "CommonAPI", "Outbox", "Bus", "Database", "Kernel", "Wire", "TestSupport", logging]
+        [
+            "Runtime", "Replicas", "AuthAPI", "SocialAPI", "CommonAPI", "Outbox", "Bus", "Database", "Kernel", "Wire",
+            "TestSupport", logging,
+        ]
     ),
     tests(
         "SocialServiceTests",

@@ -39,7 +39,8 @@ public struct BlockReplica: Sendable {
     /// Those of `others` who must not be shown to `user`, because either blocks the other.
     ///
     /// - Parameter executor: where to look; default the service's database outside any transaction.
-    public func hidden(from user: UserID, among others: some Sequence<UserID>, _ executor: (any QueryExecutor)? = nil) async throws
+    public func hidden(from user: UserID, among others: some Sequence<UserID>, _ executor: (any QueryExecutor)? = nil)
+        async throws
         -> Set<UserID>
     {
         let others = Array(Set(others))

@@ -147,18 +147,19 @@ public struct ProfileReplica: Sendable {
     /// - Returns: whether it was news.
     private func store(_ state: ProfileState, _ sql: Transaction) async throws -> Bool {
         let id = try UserID(parsing: state.userID, field: "user_id")
-        let isNews = try await sql.execute(
-            """
-            INSERT INTO profile_replica AS known
-                (user_id, version, username, display_name, avatar_key, time_zone, time_zone_since, status)
-            VALUES (\(id), \(state.version), \(state.username), \(state.displayName), \(state.avatarKey), \(state.timeZone),
-                \(state.timeZoneSince ?? .epoch), \(state.status.rawValue))
-            ON CONFLICT (user_id) DO UPDATE SET version = EXCLUDED.version, username = EXCLUDED.username,
-                display_name = EXCLUDED.display_name, avatar_key = EXCLUDED.avatar_key, time_zone = EXCLUDED.time_zone,
-                time_zone_since = EXCLUDED.time_zone_since, status = EXCLUDED.status
-            WHERE known.version < EXCLUDED.version
-            """
-        ) == 1
+        let isNews =
+            try await sql.execute(
+                """
+                INSERT INTO profile_replica AS known
+                    (user_id, version, username, display_name, avatar_key, time_zone, time_zone_since, status)
+                VALUES (\(id), \(state.version), \(state.username), \(state.displayName), \(state.avatarKey), \(state.timeZone),
+                    \(state.timeZoneSince ?? .epoch), \(state.status.rawValue))
+                ON CONFLICT (user_id) DO UPDATE SET version = EXCLUDED.version, username = EXCLUDED.username,
+                    display_name = EXCLUDED.display_name, avatar_key = EXCLUDED.avatar_key, time_zone = EXCLUDED.time_zone,
+                    time_zone_since = EXCLUDED.time_zone_since, status = EXCLUDED.status
+                WHERE known.version < EXCLUDED.version
+                """
+            ) == 1
         if isNews { try await stored(state, sql) }
         return isNews
     }

@@ -26,7 +26,10 @@ struct ModerationTests {
         let (sam, tia, uma) = (people[0], people[1], people[2])
         let first = try await sam.post("/api/reports", report("user", tia.id, "harassment", "\"She shouts.\""), key: "r")
         #expect(first.status == 201 && first.data["status"].string == "pending", "\(first.text)")
-        #expect(try await sam.post("/api/reports", report("user", tia.id, "harassment", "\"She shouts.\""), key: "r").data == first.data)
+        #expect(
+            try await sam.post("/api/reports", report("user", tia.id, "harassment", "\"She shouts.\""), key: "r").data
+                == first.data
+        )
         let second = try await sam.post("/api/reports", report("user", tia.id))
         #expect(second.status == 409 && second.code == "ALREADY_REPORTED", "\(second.text)")
         #expect(try await uma.post("/api/reports", report("user", tia.id)).status == 201)
@@ -104,7 +107,9 @@ struct ModerationTests {
         let id = try #require(filed.data["report_id"].string)
         let refused = try await moderator.put("\(path)/\(id)", #"{"action":"dismiss"}"#)
         #expect(refused.status == 403 && refused.code == "CANNOT_MODERATE_SELF", "\(refused.text)")
-        for other in people.dropFirst() { #expect(try await other.post("/api/reports", report("user", people[0].id)).status == 201) }
+        for other in people.dropFirst() {
+            #expect(try await other.post("/api/reports", report("user", people[0].id)).status == 201)
+        }
         var (found, cursor, pages): ([String], String?, Int) = ([], "", 0)
         while let next = cursor, pages < 500 {
             let page = try await moderator.get("\(path)?limit=2" + (next.isEmpty ? "" : "&cursor=\(next)"))

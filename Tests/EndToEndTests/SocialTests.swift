@@ -163,7 +163,10 @@ struct SocialTests {
         #expect(try await sam.post("/api/blocks", #"{"user_id":"0190a0b0-0000-7000-8000-000000000001"}"#).status == 404)
         #expect(try await sam.request(uma).status == 201)
         #expect(try await uma.post("/api/blocks", "{\"user_id\":\"\(sam.id)\"}").status == 201)
-        #expect(try await sam.get("/api/friends/requests?direction=outgoing").data["requests"].list.isEmpty, "a pending one goes too")
+        #expect(
+            try await sam.get("/api/friends/requests?direction=outgoing").data["requests"].list.isEmpty,
+            "a pending one goes too"
+        )
     }
 
     @Test func `20 new requests an hour get through`() async throws {

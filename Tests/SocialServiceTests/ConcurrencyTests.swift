@@ -101,7 +101,9 @@ struct ConcurrencyTests {
                 let blocks = ["UserBlocked", "UserBlocked"]
                 let outcome = events.filter { $0 != "UserBlocked" }
                 #expect(events.filter { $0 == "UserBlocked" } == blocks)
-                #expect([["FriendRequestSent"], ["FriendRequestSent", "FriendshipAccepted", "FriendshipEnded"]].contains(outcome))
+                #expect(
+                    [["FriendRequestSent"], ["FriendRequestSent", "FriendshipAccepted", "FriendshipEnded"]].contains(outcome)
+                )
             }
         }
     }
@@ -201,7 +203,8 @@ struct ConcurrencyTests {
             let outcomes7 = try await atOnce(15) { try await report(people[$0 + 1]) }
             #expect(outcomes7 == ["OK": 15])
             #expect(try await world.events() == Array(repeating: "ReportFiled", count: 16))
-            let listed = try await world.service.listReports(ListReportsRequest(), context: World.by(people[0], role: .admin)).reports
+            let listed = try await world.service.listReports(ListReportsRequest(), context: World.by(people[0], role: .admin))
+                .reports
             #expect(listed.map(\.reporters).sorted() == (1...16).map { Int32($0) })
             let acted = try await atOnce(64) { index in
                 let action: ModerationAction = index % 2 == 0 ? .suspend : .ban

@@ -87,7 +87,7 @@ struct SearchTests {
     @Test("forgets old names, and shows what the two are to each other")
     func rename() async throws {
         try await withWorld { world in
-            let (ann, ben) = (world.person(1), world.person(2))
+            let (ann, ben) = (world.person(1), world.person(2, username: "newname", name: "New Name"))
             try await know(world, 2, "oldname", "Old Name", email: "old@example.org")
             try await know(world, 2, "newname", "New Name", email: "new@example.org", version: 2)
             for old in ["oldname", "dna", "old@", "Old N"] { #expect(try await world.search(me, old) == [], "\(old)") }
@@ -125,7 +125,8 @@ struct SearchTests {
             }
             for q in ["a", "us", "anna", "user_1", "xample", "ser_", "nobody at all"] {
                 #expect(try await world.search(me, q).count == (q == "nobody at all" ? 0 : 20), "\(q)")
-                let explained: Query = "EXPLAIN (ANALYZE, TIMING OFF) \(SearchRepository.query(try SearchText(q), by: me, limit: 20))"
+                let explained: Query =
+                    "EXPLAIN (ANALYZE, TIMING OFF) \(SearchRepository.query(try SearchText(q), by: me, limit: 20))"
                 let plan = try await world.database.query(explained).map { try $0.decode(as: String.self) }
                 let scans = plan.filter { $0.contains(" search_term") }
                 #expect(!scans.isEmpty && scans.allSatisfy { $0.contains("using search_term_pkey") }, "\(plan)")

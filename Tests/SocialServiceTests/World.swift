@@ -97,8 +97,10 @@ struct World {
 
     /// Names of the events told since the last look, in order.
     func events() async throws -> [String] {
-        try await database.query("WITH told AS (DELETE FROM outbox RETURNING position, subject) SELECT subject FROM told ORDER BY position")
-            .map { String(try $0.decode(as: String.self).split(separator: ".").last ?? "") }
+        try await database.query(
+            "WITH told AS (DELETE FROM outbox RETURNING position, subject) SELECT subject FROM told ORDER BY position"
+        )
+        .map { String(try $0.decode(as: String.self).split(separator: ".").last ?? "") }
     }
 
     func request(_ from: UserID, _ to: UserID) async throws -> FriendshipReply {

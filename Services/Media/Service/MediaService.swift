@@ -4,6 +4,7 @@ internal import Images
 internal import Kernel
 internal import Logging
 internal import MediaAPI
+internal import Replicas
 internal import StreaksAPI
 
 /// Daily snaps and the feed made from them. The table of contents: one handler file per RPC in `Handlers/`, what is due in `Jobs/`.
@@ -11,6 +12,7 @@ internal import StreaksAPI
 /// uploadSnap · getFeed · findSnapOwner
 struct MediaService: MediaServiceProtocol {
     let snaps: SnapRepository
+    let blocks: BlockReplica
     let operations: SnapOperations
     let blobs: any BlobStore
     let images: ImageProcessor

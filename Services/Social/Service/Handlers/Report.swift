@@ -47,7 +47,9 @@ extension SocialService {
     /// Whose the subject is.
     ///
     /// - Throws: `NOT_FOUND` when there is no such thing, or `user` may not know of it.
-    private func owner(of type: ReportSubject, _ subject: SubjectID, for user: UserID, _ context: CallContext) async throws -> UserID {
+    private func owner(of type: ReportSubject, _ subject: SubjectID, for user: UserID, _ context: CallContext) async throws
+        -> UserID
+    {
         switch type {
         case .user:
             let owner = subject.cast(to: Tag.User.self)

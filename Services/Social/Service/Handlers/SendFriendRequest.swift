@@ -18,7 +18,9 @@ extension SocialService {
             try await friendships.lockSender(user, work.sql)
             let stored = try await friendships.lock(user, other.userID, newID: work.ids.make(), now: work.now, work.sql)
             // Blocking locks the same row, so one of the two sees the other.
-            guard try await !blocks.exists(between: user, and: other.userID, work.sql) else { throw ServiceError.notFound("user") }
+            guard try await !blocks.exists(between: user, and: other.userID, work.sql) else {
+                throw ServiceError.notFound("user")
+            }
             var friendship = stored.friendship
             let change = try friendship.request(by: user, now: work.now)
             if change == .requested { try await requireRoom(for: user, work) }

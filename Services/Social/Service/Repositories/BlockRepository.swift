@@ -91,7 +91,9 @@ struct BlockRepository: Sendable {
 
     /// Blocks after an id, in the order of ids.
     func page(after: BlockID, limit: Int) async throws -> [StoredBlock] {
-        try await database.query("SELECT \(Self.columns) FROM block WHERE id > \(after) ORDER BY id LIMIT \(limit)").map(Self.block)
+        try await database.query("SELECT \(Self.columns) FROM block WHERE id > \(after) ORDER BY id LIMIT \(limit)").map(
+            Self.block
+        )
     }
 
     private static func block(_ row: Row) throws -> StoredBlock {

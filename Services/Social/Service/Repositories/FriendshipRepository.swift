@@ -117,7 +117,8 @@ struct FriendshipRepository: Sendable {
     }
 
     /// Friendships of `user` in one state, newest first.
-    func list(of user: UserID, state: Friendship.State, asker: Asker = .either, before cursor: PageCursor?, limit: Int) async throws
+    func list(of user: UserID, state: Friendship.State, asker: Asker = .either, before cursor: PageCursor?, limit: Int)
+        async throws
         -> [StoredFriendship]
     {
         let start = cursor?.instant ?? Instant(microseconds: Int64.max / 1_000_000 * 1_000)
