@@ -83,7 +83,7 @@ let sharedModules: [Target] = [
     shared("Outbox", ["Kernel", "Wire", "Bus", "Database", logging], resources: [.embedInCode("Migrations")]),
     shared(
         "Replicas",
-        ["Kernel", "Bus", "Database", "Outbox", "CommonAPI", "AuthAPI", "BillingAPI"],
+        ["Kernel", "Bus", "Database", "Outbox", "CommonAPI", "AuthAPI", "BillingAPI", "SocialAPI"],
         resources: [.embedInCode("Migrations")]
     ),
     shared(
@@ -132,7 +132,7 @@ let contracts: [Target] = [
 
 let services: [[Target]] = [
     service("Auth", apis: ["AuthAPI", "BillingAPI", "StreaksAPI"], extra: ["Passwords", "Replicas", "Tokens", crypto]),
-    service("Social", apis: ["SocialAPI", "StreaksAPI"], extra: ["Replicas"]),
+    service("Social", apis: ["AuthAPI", "MediaAPI", "SocialAPI", "StreaksAPI"], extra: ["Replicas"]),
     service("Streaks", apis: ["StreaksAPI", "SocialAPI"], extra: ["Replicas"], main: ["StreaksReplay"]),
     [
         .target(
@@ -142,7 +142,7 @@ let services: [[Target]] = [
             swiftSettings: strict
         )
     ],
-    service("Media", apis: ["MediaAPI", "StreaksAPI"], extra: ["BlobStore", "Images", crypto, logging]),
+    service("Media", apis: ["MediaAPI", "StreaksAPI"], extra: ["BlobStore", "Images", "Replicas", crypto, logging]),
     service("Notifications", apis: ["NotificationsAPI", "SocialAPI", "StreaksAPI"], extra: ["Replicas"]),
     service("Billing", apis: ["BillingAPI", "StreaksAPI"]),
 ]
@@ -215,7 +215,17 @@ let testTargets: [Target] = [
     ),
     tests(
         "RuntimeTests",
-        ["Runtime", "Replicas", "AuthAPI", "CommonAPI", "Outbox", "Bus", "Database", "Kernel", "Wire", "TestSupport", logging]
+        [
+            "Runtime", "Replicas", "AuthAPI", "SocialAPI", "CommonAPI", "Outbox", "Bus", "Database", "Kernel", "Wire",
+            "TestSupport", logging,
+        ]
+    ),
+    tests(
+        "SocialServiceTests",
+        [
+            "SocialService", "SocialDomain", "SocialAPI", "StreaksAPI", "MediaAPI", "AuthAPI", "CommonAPI", "Replicas", "Outbox",
+            "Runtime", "Bus", "Database", "Kernel", "Wire", "TestSupport", logging,
+        ]
     ),
     tests("TokensTests", ["Tokens", "Kernel", "Processes", crypto]),
     tests("GatewayTests", ["GatewayService", "Tokens", "Kernel", "Processes"]),

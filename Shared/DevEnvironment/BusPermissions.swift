@@ -16,7 +16,7 @@ public struct BusPermissions: Sendable, Equatable {
     /// Whom each service calls.
     public static let callees: [String: [String]] = [
         "auth": ["billing", "streaks", "social", "media", "notifications"],
-        "social": ["auth", "streaks"],
+        "social": ["auth", "streaks", "media"],
         "streaks": ["auth", "billing", "social", "media"],
         "media": ["auth", "streaks", "social"],
         "notifications": ["auth"],

@@ -81,6 +81,14 @@ public enum Tag {
     public enum Session {}
     /// A friend request or friendship; owned by `social`.
     public enum Friendship {}
+    /// Somebody blocking somebody; owned by `social`.
+    public enum Block {}
+    /// A report to the moderators; owned by `social`.
+    public enum Report {}
+    /// What a report is about: a person, photo or post.
+    public enum Subject {}
+    /// What a moderator did; owned by `social`.
+    public enum ModerationAction {}
     /// A streak of any kind; owned by `streaks`.
     public enum Streak {}
     /// One posted photo of a day; owned by `media`.
@@ -101,6 +109,14 @@ public typealias UserID = ID<Tag.User>
 public typealias SessionID = ID<Tag.Session>
 /// The id of a friend request or friendship.
 public typealias FriendshipID = ID<Tag.Friendship>
+/// The id of a block.
+public typealias BlockID = ID<Tag.Block>
+/// The id of a report.
+public typealias ReportID = ID<Tag.Report>
+/// The id of what a report is about.
+public typealias SubjectID = ID<Tag.Subject>
+/// The id of what a moderator did.
+public typealias ModerationActionID = ID<Tag.ModerationAction>
 /// The id of a streak.
 public typealias StreakID = ID<Tag.Streak>
 /// The id of a snap.

@@ -1,4 +1,4 @@
-internal import AuthAPI
+public import AuthAPI
 public import Bus
 public import Database
 public import Kernel
@@ -8,18 +8,26 @@ public import Outbox
 public struct ProfileReplica: Sendable {
     private let database: Database
     private let auth: AuthClient
+    private let stored: @Sendable (ProfileState, Transaction) async throws -> Void
 
     /// - Parameters:
     ///   - database: the service's own; `migrations` made its table.
     ///   - bus: to ask `auth` for somebody who is not known yet.
-    public init(database: Database, bus: any Caller) {
+    ///   - stored: runs in the transaction that stores a state newer than what was known, however it came here.
+    public init(
+        database: Database,
+        bus: any Caller,
+        stored: @escaping @Sendable (ProfileState, Transaction) async throws -> Void = { _, _ in }
+    ) {
         self.database = database
         self.auth = AuthClient(bus)
+        self.stored = stored
     }
 
     /// The replica's table, for the service's list of migrations.
     public static let migrations: [Migration] = [
-        Migration(version: 1, name: "profile_replica", sql: PackageResources.profile_V0001_sql)
+        Migration(version: 1, name: "profile_replica", sql: PackageResources.profile_V0001_sql),
+        Migration(version: 2, name: "profile_snapshot", sql: PackageResources.profile_V0002_sql),
     ]
 
     /// Takes up every change of a profile. An older version never overwrites a newer one.
@@ -30,7 +38,7 @@ public struct ProfileReplica: Sendable {
     ) -> EventHandler {
         EventHandler(ProfileChanged.self) { event, work in
             guard let state = event.profile else { return }
-            if try await Self.store(state, work.sql), let profile = Profile(state) { try await changed(profile, work) }
+            if try await store(state, work.sql), let profile = Profile(state) { try await changed(profile, work) }
         }
     }
 
@@ -86,8 +94,8 @@ public struct ProfileReplica: Sendable {
                 ListProfileSnapshotsRequest(after: after, limit: 500),
                 context: context
             )
-            for state in page.profiles {
-                _ = try await database.transaction { sql in try await Self.store(state, sql) }
+            try await database.transaction { sql in
+                for state in page.profiles { _ = try await store(state, sql) }
             }
             total += page.profiles.count
             guard let last = page.profiles.last else { return total }
@@ -95,10 +103,17 @@ public struct ProfileReplica: Sendable {
         }
     }
 
+    /// Loads the snapshot unless it was loaded before; for a job of a service that must know everybody, not only those it was told of.
+    public func loadSnapshotOnce(context: CallContext) async throws {
+        guard try await database.query("SELECT 1 FROM profile_snapshot").isEmpty else { return }
+        _ = try await loadSnapshot(context: context)
+        try await database.execute("INSERT INTO profile_snapshot (loaded_at) VALUES (clock_timestamp()) ON CONFLICT DO NOTHING")
+    }
+
     private func take(_ reply: GetSummariesReply) async throws -> [Profile] {
         guard !reply.profiles.isEmpty else { return [] }
         try await database.transaction { sql in
-            for state in reply.profiles { _ = try await Self.store(state, sql) }
+            for state in reply.profiles { _ = try await store(state, sql) }
         }
         return reply.profiles.compactMap { Profile($0) }
     }
@@ -130,20 +145,23 @@ public struct ProfileReplica: Sendable {
     }
 
     /// - Returns: whether it was news.
-    private static func store(_ state: ProfileState, _ sql: Transaction) async throws -> Bool {
+    private func store(_ state: ProfileState, _ sql: Transaction) async throws -> Bool {
         let id = try UserID(parsing: state.userID, field: "user_id")
-        return try await sql.execute(
-            """
-            INSERT INTO profile_replica AS known
-                (user_id, version, username, display_name, avatar_key, time_zone, time_zone_since, status)
-            VALUES (\(id), \(state.version), \(state.username), \(state.displayName), \(state.avatarKey), \(state.timeZone),
-                \(state.timeZoneSince ?? .epoch), \(state.status.rawValue))
-            ON CONFLICT (user_id) DO UPDATE SET version = EXCLUDED.version, username = EXCLUDED.username,
-                display_name = EXCLUDED.display_name, avatar_key = EXCLUDED.avatar_key, time_zone = EXCLUDED.time_zone,
-                time_zone_since = EXCLUDED.time_zone_since, status = EXCLUDED.status
-            WHERE known.version < EXCLUDED.version
-            """
-        ) == 1
+        let isNews =
+            try await sql.execute(
+                """
+                INSERT INTO profile_replica AS known
+                    (user_id, version, username, display_name, avatar_key, time_zone, time_zone_since, status)
+                VALUES (\(id), \(state.version), \(state.username), \(state.displayName), \(state.avatarKey), \(state.timeZone),
+                    \(state.timeZoneSince ?? .epoch), \(state.status.rawValue))
+                ON CONFLICT (user_id) DO UPDATE SET version = EXCLUDED.version, username = EXCLUDED.username,
+                    display_name = EXCLUDED.display_name, avatar_key = EXCLUDED.avatar_key, time_zone = EXCLUDED.time_zone,
+                    time_zone_since = EXCLUDED.time_zone_since, status = EXCLUDED.status
+                WHERE known.version < EXCLUDED.version
+                """
+            ) == 1
+        if isNews { try await stored(state, sql) }
+        return isNews
     }
 }
 

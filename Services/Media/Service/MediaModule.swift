@@ -1,8 +1,11 @@
 internal import BlobStore
+internal import Bus
 internal import Database
 internal import Images
 internal import Kernel
 internal import MediaAPI
+internal import Outbox
+internal import Replicas
 public import Runtime
 internal import StreaksAPI
 
@@ -11,7 +14,8 @@ public enum MediaModule: ServiceModule {
     public static let name = "media"
     public static let about = "daily snaps, their renditions, and the feed"
     public static let migrations = [
-        MigrationSet("media", [Migration(version: 1, name: "snaps", sql: PackageResources.V0001_snaps_sql)])
+        MigrationSet("block_replica", BlockReplica.migrations),
+        MigrationSet("media", [Migration(version: 1, name: "snaps", sql: PackageResources.V0001_snaps_sql)]),
     ]
     public static var descriptor: (bytes: [UInt8], hash: String) { (MediaMethods.descriptorSet, MediaMethods.descriptorHash) }
 
@@ -42,8 +46,10 @@ public enum MediaModule: ServiceModule {
             clock: environment.clock,
             logger: environment.logger
         )
+        let blocks = BlockReplica(database: environment.database, bus: environment.bus)
         let service = MediaService(
             snaps: snaps,
+            blocks: blocks,
             operations: operations,
             blobs: blobs,
             images: ImageProcessor(
@@ -59,7 +65,12 @@ public enum MediaModule: ServiceModule {
         )
         return ServiceAssembly(
             endpoints: service.endpoints(),
+            consumers: blocks.handlers(),
             jobs: [
+                Job("block_snapshot", every: .seconds(60)) { _ in
+                    try await blocks.loadSnapshotOnce(context: .expiring(in: .minutes(10)))
+                    return 0
+                },
                 Job("unfinished_snaps", every: .seconds(1)) { _ in try await operations.sweep() },
                 AbandonedUploads(blobs: blobs).job,
             ]

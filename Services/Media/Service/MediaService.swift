@@ -4,13 +4,15 @@ internal import Images
 internal import Kernel
 internal import Logging
 internal import MediaAPI
+internal import Replicas
 internal import StreaksAPI
 
 /// Daily snaps and the feed made from them. The table of contents: one handler file per RPC in `Handlers/`, what is due in `Jobs/`.
 ///
-/// uploadSnap · getFeed
+/// uploadSnap · getFeed · findSnapOwner
 struct MediaService: MediaServiceProtocol {
     let snaps: SnapRepository
+    let blocks: BlockReplica
     let operations: SnapOperations
     let blobs: any BlobStore
     let images: ImageProcessor

@@ -46,4 +46,17 @@ public struct NotificationText: Hashable, Sendable {
     public static func recovered(count: Int, with name: String) -> NotificationText {
         NotificationText("💚 Streak saved", "Your \(count)-day streak with \(name) goes on.")
     }
+
+    /// A friend reminds one to post (SO-6).
+    public static func nudge(from name: String) -> NotificationText {
+        NotificationText("👉 \(name) nudged you", "\(name) is waiting for your snap. Keep the streak alive 🔥")
+    }
+
+    /// The moderators warn (SO-9).
+    public static var moderationWarning: NotificationText {
+        NotificationText(
+            "⚠️ A warning from the moderators",
+            "Something you posted or wrote was reported and breaks our rules. Next time your account may be suspended."
+        )
+    }
 }

@@ -26,7 +26,7 @@ public enum NotificationsModule: ServiceModule {
         let teller = Teller(log: log, profiles: profiles)
         return ServiceAssembly(
             endpoints: NotificationsService(log: log).endpoints(),
-            consumers: [profiles.handler()] + teller.friendshipHandlers + teller.streakHandlers,
+            consumers: [profiles.handler()] + teller.friendshipHandlers + teller.streakHandlers + teller.socialHandlers,
             jobs: [Job("old_notifications", every: .seconds(600)) { now in try await log.purge(before: now - .days(90)) }]
         )
     }

@@ -1,13 +1,15 @@
 public import Kernel
 
-/// What two people are to each other (SO-1, SO-2, SO-4): a state machine of one pair.
+/// What two people are to each other (SO-1, SO-2, SO-4, SO-7): a state machine of one pair.
 ///
-/// | state | request by x | accept by receiver | decline by receiver | withdraw by requester | end by either |
-/// |---|---|---|---|---|---|
-/// | strangers, withdrawn, ended | pending (x) | – | – | – | – |
-/// | pending | by the other: accepted; by the same: refused | accepted | declined | withdrawn | – |
-/// | declined | by the same before 7 days: refused; else pending (x) | – | – | – | – |
-/// | accepted | refused | accepted (again) | – | – | ended |
+/// | state | request by x | accept by receiver | decline by receiver | remove by requester | remove by receiver | block |
+/// |---|---|---|---|---|---|---|
+/// | strangers, withdrawn, ended | pending (x) | – | – | again the same, but strangers – | ended again the same, else – | the same |
+/// | pending | by the other: accepted; by the same: refused | accepted | declined | withdrawn | – | ended |
+/// | declined | by the same before 7 days: refused; else pending (x) | – | again the same | – | – | the same |
+/// | accepted | refused | again the same | – | ended | ended | ended |
+///
+/// Declining one's own pending request withdraws it.
 public struct Friendship: Hashable, Sendable {
     /// How long the sender of a declined request must wait before asking again (SO-2).
     public static let declinedWait = Interval.days(7)
@@ -98,6 +100,31 @@ public struct Friendship: Hashable, Sendable {
         case .declined where user != requester: return .none
         case .withdrawn where user == requester: return .none
         default: throw Self.nothingToAnswer
+        }
+    }
+
+    /// Either one ends the friendship (SO-4), or the requester withdraws (SO-2); doing it again changes nothing.
+    ///
+    /// - Throws: `NOT_FOUND` when there is nothing of `user`'s to end.
+    public mutating func remove(by user: UserID, now: Instant) throws(ServiceError) -> Change {
+        switch state {
+        case .accepted: return move(to: .ended, now, .ended)
+        case .pending where user == requester: return move(to: .withdrawn, now, .withdrawn)
+        case .ended: return .none
+        case .withdrawn where user == requester: return .none
+        default: throw ServiceError.notFound("friendship")
+        }
+    }
+
+    /// One blocks the other: whatever was open or shared is over (SO-7). A declined request stays declined, so that unblocking spares
+    /// nobody the wait.
+    ///
+    /// - Returns: `.ended` for a friendship, `.withdrawn` for a request that nobody has heard an answer to.
+    public mutating func sever(now: Instant) -> Change {
+        switch state {
+        case .accepted: return move(to: .ended, now, .ended)
+        case .pending: return move(to: .ended, now, .withdrawn)
+        case .strangers, .declined, .withdrawn, .ended: return .none
         }
     }
 

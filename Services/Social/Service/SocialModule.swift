@@ -1,5 +1,7 @@
+internal import Bus
 internal import Database
 internal import Kernel
+internal import MediaAPI
 internal import Outbox
 internal import Replicas
 public import Runtime
@@ -9,20 +11,50 @@ internal import StreaksAPI
 /// How `social` is put together.
 public enum SocialModule: ServiceModule {
     public static let name = "social"
-    public static let about = "friend requests and friendships"
+    public static let about = "friends, search, nudges, blocks, reports and moderation"
     public static let migrations = [
         MigrationSet("profile_replica", ProfileReplica.migrations),
-        MigrationSet("social", [Migration(version: 1, name: "friendships", sql: PackageResources.V0001_friendships_sql)]),
+        MigrationSet(
+            "social",
+            [
+                Migration(version: 1, name: "friendships", sql: PackageResources.V0001_friendships_sql),
+                Migration(version: 2, name: "request_limits", sql: PackageResources.V0002_request_limits_sql),
+                Migration(version: 3, name: "search", sql: PackageResources.V0003_search_sql),
+                Migration(version: 4, name: "nudges_and_blocks", sql: PackageResources.V0004_nudges_and_blocks_sql),
+                Migration(version: 5, name: "reports", sql: PackageResources.V0005_reports_sql),
+            ]
+        ),
     ]
     public static var descriptor: (bytes: [UInt8], hash: String) { (SocialMethods.descriptorSet, SocialMethods.descriptorHash) }
 
     public static func assemble(_ environment: ServiceEnvironment) async throws -> ServiceAssembly {
-        let service = SocialService(
-            friendships: FriendshipRepository(database: environment.database),
-            profiles: ProfileReplica(database: environment.database, bus: environment.bus),
-            streaks: StreaksClient(environment.bus),
-            mutations: environment.mutations
+        let service = service(database: environment.database, bus: environment.bus, mutations: environment.mutations)
+        return ServiceAssembly(
+            endpoints: service.endpoints(),
+            consumers: [service.profiles.handler()],
+            jobs: [
+                Job("old_sent_requests", every: .seconds(600)) { now in
+                    try await service.friendships.forgetSent(before: now - .hours(1))
+                },
+                Job("profile_snapshot", every: .seconds(60)) { _ in
+                    try await service.profiles.loadSnapshotOnce(context: .expiring(in: .minutes(10)))
+                    return 0
+                },
+            ]
         )
-        return ServiceAssembly(endpoints: service.endpoints(), consumers: [service.profiles.handler()])
+    }
+
+    /// The service on a database and whatever answers for the others.
+    static func service(database: Database, bus: any Caller, mutations: Mutations) -> SocialService {
+        SocialService(
+            friendships: FriendshipRepository(database: database),
+            people: SearchRepository(database: database),
+            blocks: BlockRepository(database: database),
+            reports: ReportRepository(database: database),
+            profiles: ProfileReplica(database: database, bus: bus, stored: SearchRepository.store),
+            streaks: StreaksClient(bus),
+            media: MediaClient(bus),
+            mutations: mutations
+        )
     }
 }

@@ -1,16 +1,22 @@
 internal import Bus
 internal import Kernel
+internal import MediaAPI
 internal import Replicas
 internal import Runtime
 internal import SocialAPI
 internal import StreaksAPI
 
-/// Friend requests and friendships. The table of contents: one handler file per RPC, in `Handlers/`.
+/// The social graph. The table of contents: one handler file per RPC, in `Handlers/`.
 ///
-/// sendFriendRequest · respondToFriendRequest · listFriends · listFriendRequests
+/// sendFriendRequest · respondToFriendRequest · listFriends · listFriendRequests · removeFriend · searchUsers · nudge
+/// · blockUser · listBlocks · unblockUser · report · listReports · actionReport · listBlockSnapshots
 struct SocialService: SocialServiceProtocol {
     let friendships: FriendshipRepository
+    let people: SearchRepository
+    let blocks: BlockRepository
+    let reports: ReportRepository
     let profiles: ProfileReplica
     let streaks: StreaksClient
+    let media: MediaClient
     let mutations: Mutations
 }

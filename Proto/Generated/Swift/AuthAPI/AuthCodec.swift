@@ -579,6 +579,7 @@ extension ProfileState: Wire.CMessage {
         if let stored = c.pointee.time_zone_since {
             self.timeZoneSince = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "time_zone_since")
         }
+        self.verifiedEmail = try Wire.Decode.string(c.pointee.verified_email, "verified_email")
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -594,6 +595,7 @@ extension ProfileState: Wire.CMessage {
         if let value = self.timeZoneSince {
             c.pointee.time_zone_since = try storeTimestamp(value, arena, "time_zone_since")
         }
+        if !self.verifiedEmail.isEmpty { c.pointee.verified_email = try arena.string(self.verifiedEmail, "verified_email") }
         return UnsafeMutableRawPointer(c)
     }
 }

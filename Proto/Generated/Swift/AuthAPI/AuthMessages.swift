@@ -368,12 +368,13 @@ public struct ProfileState: Sendable, Equatable {
     public var status: AccountStatus = .unspecified
     /// When `time_zone` took effect.
     public var timeZoneSince: Kernel.Instant? = nil
+    public var verifiedEmail: String = ""
 
     /// All fields unset.
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(userID: String = "", version: Int64 = 0, username: String = "", displayName: String = "", avatarKey: String = "", timeZone: String = "", status: AccountStatus = .unspecified, timeZoneSince: Kernel.Instant? = nil) {
+    public init(userID: String = "", version: Int64 = 0, username: String = "", displayName: String = "", avatarKey: String = "", timeZone: String = "", status: AccountStatus = .unspecified, timeZoneSince: Kernel.Instant? = nil, verifiedEmail: String = "") {
         self.userID = userID
         self.version = version
         self.username = username
@@ -382,6 +383,7 @@ public struct ProfileState: Sendable, Equatable {
         self.timeZone = timeZone
         self.status = status
         self.timeZoneSince = timeZoneSince
+        self.verifiedEmail = verifiedEmail
     }
 }
 

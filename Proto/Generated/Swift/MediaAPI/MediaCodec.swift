@@ -281,3 +281,52 @@ extension FeedItem: Wire.CMessage {
         return UnsafeMutableRawPointer(c)
     }
 }
+
+extension FindSnapOwnerRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.media.v1.FindSnapOwnerRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Media__V1__FindSnapOwnerRequest()
+        streaksnap__media__v1__find_snap_owner_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__FindSnapOwnerRequest.self)
+        self.snapID = try Wire.Decode.string(c.pointee.snap_id, "snap_id")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Media__V1__FindSnapOwnerRequest.self)
+        streaksnap__media__v1__find_snap_owner_request__init(c)
+        if !self.snapID.isEmpty { c.pointee.snap_id = try arena.string(self.snapID, "snap_id") }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension FindSnapOwnerReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.media.v1.FindSnapOwnerReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Media__V1__FindSnapOwnerReply()
+        streaksnap__media__v1__find_snap_owner_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__FindSnapOwnerReply.self)
+        if c.pointee._user_id_case.rawValue == 1 {
+            self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Media__V1__FindSnapOwnerReply.self)
+        streaksnap__media__v1__find_snap_owner_reply__init(c)
+        if let value = self.userID {
+            c.pointee._user_id_case = .init(rawValue: 1)
+            c.pointee.user_id = try arena.string(value, "user_id")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}

@@ -149,3 +149,28 @@ public struct FeedItem: Sendable, Equatable {
         self.deadlineAt = deadlineAt
     }
 }
+
+public struct FindSnapOwnerRequest: Sendable, Equatable {
+    public var snapID: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(snapID: String = "") {
+        self.snapID = snapID
+    }
+}
+
+public struct FindSnapOwnerReply: Sendable, Equatable {
+    /// Unset when there is no such snap.
+    public var userID: String? = nil
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(userID: String? = nil) {
+        self.userID = userID
+    }
+}

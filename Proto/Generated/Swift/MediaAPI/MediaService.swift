@@ -8,6 +8,8 @@ public protocol MediaServiceProtocol: Sendable {
     func uploadSnap(_ request: UploadSnapRequest, context: Bus.CallContext) async throws -> UploadSnapReply
     /// Today's snaps of the user's active streaks; a friend's is locked until you have posted (PH-4, PH-5).
     func getFeed(_ request: GetFeedRequest, context: Bus.CallContext) async throws -> GetFeedReply
+    /// Whose a snap is, for a report about it (SO-8).
+    func findSnapOwner(_ request: FindSnapOwnerRequest, context: Bus.CallContext) async throws -> FindSnapOwnerReply
 }
 
 /// The methods of `Media` on the bus.
@@ -18,6 +20,9 @@ public enum MediaMethods {
     /// Today's snaps of the user's active streaks; a friend's is locked until you have posted (PH-4, PH-5).
     public static let getFeed = Bus.Method<GetFeedRequest, GetFeedReply>(
         service: "media", version: "v1", name: "GetFeed", isIdempotent: true, timeout: .seconds(10))
+    /// Whose a snap is, for a report about it (SO-8).
+    public static let findSnapOwner = Bus.Method<FindSnapOwnerRequest, FindSnapOwnerReply>(
+        service: "media", version: "v1", name: "FindSnapOwner", isIdempotent: true, timeout: .seconds(10))
 
     /// A serialized google.protobuf.FileDescriptorSet of the package and its imports, with comments (D2).
     public static var descriptorSet: [UInt8] { EmbeddedDescriptor.bytes }
@@ -41,6 +46,11 @@ public struct MediaClient: Sendable {
     public func getFeed(_ request: GetFeedRequest, context: Bus.CallContext) async throws -> GetFeedReply {
         try await caller.call(MediaMethods.getFeed, request, context: context)
     }
+
+    /// Whose a snap is, for a report about it (SO-8).
+    public func findSnapOwner(_ request: FindSnapOwnerRequest, context: Bus.CallContext) async throws -> FindSnapOwnerReply {
+        try await caller.call(MediaMethods.findSnapOwner, request, context: context)
+    }
 }
 
 extension MediaServiceProtocol {
@@ -49,6 +59,7 @@ extension MediaServiceProtocol {
         [
             Bus.Endpoint(MediaMethods.uploadSnap) { try await self.uploadSnap($0, context: $1) },
             Bus.Endpoint(MediaMethods.getFeed) { try await self.getFeed($0, context: $1) },
+            Bus.Endpoint(MediaMethods.findSnapOwner) { try await self.findSnapOwner($0, context: $1) },
         ]
     }
 }

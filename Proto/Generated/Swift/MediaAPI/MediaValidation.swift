@@ -38,3 +38,17 @@ extension GetFeedReply {
 extension FeedItem {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
 }
+
+extension FindSnapOwnerRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.snapID.isEmpty {
+            violations.required(at: path, "snap_id")
+        } else {
+            violations.format(self.snapID, .uuid, at: path, "snap_id")
+        }
+    }
+}
+
+extension FindSnapOwnerReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}

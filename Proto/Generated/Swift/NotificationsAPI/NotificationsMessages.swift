@@ -13,10 +13,12 @@ public enum Kind: Wire.OpenEnum {
     case milestone
     case streakBroken
     case streakRecovered
+    case nudge
+    case moderationWarning
     /// A value that is newer than this code.
     case unrecognized(Int32)
 
-    public static let allCases: [Kind] = [.unspecified, .friendRequest, .friendAccepted, .friendPosted, .milestone, .streakBroken, .streakRecovered]
+    public static let allCases: [Kind] = [.unspecified, .friendRequest, .friendAccepted, .friendPosted, .milestone, .streakBroken, .streakRecovered, .nudge, .moderationWarning]
 
     public init(rawValue: Int32) {
         switch rawValue {
@@ -27,6 +29,8 @@ public enum Kind: Wire.OpenEnum {
         case 4: self = .milestone
         case 5: self = .streakBroken
         case 6: self = .streakRecovered
+        case 7: self = .nudge
+        case 8: self = .moderationWarning
         default: self = .unrecognized(rawValue)
         }
     }
@@ -40,6 +44,8 @@ public enum Kind: Wire.OpenEnum {
         case .milestone: 4
         case .streakBroken: 5
         case .streakRecovered: 6
+        case .nudge: 7
+        case .moderationWarning: 8
         case .unrecognized(let number): number
         }
     }
@@ -53,6 +59,8 @@ public enum Kind: Wire.OpenEnum {
         case .milestone: "milestone"
         case .streakBroken: "streak_broken"
         case .streakRecovered: "streak_recovered"
+        case .nudge: "nudge"
+        case .moderationWarning: "moderation_warning"
         case .unrecognized(let number): String(number)
         }
     }

@@ -305,3 +305,692 @@ extension ListFriendRequestsReply: Wire.CMessage {
         return UnsafeMutableRawPointer(c)
     }
 }
+
+extension RemoveFriendRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.social.v1.RemoveFriendRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Social__V1__RemoveFriendRequest()
+        streaksnap__social__v1__remove_friend_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__RemoveFriendRequest.self)
+        self.friendshipID = try Wire.Decode.string(c.pointee.friendship_id, "friendship_id")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Social__V1__RemoveFriendRequest.self)
+        streaksnap__social__v1__remove_friend_request__init(c)
+        if !self.friendshipID.isEmpty { c.pointee.friendship_id = try arena.string(self.friendshipID, "friendship_id") }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension RemoveFriendReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.social.v1.RemoveFriendReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Social__V1__RemoveFriendReply()
+        streaksnap__social__v1__remove_friend_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__RemoveFriendReply.self)
+        self.friendshipID = try Wire.Decode.string(c.pointee.friendship_id, "friendship_id")
+        self.status = FriendshipStatus(rawValue: Int32(truncatingIfNeeded: c.pointee.status.rawValue))
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Social__V1__RemoveFriendReply.self)
+        streaksnap__social__v1__remove_friend_reply__init(c)
+        if !self.friendshipID.isEmpty { c.pointee.friendship_id = try arena.string(self.friendshipID, "friendship_id") }
+        c.pointee.status = Streaksnap__Social__V1__FriendshipStatus(rawValue: .init(truncatingIfNeeded: self.status.rawValue))
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension SearchUsersRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.social.v1.SearchUsersRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Social__V1__SearchUsersRequest()
+        streaksnap__social__v1__search_users_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__SearchUsersRequest.self)
+        self.q = try Wire.Decode.string(c.pointee.q, "q")
+        self.limit = c.pointee.limit
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Social__V1__SearchUsersRequest.self)
+        streaksnap__social__v1__search_users_request__init(c)
+        if !self.q.isEmpty { c.pointee.q = try arena.string(self.q, "q") }
+        c.pointee.limit = self.limit
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension SearchUsersReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.social.v1.SearchUsersReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Social__V1__SearchUsersReply()
+        streaksnap__social__v1__search_users_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__SearchUsersReply.self)
+        self.users = try Wire.Decode.messages(c.pointee.users, count: c.pointee.n_users, as: FoundUser.self)
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Social__V1__SearchUsersReply.self)
+        streaksnap__social__v1__search_users_reply__init(c)
+        if !self.users.isEmpty {
+            c.pointee.n_users = self.users.count
+            c.pointee.users = try arena.messages(self.users, as: Streaksnap__Social__V1__FoundUser.self)
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension FoundUser: Wire.CMessage {
+    public static var fullName: String { "streaksnap.social.v1.FoundUser" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Social__V1__FoundUser()
+        streaksnap__social__v1__found_user__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__FoundUser.self)
+        if let stored = c.pointee.user {
+            self.user = try CommonAPI.UserSummary(stored: UnsafeRawPointer(stored))
+        }
+        self.friendshipStatus = FriendshipStatus(rawValue: Int32(truncatingIfNeeded: c.pointee.friendship_status.rawValue))
+        if c.pointee._friendship_id_case.rawValue == 3 {
+            self.friendshipID = try Wire.Decode.string(c.pointee.friendship_id, "friendship_id")
+        }
+        self.direction = Direction(rawValue: Int32(truncatingIfNeeded: c.pointee.direction.rawValue))
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Social__V1__FoundUser.self)
+        streaksnap__social__v1__found_user__init(c)
+        if let value = self.user {
+            c.pointee.user = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Common__V1__UserSummary.self)
+        }
+        c.pointee.friendship_status = Streaksnap__Social__V1__FriendshipStatus(rawValue: .init(truncatingIfNeeded: self.friendshipStatus.rawValue))
+        if let value = self.friendshipID {
+            c.pointee._friendship_id_case = .init(rawValue: 3)
+            c.pointee.friendship_id = try arena.string(value, "friendship_id")
+        }
+        c.pointee.direction = Streaksnap__Social__V1__Direction(rawValue: .init(truncatingIfNeeded: self.direction.rawValue))
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension NudgeRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.social.v1.NudgeRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Social__V1__NudgeRequest()
+        streaksnap__social__v1__nudge_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__NudgeRequest.self)
+        self.friendID = try Wire.Decode.string(c.pointee.friend_id, "friend_id")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Social__V1__NudgeRequest.self)
+        streaksnap__social__v1__nudge_request__init(c)
+        if !self.friendID.isEmpty { c.pointee.friend_id = try arena.string(self.friendID, "friend_id") }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension NudgeReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.social.v1.NudgeReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Social__V1__NudgeReply()
+        streaksnap__social__v1__nudge_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__NudgeReply.self)
+        self.friendID = try Wire.Decode.string(c.pointee.friend_id, "friend_id")
+        self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
+        if let stored = c.pointee.nudged_at {
+            self.nudgedAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "nudged_at")
+        }
+        if let stored = c.pointee.next_nudge_at {
+            self.nextNudgeAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "next_nudge_at")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Social__V1__NudgeReply.self)
+        streaksnap__social__v1__nudge_reply__init(c)
+        if !self.friendID.isEmpty { c.pointee.friend_id = try arena.string(self.friendID, "friend_id") }
+        if !self.streakID.isEmpty { c.pointee.streak_id = try arena.string(self.streakID, "streak_id") }
+        if let value = self.nudgedAt {
+            c.pointee.nudged_at = try storeTimestamp(value, arena, "nudged_at")
+        }
+        if let value = self.nextNudgeAt {
+            c.pointee.next_nudge_at = try storeTimestamp(value, arena, "next_nudge_at")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension BlockUserRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.social.v1.BlockUserRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Social__V1__BlockUserRequest()
+        streaksnap__social__v1__block_user_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__BlockUserRequest.self)
+        self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Social__V1__BlockUserRequest.self)
+        streaksnap__social__v1__block_user_request__init(c)
+        if !self.userID.isEmpty { c.pointee.user_id = try arena.string(self.userID, "user_id") }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension Block: Wire.CMessage {
+    public static var fullName: String { "streaksnap.social.v1.Block" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Social__V1__Block()
+        streaksnap__social__v1__block__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__Block.self)
+        self.blockID = try Wire.Decode.string(c.pointee.block_id, "block_id")
+        if let stored = c.pointee.user {
+            self.user = try CommonAPI.UserSummary(stored: UnsafeRawPointer(stored))
+        }
+        if let stored = c.pointee.created_at {
+            self.createdAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "created_at")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Social__V1__Block.self)
+        streaksnap__social__v1__block__init(c)
+        if !self.blockID.isEmpty { c.pointee.block_id = try arena.string(self.blockID, "block_id") }
+        if let value = self.user {
+            c.pointee.user = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Common__V1__UserSummary.self)
+        }
+        if let value = self.createdAt {
+            c.pointee.created_at = try storeTimestamp(value, arena, "created_at")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension ListBlocksRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.social.v1.ListBlocksRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Social__V1__ListBlocksRequest()
+        streaksnap__social__v1__list_blocks_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__ListBlocksRequest.self)
+        self.limit = c.pointee.limit
+        self.cursor = try Wire.Decode.string(c.pointee.cursor, "cursor")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Social__V1__ListBlocksRequest.self)
+        streaksnap__social__v1__list_blocks_request__init(c)
+        c.pointee.limit = self.limit
+        if !self.cursor.isEmpty { c.pointee.cursor = try arena.string(self.cursor, "cursor") }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension ListBlocksReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.social.v1.ListBlocksReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Social__V1__ListBlocksReply()
+        streaksnap__social__v1__list_blocks_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__ListBlocksReply.self)
+        self.blocks = try Wire.Decode.messages(c.pointee.blocks, count: c.pointee.n_blocks, as: Block.self)
+        if let stored = c.pointee.meta {
+            self.meta = try CommonAPI.PageMeta(stored: UnsafeRawPointer(stored))
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Social__V1__ListBlocksReply.self)
+        streaksnap__social__v1__list_blocks_reply__init(c)
+        if !self.blocks.isEmpty {
+            c.pointee.n_blocks = self.blocks.count
+            c.pointee.blocks = try arena.messages(self.blocks, as: Streaksnap__Social__V1__Block.self)
+        }
+        if let value = self.meta {
+            c.pointee.meta = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Common__V1__PageMeta.self)
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension UnblockUserRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.social.v1.UnblockUserRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Social__V1__UnblockUserRequest()
+        streaksnap__social__v1__unblock_user_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__UnblockUserRequest.self)
+        self.blockID = try Wire.Decode.string(c.pointee.block_id, "block_id")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Social__V1__UnblockUserRequest.self)
+        streaksnap__social__v1__unblock_user_request__init(c)
+        if !self.blockID.isEmpty { c.pointee.block_id = try arena.string(self.blockID, "block_id") }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension UnblockUserReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.social.v1.UnblockUserReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Social__V1__UnblockUserReply()
+        streaksnap__social__v1__unblock_user_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__UnblockUserReply.self)
+        self.blockID = try Wire.Decode.string(c.pointee.block_id, "block_id")
+        self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Social__V1__UnblockUserReply.self)
+        streaksnap__social__v1__unblock_user_reply__init(c)
+        if !self.blockID.isEmpty { c.pointee.block_id = try arena.string(self.blockID, "block_id") }
+        if !self.userID.isEmpty { c.pointee.user_id = try arena.string(self.userID, "user_id") }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension ReportRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.social.v1.ReportRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Social__V1__ReportRequest()
+        streaksnap__social__v1__report_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__ReportRequest.self)
+        self.subjectType = ReportSubject(rawValue: Int32(truncatingIfNeeded: c.pointee.subject_type.rawValue))
+        self.subjectID = try Wire.Decode.string(c.pointee.subject_id, "subject_id")
+        self.reason = ReportReason(rawValue: Int32(truncatingIfNeeded: c.pointee.reason.rawValue))
+        if c.pointee._description_case.rawValue == 4 {
+            self.description = try Wire.Decode.string(c.pointee.description, "description")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Social__V1__ReportRequest.self)
+        streaksnap__social__v1__report_request__init(c)
+        c.pointee.subject_type = Streaksnap__Social__V1__ReportSubject(rawValue: .init(truncatingIfNeeded: self.subjectType.rawValue))
+        if !self.subjectID.isEmpty { c.pointee.subject_id = try arena.string(self.subjectID, "subject_id") }
+        c.pointee.reason = Streaksnap__Social__V1__ReportReason(rawValue: .init(truncatingIfNeeded: self.reason.rawValue))
+        if let value = self.description {
+            c.pointee._description_case = .init(rawValue: 4)
+            c.pointee.description = try arena.string(value, "description")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension ReportReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.social.v1.ReportReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Social__V1__ReportReply()
+        streaksnap__social__v1__report_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__ReportReply.self)
+        self.reportID = try Wire.Decode.string(c.pointee.report_id, "report_id")
+        self.status = ReportStatus(rawValue: Int32(truncatingIfNeeded: c.pointee.status.rawValue))
+        if let stored = c.pointee.created_at {
+            self.createdAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "created_at")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Social__V1__ReportReply.self)
+        streaksnap__social__v1__report_reply__init(c)
+        if !self.reportID.isEmpty { c.pointee.report_id = try arena.string(self.reportID, "report_id") }
+        c.pointee.status = Streaksnap__Social__V1__ReportStatus(rawValue: .init(truncatingIfNeeded: self.status.rawValue))
+        if let value = self.createdAt {
+            c.pointee.created_at = try storeTimestamp(value, arena, "created_at")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension ListReportsRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.social.v1.ListReportsRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Social__V1__ListReportsRequest()
+        streaksnap__social__v1__list_reports_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__ListReportsRequest.self)
+        self.status = ReportStatus(rawValue: Int32(truncatingIfNeeded: c.pointee.status.rawValue))
+        self.limit = c.pointee.limit
+        self.cursor = try Wire.Decode.string(c.pointee.cursor, "cursor")
+        self.offset = c.pointee.offset
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Social__V1__ListReportsRequest.self)
+        streaksnap__social__v1__list_reports_request__init(c)
+        c.pointee.status = Streaksnap__Social__V1__ReportStatus(rawValue: .init(truncatingIfNeeded: self.status.rawValue))
+        c.pointee.limit = self.limit
+        if !self.cursor.isEmpty { c.pointee.cursor = try arena.string(self.cursor, "cursor") }
+        c.pointee.offset = self.offset
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension ListReportsReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.social.v1.ListReportsReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Social__V1__ListReportsReply()
+        streaksnap__social__v1__list_reports_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__ListReportsReply.self)
+        self.reports = try Wire.Decode.messages(c.pointee.reports, count: c.pointee.n_reports, as: ReportItem.self)
+        if let stored = c.pointee.meta {
+            self.meta = try CommonAPI.PageMeta(stored: UnsafeRawPointer(stored))
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Social__V1__ListReportsReply.self)
+        streaksnap__social__v1__list_reports_reply__init(c)
+        if !self.reports.isEmpty {
+            c.pointee.n_reports = self.reports.count
+            c.pointee.reports = try arena.messages(self.reports, as: Streaksnap__Social__V1__ReportItem.self)
+        }
+        if let value = self.meta {
+            c.pointee.meta = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Common__V1__PageMeta.self)
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension ReportItem: Wire.CMessage {
+    public static var fullName: String { "streaksnap.social.v1.ReportItem" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Social__V1__ReportItem()
+        streaksnap__social__v1__report_item__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__ReportItem.self)
+        self.reportID = try Wire.Decode.string(c.pointee.report_id, "report_id")
+        self.subjectType = ReportSubject(rawValue: Int32(truncatingIfNeeded: c.pointee.subject_type.rawValue))
+        self.subjectID = try Wire.Decode.string(c.pointee.subject_id, "subject_id")
+        self.reason = ReportReason(rawValue: Int32(truncatingIfNeeded: c.pointee.reason.rawValue))
+        if c.pointee._description_case.rawValue == 5 {
+            self.description = try Wire.Decode.string(c.pointee.description, "description")
+        }
+        self.status = ReportStatus(rawValue: Int32(truncatingIfNeeded: c.pointee.status.rawValue))
+        if let stored = c.pointee.created_at {
+            self.createdAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "created_at")
+        }
+        self.reporterID = try Wire.Decode.string(c.pointee.reporter_id, "reporter_id")
+        if let stored = c.pointee.owner {
+            self.owner = try CommonAPI.UserSummary(stored: UnsafeRawPointer(stored))
+        }
+        self.reporters = c.pointee.reporters
+        if let stored = c.pointee.action {
+            self.action = try ModerationRecord(stored: UnsafeRawPointer(stored))
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Social__V1__ReportItem.self)
+        streaksnap__social__v1__report_item__init(c)
+        if !self.reportID.isEmpty { c.pointee.report_id = try arena.string(self.reportID, "report_id") }
+        c.pointee.subject_type = Streaksnap__Social__V1__ReportSubject(rawValue: .init(truncatingIfNeeded: self.subjectType.rawValue))
+        if !self.subjectID.isEmpty { c.pointee.subject_id = try arena.string(self.subjectID, "subject_id") }
+        c.pointee.reason = Streaksnap__Social__V1__ReportReason(rawValue: .init(truncatingIfNeeded: self.reason.rawValue))
+        if let value = self.description {
+            c.pointee._description_case = .init(rawValue: 5)
+            c.pointee.description = try arena.string(value, "description")
+        }
+        c.pointee.status = Streaksnap__Social__V1__ReportStatus(rawValue: .init(truncatingIfNeeded: self.status.rawValue))
+        if let value = self.createdAt {
+            c.pointee.created_at = try storeTimestamp(value, arena, "created_at")
+        }
+        if !self.reporterID.isEmpty { c.pointee.reporter_id = try arena.string(self.reporterID, "reporter_id") }
+        if let value = self.owner {
+            c.pointee.owner = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Common__V1__UserSummary.self)
+        }
+        c.pointee.reporters = self.reporters
+        if let value = self.action {
+            c.pointee.action = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Social__V1__ModerationRecord.self)
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension ModerationRecord: Wire.CMessage {
+    public static var fullName: String { "streaksnap.social.v1.ModerationRecord" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Social__V1__ModerationRecord()
+        streaksnap__social__v1__moderation_record__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__ModerationRecord.self)
+        self.actionID = try Wire.Decode.string(c.pointee.action_id, "action_id")
+        self.action = ModerationAction(rawValue: Int32(truncatingIfNeeded: c.pointee.action.rawValue))
+        self.moderatorID = try Wire.Decode.string(c.pointee.moderator_id, "moderator_id")
+        if let stored = c.pointee.taken_at {
+            self.takenAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "taken_at")
+        }
+        if let stored = c.pointee.until {
+            self.until = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "until")
+        }
+        if c.pointee._note_case.rawValue == 6 {
+            self.note = try Wire.Decode.string(c.pointee.note, "note")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Social__V1__ModerationRecord.self)
+        streaksnap__social__v1__moderation_record__init(c)
+        if !self.actionID.isEmpty { c.pointee.action_id = try arena.string(self.actionID, "action_id") }
+        c.pointee.action = Streaksnap__Social__V1__ModerationAction(rawValue: .init(truncatingIfNeeded: self.action.rawValue))
+        if !self.moderatorID.isEmpty { c.pointee.moderator_id = try arena.string(self.moderatorID, "moderator_id") }
+        if let value = self.takenAt {
+            c.pointee.taken_at = try storeTimestamp(value, arena, "taken_at")
+        }
+        if let value = self.until {
+            c.pointee.until = try storeTimestamp(value, arena, "until")
+        }
+        if let value = self.note {
+            c.pointee._note_case = .init(rawValue: 6)
+            c.pointee.note = try arena.string(value, "note")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension ActionReportRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.social.v1.ActionReportRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Social__V1__ActionReportRequest()
+        streaksnap__social__v1__action_report_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__ActionReportRequest.self)
+        self.reportID = try Wire.Decode.string(c.pointee.report_id, "report_id")
+        self.action = ModerationAction(rawValue: Int32(truncatingIfNeeded: c.pointee.action.rawValue))
+        if c.pointee._note_case.rawValue == 3 {
+            self.note = try Wire.Decode.string(c.pointee.note, "note")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Social__V1__ActionReportRequest.self)
+        streaksnap__social__v1__action_report_request__init(c)
+        if !self.reportID.isEmpty { c.pointee.report_id = try arena.string(self.reportID, "report_id") }
+        c.pointee.action = Streaksnap__Social__V1__ModerationAction(rawValue: .init(truncatingIfNeeded: self.action.rawValue))
+        if let value = self.note {
+            c.pointee._note_case = .init(rawValue: 3)
+            c.pointee.note = try arena.string(value, "note")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension ListBlockSnapshotsRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.social.v1.ListBlockSnapshotsRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Social__V1__ListBlockSnapshotsRequest()
+        streaksnap__social__v1__list_block_snapshots_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__ListBlockSnapshotsRequest.self)
+        self.after = try Wire.Decode.string(c.pointee.after, "after")
+        self.limit = c.pointee.limit
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Social__V1__ListBlockSnapshotsRequest.self)
+        streaksnap__social__v1__list_block_snapshots_request__init(c)
+        if !self.after.isEmpty { c.pointee.after = try arena.string(self.after, "after") }
+        c.pointee.limit = self.limit
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension ListBlockSnapshotsReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.social.v1.ListBlockSnapshotsReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Social__V1__ListBlockSnapshotsReply()
+        streaksnap__social__v1__list_block_snapshots_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__ListBlockSnapshotsReply.self)
+        self.blocks = try Wire.Decode.messages(c.pointee.blocks, count: c.pointee.n_blocks, as: BlockState.self)
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Social__V1__ListBlockSnapshotsReply.self)
+        streaksnap__social__v1__list_block_snapshots_reply__init(c)
+        if !self.blocks.isEmpty {
+            c.pointee.n_blocks = self.blocks.count
+            c.pointee.blocks = try arena.messages(self.blocks, as: Streaksnap__Social__V1__BlockState.self)
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension BlockState: Wire.CMessage {
+    public static var fullName: String { "streaksnap.social.v1.BlockState" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Social__V1__BlockState()
+        streaksnap__social__v1__block_state__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__BlockState.self)
+        self.blockID = try Wire.Decode.string(c.pointee.block_id, "block_id")
+        self.version = c.pointee.version
+        self.blockerID = try Wire.Decode.string(c.pointee.blocker_id, "blocker_id")
+        self.blockedID = try Wire.Decode.string(c.pointee.blocked_id, "blocked_id")
+        self.active = c.pointee.active != 0
+        if let stored = c.pointee.changed_at {
+            self.changedAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "changed_at")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Social__V1__BlockState.self)
+        streaksnap__social__v1__block_state__init(c)
+        if !self.blockID.isEmpty { c.pointee.block_id = try arena.string(self.blockID, "block_id") }
+        c.pointee.version = self.version
+        if !self.blockerID.isEmpty { c.pointee.blocker_id = try arena.string(self.blockerID, "blocker_id") }
+        if !self.blockedID.isEmpty { c.pointee.blocked_id = try arena.string(self.blockedID, "blocked_id") }
+        c.pointee.active = self.active ? 1 : 0
+        if let value = self.changedAt {
+            c.pointee.changed_at = try storeTimestamp(value, arena, "changed_at")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}

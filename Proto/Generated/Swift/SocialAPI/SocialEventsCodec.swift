@@ -99,3 +99,171 @@ extension FriendshipEnded: Wire.CMessage {
         return UnsafeMutableRawPointer(c)
     }
 }
+
+extension FriendNudged: Wire.CMessage {
+    public static var fullName: String { "streaksnap.social.v1.FriendNudged" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Social__V1__FriendNudged()
+        streaksnap__social__v1__friend_nudged__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__FriendNudged.self)
+        self.friendshipID = try Wire.Decode.string(c.pointee.friendship_id, "friendship_id")
+        self.fromUserID = try Wire.Decode.string(c.pointee.from_user_id, "from_user_id")
+        self.toUserID = try Wire.Decode.string(c.pointee.to_user_id, "to_user_id")
+        self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
+        if let stored = c.pointee.at {
+            self.at = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "at")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Social__V1__FriendNudged.self)
+        streaksnap__social__v1__friend_nudged__init(c)
+        if !self.friendshipID.isEmpty { c.pointee.friendship_id = try arena.string(self.friendshipID, "friendship_id") }
+        if !self.fromUserID.isEmpty { c.pointee.from_user_id = try arena.string(self.fromUserID, "from_user_id") }
+        if !self.toUserID.isEmpty { c.pointee.to_user_id = try arena.string(self.toUserID, "to_user_id") }
+        if !self.streakID.isEmpty { c.pointee.streak_id = try arena.string(self.streakID, "streak_id") }
+        if let value = self.at {
+            c.pointee.at = try storeTimestamp(value, arena, "at")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension UserBlocked: Wire.CMessage {
+    public static var fullName: String { "streaksnap.social.v1.UserBlocked" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Social__V1__UserBlocked()
+        streaksnap__social__v1__user_blocked__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__UserBlocked.self)
+        self.blockID = try Wire.Decode.string(c.pointee.block_id, "block_id")
+        if let stored = c.pointee.block {
+            self.block = try BlockState(stored: UnsafeRawPointer(stored))
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Social__V1__UserBlocked.self)
+        streaksnap__social__v1__user_blocked__init(c)
+        if !self.blockID.isEmpty { c.pointee.block_id = try arena.string(self.blockID, "block_id") }
+        if let value = self.block {
+            c.pointee.block = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Social__V1__BlockState.self)
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension UserUnblocked: Wire.CMessage {
+    public static var fullName: String { "streaksnap.social.v1.UserUnblocked" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Social__V1__UserUnblocked()
+        streaksnap__social__v1__user_unblocked__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__UserUnblocked.self)
+        self.blockID = try Wire.Decode.string(c.pointee.block_id, "block_id")
+        if let stored = c.pointee.block {
+            self.block = try BlockState(stored: UnsafeRawPointer(stored))
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Social__V1__UserUnblocked.self)
+        streaksnap__social__v1__user_unblocked__init(c)
+        if !self.blockID.isEmpty { c.pointee.block_id = try arena.string(self.blockID, "block_id") }
+        if let value = self.block {
+            c.pointee.block = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Social__V1__BlockState.self)
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension ReportFiled: Wire.CMessage {
+    public static var fullName: String { "streaksnap.social.v1.ReportFiled" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Social__V1__ReportFiled()
+        streaksnap__social__v1__report_filed__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__ReportFiled.self)
+        self.reportID = try Wire.Decode.string(c.pointee.report_id, "report_id")
+        self.subjectType = ReportSubject(rawValue: Int32(truncatingIfNeeded: c.pointee.subject_type.rawValue))
+        self.subjectID = try Wire.Decode.string(c.pointee.subject_id, "subject_id")
+        self.ownerID = try Wire.Decode.string(c.pointee.owner_id, "owner_id")
+        self.reporters = c.pointee.reporters
+        if let stored = c.pointee.filed_at {
+            self.filedAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "filed_at")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Social__V1__ReportFiled.self)
+        streaksnap__social__v1__report_filed__init(c)
+        if !self.reportID.isEmpty { c.pointee.report_id = try arena.string(self.reportID, "report_id") }
+        c.pointee.subject_type = Streaksnap__Social__V1__ReportSubject(rawValue: .init(truncatingIfNeeded: self.subjectType.rawValue))
+        if !self.subjectID.isEmpty { c.pointee.subject_id = try arena.string(self.subjectID, "subject_id") }
+        if !self.ownerID.isEmpty { c.pointee.owner_id = try arena.string(self.ownerID, "owner_id") }
+        c.pointee.reporters = self.reporters
+        if let value = self.filedAt {
+            c.pointee.filed_at = try storeTimestamp(value, arena, "filed_at")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension ModerationActionTaken: Wire.CMessage {
+    public static var fullName: String { "streaksnap.social.v1.ModerationActionTaken" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Social__V1__ModerationActionTaken()
+        streaksnap__social__v1__moderation_action_taken__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__ModerationActionTaken.self)
+        self.actionID = try Wire.Decode.string(c.pointee.action_id, "action_id")
+        self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
+        self.action = ModerationAction(rawValue: Int32(truncatingIfNeeded: c.pointee.action.rawValue))
+        if let stored = c.pointee.taken_at {
+            self.takenAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "taken_at")
+        }
+        if let stored = c.pointee.until {
+            self.until = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "until")
+        }
+        self.moderatorID = try Wire.Decode.string(c.pointee.moderator_id, "moderator_id")
+        self.reportID = try Wire.Decode.string(c.pointee.report_id, "report_id")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Social__V1__ModerationActionTaken.self)
+        streaksnap__social__v1__moderation_action_taken__init(c)
+        if !self.actionID.isEmpty { c.pointee.action_id = try arena.string(self.actionID, "action_id") }
+        if !self.userID.isEmpty { c.pointee.user_id = try arena.string(self.userID, "user_id") }
+        c.pointee.action = Streaksnap__Social__V1__ModerationAction(rawValue: .init(truncatingIfNeeded: self.action.rawValue))
+        if let value = self.takenAt {
+            c.pointee.taken_at = try storeTimestamp(value, arena, "taken_at")
+        }
+        if let value = self.until {
+            c.pointee.until = try storeTimestamp(value, arena, "until")
+        }
+        if !self.moderatorID.isEmpty { c.pointee.moderator_id = try arena.string(self.moderatorID, "moderator_id") }
+        if !self.reportID.isEmpty { c.pointee.report_id = try arena.string(self.reportID, "report_id") }
+        return UnsafeMutableRawPointer(c)
+    }
+}

@@ -61,6 +61,106 @@ public struct FriendshipEnded: Sendable, Equatable {
     }
 }
 
+/// A friend was reminded to post (SO-6).
+public struct FriendNudged: Sendable, Equatable {
+    public var friendshipID: String = ""
+    public var fromUserID: String = ""
+    public var toUserID: String = ""
+    public var streakID: String = ""
+    public var at: Kernel.Instant? = nil
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(friendshipID: String = "", fromUserID: String = "", toUserID: String = "", streakID: String = "", at: Kernel.Instant? = nil) {
+        self.friendshipID = friendshipID
+        self.fromUserID = fromUserID
+        self.toUserID = toUserID
+        self.streakID = streakID
+        self.at = at
+    }
+}
+
+/// Somebody blocks somebody from now on (SO-7); the whole state in `block` (D13).
+public struct UserBlocked: Sendable, Equatable {
+    public var blockID: String = ""
+    public var block: BlockState? = nil
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(blockID: String = "", block: BlockState? = nil) {
+        self.blockID = blockID
+        self.block = block
+    }
+}
+
+/// A block has ended (SO-7).
+public struct UserUnblocked: Sendable, Equatable {
+    public var blockID: String = ""
+    public var block: BlockState? = nil
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(blockID: String = "", block: BlockState? = nil) {
+        self.blockID = blockID
+        self.block = block
+    }
+}
+
+/// Somebody reported a user, photo or post (SO-8). Whoever owns posts hides one when `reporters` reaches 3.
+public struct ReportFiled: Sendable, Equatable {
+    public var reportID: String = ""
+    public var subjectType: ReportSubject = .unspecified
+    public var subjectID: String = ""
+    public var ownerID: String = ""
+    /// People who have reported this subject, with this one.
+    public var reporters: Int32 = 0
+    public var filedAt: Kernel.Instant? = nil
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(reportID: String = "", subjectType: ReportSubject = .unspecified, subjectID: String = "", ownerID: String = "", reporters: Int32 = 0, filedAt: Kernel.Instant? = nil) {
+        self.reportID = reportID
+        self.subjectType = subjectType
+        self.subjectID = subjectID
+        self.ownerID = ownerID
+        self.reporters = reporters
+        self.filedAt = filedAt
+    }
+}
+
+/// A moderator acted on a report (SO-9). `auth` suspends and bans, `notifications` warns.
+public struct ModerationActionTaken: Sendable, Equatable {
+    public var actionID: String = ""
+    public var userID: String = ""
+    public var action: ModerationAction = .unspecified
+    public var takenAt: Kernel.Instant? = nil
+    public var until: Kernel.Instant? = nil
+    public var moderatorID: String = ""
+    public var reportID: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(actionID: String = "", userID: String = "", action: ModerationAction = .unspecified, takenAt: Kernel.Instant? = nil, until: Kernel.Instant? = nil, moderatorID: String = "", reportID: String = "") {
+        self.actionID = actionID
+        self.userID = userID
+        self.action = action
+        self.takenAt = takenAt
+        self.until = until
+        self.moderatorID = moderatorID
+        self.reportID = reportID
+    }
+}
+
 extension FriendRequestSent: Wire.Event {
     public static var subject: String { "evt.social.v1.FriendRequestSent" }
     public var aggregateID: String { friendshipID }
@@ -74,4 +174,29 @@ extension FriendshipAccepted: Wire.Event {
 extension FriendshipEnded: Wire.Event {
     public static var subject: String { "evt.social.v1.FriendshipEnded" }
     public var aggregateID: String { friendshipID }
+}
+
+extension FriendNudged: Wire.Event {
+    public static var subject: String { "evt.social.v1.FriendNudged" }
+    public var aggregateID: String { friendshipID }
+}
+
+extension UserBlocked: Wire.Event {
+    public static var subject: String { "evt.social.v1.UserBlocked" }
+    public var aggregateID: String { blockID }
+}
+
+extension UserUnblocked: Wire.Event {
+    public static var subject: String { "evt.social.v1.UserUnblocked" }
+    public var aggregateID: String { blockID }
+}
+
+extension ReportFiled: Wire.Event {
+    public static var subject: String { "evt.social.v1.ReportFiled" }
+    public var aggregateID: String { subjectID }
+}
+
+extension ModerationActionTaken: Wire.Event {
+    public static var subject: String { "evt.social.v1.ModerationActionTaken" }
+    public var aggregateID: String { userID }
 }

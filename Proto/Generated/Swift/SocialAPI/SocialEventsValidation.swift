@@ -13,3 +13,23 @@ extension FriendshipAccepted {
 extension FriendshipEnded {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
 }
+
+extension FriendNudged {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension UserBlocked {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension UserUnblocked {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension ReportFiled {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension ModerationActionTaken {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}

@@ -127,6 +127,179 @@ public enum FriendRequestAction: Wire.OpenEnum {
     }
 }
 
+public enum ReportSubject: Wire.OpenEnum {
+    case unspecified
+    case user
+    case photo
+    case post
+    /// A value that is newer than this code.
+    case unrecognized(Int32)
+
+    public static let allCases: [ReportSubject] = [.unspecified, .user, .photo, .post]
+
+    public init(rawValue: Int32) {
+        switch rawValue {
+        case 0: self = .unspecified
+        case 1: self = .user
+        case 2: self = .photo
+        case 3: self = .post
+        default: self = .unrecognized(rawValue)
+        }
+    }
+
+    public var rawValue: Int32 {
+        switch self {
+        case .unspecified: 0
+        case .user: 1
+        case .photo: 2
+        case .post: 3
+        case .unrecognized(let number): number
+        }
+    }
+
+    public var name: String {
+        switch self {
+        case .unspecified: "unspecified"
+        case .user: "user"
+        case .photo: "photo"
+        case .post: "post"
+        case .unrecognized(let number): String(number)
+        }
+    }
+}
+
+public enum ReportReason: Wire.OpenEnum {
+    case unspecified
+    case inappropriate
+    case spam
+    case harassment
+    case other
+    /// A value that is newer than this code.
+    case unrecognized(Int32)
+
+    public static let allCases: [ReportReason] = [.unspecified, .inappropriate, .spam, .harassment, .other]
+
+    public init(rawValue: Int32) {
+        switch rawValue {
+        case 0: self = .unspecified
+        case 1: self = .inappropriate
+        case 2: self = .spam
+        case 3: self = .harassment
+        case 4: self = .other
+        default: self = .unrecognized(rawValue)
+        }
+    }
+
+    public var rawValue: Int32 {
+        switch self {
+        case .unspecified: 0
+        case .inappropriate: 1
+        case .spam: 2
+        case .harassment: 3
+        case .other: 4
+        case .unrecognized(let number): number
+        }
+    }
+
+    public var name: String {
+        switch self {
+        case .unspecified: "unspecified"
+        case .inappropriate: "inappropriate"
+        case .spam: "spam"
+        case .harassment: "harassment"
+        case .other: "other"
+        case .unrecognized(let number): String(number)
+        }
+    }
+}
+
+public enum ReportStatus: Wire.OpenEnum {
+    case unspecified
+    case pending
+    /// Warned, suspended or banned.
+    case actioned
+    case dismissed
+    /// A value that is newer than this code.
+    case unrecognized(Int32)
+
+    public static let allCases: [ReportStatus] = [.unspecified, .pending, .actioned, .dismissed]
+
+    public init(rawValue: Int32) {
+        switch rawValue {
+        case 0: self = .unspecified
+        case 1: self = .pending
+        case 2: self = .actioned
+        case 3: self = .dismissed
+        default: self = .unrecognized(rawValue)
+        }
+    }
+
+    public var rawValue: Int32 {
+        switch self {
+        case .unspecified: 0
+        case .pending: 1
+        case .actioned: 2
+        case .dismissed: 3
+        case .unrecognized(let number): number
+        }
+    }
+
+    public var name: String {
+        switch self {
+        case .unspecified: "unspecified"
+        case .pending: "pending"
+        case .actioned: "actioned"
+        case .dismissed: "dismissed"
+        case .unrecognized(let number): String(number)
+        }
+    }
+}
+
+public enum ModerationAction: Wire.OpenEnum {
+    case unspecified
+    case dismiss
+    case warn
+    case suspend
+    case ban
+    /// A value that is newer than this code.
+    case unrecognized(Int32)
+
+    public static let allCases: [ModerationAction] = [.unspecified, .dismiss, .warn, .suspend, .ban]
+
+    public init(rawValue: Int32) {
+        switch rawValue {
+        case 0: self = .unspecified
+        case 1: self = .dismiss
+        case 2: self = .warn
+        case 3: self = .suspend
+        case 4: self = .ban
+        default: self = .unrecognized(rawValue)
+        }
+    }
+
+    public var rawValue: Int32 {
+        switch self {
+        case .unspecified: 0
+        case .dismiss: 1
+        case .warn: 2
+        case .suspend: 3
+        case .ban: 4
+        case .unrecognized(let number): number
+        }
+    }
+
+    public var name: String {
+        switch self {
+        case .unspecified: "unspecified"
+        case .dismiss: "dismiss"
+        case .warn: "warn"
+        case .suspend: "suspend"
+        case .ban: "ban"
+        case .unrecognized(let number): String(number)
+        }
+    }
+}
+
 public struct SendFriendRequestRequest: Sendable, Equatable {
     /// Exactly one of the two.
     public var target: Target? = nil
@@ -291,5 +464,396 @@ public struct ListFriendRequestsReply: Sendable, Equatable {
     public init(requests: [FriendshipReply] = [], meta: CommonAPI.PageMeta? = nil) {
         self.requests = requests
         self.meta = meta
+    }
+}
+
+public struct RemoveFriendRequest: Sendable, Equatable {
+    public var friendshipID: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(friendshipID: String = "") {
+        self.friendshipID = friendshipID
+    }
+}
+
+public struct RemoveFriendReply: Sendable, Equatable {
+    public var friendshipID: String = ""
+    /// ended, or withdrawn when it was a pending request of one's own.
+    public var status: FriendshipStatus = .unspecified
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(friendshipID: String = "", status: FriendshipStatus = .unspecified) {
+        self.friendshipID = friendshipID
+        self.status = status
+    }
+}
+
+public struct SearchUsersRequest: Sendable, Equatable {
+    /// Case does not matter; spaces around it and a leading @ are ignored. One or two characters find beginnings of names only.
+    public var q: String = ""
+    /// 1 to 20; 20 when absent.
+    public var limit: Int32 = 0
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(q: String = "", limit: Int32 = 0) {
+        self.q = q
+        self.limit = limit
+    }
+}
+
+public struct SearchUsersReply: Sendable, Equatable {
+    /// Best first: this very username, names that begin so, e-mails that begin so, names that hold it.
+    public var users: [FoundUser] = []
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(users: [FoundUser] = []) {
+        self.users = users
+    }
+}
+
+public struct FoundUser: Sendable, Equatable {
+    public var user: CommonAPI.UserSummary? = nil
+    /// pending or accepted; unspecified when the two have nothing to do with each other.
+    public var friendshipStatus: FriendshipStatus = .unspecified
+    public var friendshipID: String? = nil
+    /// Of a pending request.
+    public var direction: Direction = .unspecified
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(user: CommonAPI.UserSummary? = nil, friendshipStatus: FriendshipStatus = .unspecified, friendshipID: String? = nil, direction: Direction = .unspecified) {
+        self.user = user
+        self.friendshipStatus = friendshipStatus
+        self.friendshipID = friendshipID
+        self.direction = direction
+    }
+}
+
+public struct NudgeRequest: Sendable, Equatable {
+    /// The friend's user id.
+    public var friendID: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(friendID: String = "") {
+        self.friendID = friendID
+    }
+}
+
+public struct NudgeReply: Sendable, Equatable {
+    public var friendID: String = ""
+    public var streakID: String = ""
+    public var nudgedAt: Kernel.Instant? = nil
+    /// When the friend may be nudged again.
+    public var nextNudgeAt: Kernel.Instant? = nil
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(friendID: String = "", streakID: String = "", nudgedAt: Kernel.Instant? = nil, nextNudgeAt: Kernel.Instant? = nil) {
+        self.friendID = friendID
+        self.streakID = streakID
+        self.nudgedAt = nudgedAt
+        self.nextNudgeAt = nextNudgeAt
+    }
+}
+
+public struct BlockUserRequest: Sendable, Equatable {
+    public var userID: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(userID: String = "") {
+        self.userID = userID
+    }
+}
+
+/// A block as the one who blocks sees it.
+public struct Block: Sendable, Equatable {
+    public var blockID: String = ""
+    public var user: CommonAPI.UserSummary? = nil
+    public var createdAt: Kernel.Instant? = nil
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(blockID: String = "", user: CommonAPI.UserSummary? = nil, createdAt: Kernel.Instant? = nil) {
+        self.blockID = blockID
+        self.user = user
+        self.createdAt = createdAt
+    }
+}
+
+public struct ListBlocksRequest: Sendable, Equatable {
+    /// 1 to 100; 50 when absent.
+    public var limit: Int32 = 0
+    public var cursor: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(limit: Int32 = 0, cursor: String = "") {
+        self.limit = limit
+        self.cursor = cursor
+    }
+}
+
+public struct ListBlocksReply: Sendable, Equatable {
+    public var blocks: [Block] = []
+    public var meta: CommonAPI.PageMeta? = nil
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(blocks: [Block] = [], meta: CommonAPI.PageMeta? = nil) {
+        self.blocks = blocks
+        self.meta = meta
+    }
+}
+
+public struct UnblockUserRequest: Sendable, Equatable {
+    public var blockID: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(blockID: String = "") {
+        self.blockID = blockID
+    }
+}
+
+public struct UnblockUserReply: Sendable, Equatable {
+    public var blockID: String = ""
+    public var userID: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(blockID: String = "", userID: String = "") {
+        self.blockID = blockID
+        self.userID = userID
+    }
+}
+
+public struct ReportRequest: Sendable, Equatable {
+    public var subjectType: ReportSubject = .unspecified
+    /// Id of the user, photo or post.
+    public var subjectID: String = ""
+    public var reason: ReportReason = .unspecified
+    public var description: String? = nil
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(subjectType: ReportSubject = .unspecified, subjectID: String = "", reason: ReportReason = .unspecified, description: String? = nil) {
+        self.subjectType = subjectType
+        self.subjectID = subjectID
+        self.reason = reason
+        self.description = description
+    }
+}
+
+public struct ReportReply: Sendable, Equatable {
+    public var reportID: String = ""
+    public var status: ReportStatus = .unspecified
+    public var createdAt: Kernel.Instant? = nil
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(reportID: String = "", status: ReportStatus = .unspecified, createdAt: Kernel.Instant? = nil) {
+        self.reportID = reportID
+        self.status = status
+        self.createdAt = createdAt
+    }
+}
+
+public struct ListReportsRequest: Sendable, Equatable {
+    /// pending when absent.
+    public var status: ReportStatus = .unspecified
+    /// 1 to 100; 50 when absent.
+    public var limit: Int32 = 0
+    public var cursor: String = ""
+    /// Entries to leave out from the cursor on, for clients that page by offset.
+    public var offset: Int32 = 0
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(status: ReportStatus = .unspecified, limit: Int32 = 0, cursor: String = "", offset: Int32 = 0) {
+        self.status = status
+        self.limit = limit
+        self.cursor = cursor
+        self.offset = offset
+    }
+}
+
+public struct ListReportsReply: Sendable, Equatable {
+    public var reports: [ReportItem] = []
+    public var meta: CommonAPI.PageMeta? = nil
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(reports: [ReportItem] = [], meta: CommonAPI.PageMeta? = nil) {
+        self.reports = reports
+        self.meta = meta
+    }
+}
+
+/// A report as moderators see it.
+public struct ReportItem: Sendable, Equatable {
+    public var reportID: String = ""
+    public var subjectType: ReportSubject = .unspecified
+    public var subjectID: String = ""
+    public var reason: ReportReason = .unspecified
+    public var description: String? = nil
+    public var status: ReportStatus = .unspecified
+    public var createdAt: Kernel.Instant? = nil
+    public var reporterID: String = ""
+    /// Whose the subject is; the one an action is about. Unset names when the account is gone.
+    public var owner: CommonAPI.UserSummary? = nil
+    /// People who have reported this subject.
+    public var reporters: Int32 = 0
+    /// Unset until somebody acted.
+    public var action: ModerationRecord? = nil
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(reportID: String = "", subjectType: ReportSubject = .unspecified, subjectID: String = "", reason: ReportReason = .unspecified, description: String? = nil, status: ReportStatus = .unspecified, createdAt: Kernel.Instant? = nil, reporterID: String = "", owner: CommonAPI.UserSummary? = nil, reporters: Int32 = 0, action: ModerationRecord? = nil) {
+        self.reportID = reportID
+        self.subjectType = subjectType
+        self.subjectID = subjectID
+        self.reason = reason
+        self.description = description
+        self.status = status
+        self.createdAt = createdAt
+        self.reporterID = reporterID
+        self.owner = owner
+        self.reporters = reporters
+        self.action = action
+    }
+}
+
+/// Who did what about a report, and when: the audit log.
+public struct ModerationRecord: Sendable, Equatable {
+    public var actionID: String = ""
+    public var action: ModerationAction = .unspecified
+    public var moderatorID: String = ""
+    public var takenAt: Kernel.Instant? = nil
+    /// When a suspension ends.
+    public var until: Kernel.Instant? = nil
+    public var note: String? = nil
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(actionID: String = "", action: ModerationAction = .unspecified, moderatorID: String = "", takenAt: Kernel.Instant? = nil, until: Kernel.Instant? = nil, note: String? = nil) {
+        self.actionID = actionID
+        self.action = action
+        self.moderatorID = moderatorID
+        self.takenAt = takenAt
+        self.until = until
+        self.note = note
+    }
+}
+
+public struct ActionReportRequest: Sendable, Equatable {
+    public var reportID: String = ""
+    public var action: ModerationAction = .unspecified
+    /// For the audit log only.
+    public var note: String? = nil
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(reportID: String = "", action: ModerationAction = .unspecified, note: String? = nil) {
+        self.reportID = reportID
+        self.action = action
+        self.note = note
+    }
+}
+
+public struct ListBlockSnapshotsRequest: Sendable, Equatable {
+    /// Id after which to go on; empty for the start.
+    public var after: String = ""
+    public var limit: Int32 = 0
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(after: String = "", limit: Int32 = 0) {
+        self.after = after
+        self.limit = limit
+    }
+}
+
+public struct ListBlockSnapshotsReply: Sendable, Equatable {
+    public var blocks: [BlockState] = []
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(blocks: [BlockState] = []) {
+        self.blocks = blocks
+    }
+}
+
+/// A block as other services keep it: the whole state and its version (D13).
+public struct BlockState: Sendable, Equatable {
+    /// The same for the two whenever the one blocks the other again.
+    public var blockID: String = ""
+    /// Grows with every change; an older one never overwrites a newer.
+    public var version: Int64 = 0
+    public var blockerID: String = ""
+    public var blockedID: String = ""
+    public var active: Bool = false
+    public var changedAt: Kernel.Instant? = nil
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(blockID: String = "", version: Int64 = 0, blockerID: String = "", blockedID: String = "", active: Bool = false, changedAt: Kernel.Instant? = nil) {
+        self.blockID = blockID
+        self.version = version
+        self.blockerID = blockerID
+        self.blockedID = blockedID
+        self.active = active
+        self.changedAt = changedAt
     }
 }

@@ -2,7 +2,7 @@
 
 public import Bus
 
-/// Friend requests and friendships.
+/// The social graph: friends, search, nudges, blocks, reports and moderation.
 public protocol SocialServiceProtocol: Sendable {
     /// Asks somebody to be a friend, by user id or username (SO-1). A request that crosses an opposite pending one accepts it.
     func sendFriendRequest(_ request: SendFriendRequestRequest, context: Bus.CallContext) async throws -> FriendshipReply
@@ -12,6 +12,26 @@ public protocol SocialServiceProtocol: Sendable {
     func listFriends(_ request: ListFriendsRequest, context: Bus.CallContext) async throws -> ListFriendsReply
     /// Pending requests, incoming and outgoing (SO-3).
     func listFriendRequests(_ request: ListFriendRequestsRequest, context: Bus.CallContext) async throws -> ListFriendRequestsReply
+    /// Ends a friendship (SO-4), or withdraws one's own pending request (SO-2). Safe to repeat.
+    func removeFriend(_ request: RemoveFriendRequest, context: Bus.CallContext) async throws -> RemoveFriendReply
+    /// People whose username or display name holds a text, or whose verified e-mail begins with it (SO-5).
+    func searchUsers(_ request: SearchUsersRequest, context: Bus.CallContext) async throws -> SearchUsersReply
+    /// Reminds a friend who has not posted today (SO-6).
+    func nudge(_ request: NudgeRequest, context: Bus.CallContext) async throws -> NudgeReply
+    /// Blocks somebody: ends friendship, requests and streak, and hides each from the other (SO-7). Safe to repeat.
+    func blockUser(_ request: BlockUserRequest, context: Bus.CallContext) async throws -> Block
+    /// Whom the user blocks, newest first (SO-7).
+    func listBlocks(_ request: ListBlocksRequest, context: Bus.CallContext) async throws -> ListBlocksReply
+    /// Ends a block; restores nothing (SO-7). Safe to repeat.
+    func unblockUser(_ request: UnblockUserRequest, context: Bus.CallContext) async throws -> UnblockUserReply
+    /// Reports a user, photo or post; once for each reporter and subject (SO-8).
+    func report(_ request: ReportRequest, context: Bus.CallContext) async throws -> ReportReply
+    /// Reports by status, newest first (SO-9).
+    func listReports(_ request: ListReportsRequest, context: Bus.CallContext) async throws -> ListReportsReply
+    /// Acts on a report, once (SO-9).
+    func actionReport(_ request: ActionReportRequest, context: Bus.CallContext) async throws -> ReportItem
+    /// Every block there is or was, in pages by id: what a replica starts from (D13).
+    func listBlockSnapshots(_ request: ListBlockSnapshotsRequest, context: Bus.CallContext) async throws -> ListBlockSnapshotsReply
 }
 
 /// The methods of `Social` on the bus.
@@ -28,6 +48,36 @@ public enum SocialMethods {
     /// Pending requests, incoming and outgoing (SO-3).
     public static let listFriendRequests = Bus.Method<ListFriendRequestsRequest, ListFriendRequestsReply>(
         service: "social", version: "v1", name: "ListFriendRequests", isIdempotent: true, timeout: .seconds(10))
+    /// Ends a friendship (SO-4), or withdraws one's own pending request (SO-2). Safe to repeat.
+    public static let removeFriend = Bus.Method<RemoveFriendRequest, RemoveFriendReply>(
+        service: "social", version: "v1", name: "RemoveFriend", isIdempotent: false, timeout: .seconds(10))
+    /// People whose username or display name holds a text, or whose verified e-mail begins with it (SO-5).
+    public static let searchUsers = Bus.Method<SearchUsersRequest, SearchUsersReply>(
+        service: "social", version: "v1", name: "SearchUsers", isIdempotent: true, timeout: .seconds(10))
+    /// Reminds a friend who has not posted today (SO-6).
+    public static let nudge = Bus.Method<NudgeRequest, NudgeReply>(
+        service: "social", version: "v1", name: "Nudge", isIdempotent: false, timeout: .seconds(10))
+    /// Blocks somebody: ends friendship, requests and streak, and hides each from the other (SO-7). Safe to repeat.
+    public static let blockUser = Bus.Method<BlockUserRequest, Block>(
+        service: "social", version: "v1", name: "BlockUser", isIdempotent: false, timeout: .seconds(10))
+    /// Whom the user blocks, newest first (SO-7).
+    public static let listBlocks = Bus.Method<ListBlocksRequest, ListBlocksReply>(
+        service: "social", version: "v1", name: "ListBlocks", isIdempotent: true, timeout: .seconds(10))
+    /// Ends a block; restores nothing (SO-7). Safe to repeat.
+    public static let unblockUser = Bus.Method<UnblockUserRequest, UnblockUserReply>(
+        service: "social", version: "v1", name: "UnblockUser", isIdempotent: false, timeout: .seconds(10))
+    /// Reports a user, photo or post; once for each reporter and subject (SO-8).
+    public static let report = Bus.Method<ReportRequest, ReportReply>(
+        service: "social", version: "v1", name: "Report", isIdempotent: false, timeout: .seconds(10))
+    /// Reports by status, newest first (SO-9).
+    public static let listReports = Bus.Method<ListReportsRequest, ListReportsReply>(
+        service: "social", version: "v1", name: "ListReports", isIdempotent: true, timeout: .seconds(10))
+    /// Acts on a report, once (SO-9).
+    public static let actionReport = Bus.Method<ActionReportRequest, ReportItem>(
+        service: "social", version: "v1", name: "ActionReport", isIdempotent: false, timeout: .seconds(10))
+    /// Every block there is or was, in pages by id: what a replica starts from (D13).
+    public static let listBlockSnapshots = Bus.Method<ListBlockSnapshotsRequest, ListBlockSnapshotsReply>(
+        service: "social", version: "v1", name: "ListBlockSnapshots", isIdempotent: true, timeout: .seconds(10))
 
     /// A serialized google.protobuf.FileDescriptorSet of the package and its imports, with comments (D2).
     public static var descriptorSet: [UInt8] { EmbeddedDescriptor.bytes }
@@ -61,6 +111,56 @@ public struct SocialClient: Sendable {
     public func listFriendRequests(_ request: ListFriendRequestsRequest, context: Bus.CallContext) async throws -> ListFriendRequestsReply {
         try await caller.call(SocialMethods.listFriendRequests, request, context: context)
     }
+
+    /// Ends a friendship (SO-4), or withdraws one's own pending request (SO-2). Safe to repeat.
+    public func removeFriend(_ request: RemoveFriendRequest, context: Bus.CallContext) async throws -> RemoveFriendReply {
+        try await caller.call(SocialMethods.removeFriend, request, context: context)
+    }
+
+    /// People whose username or display name holds a text, or whose verified e-mail begins with it (SO-5).
+    public func searchUsers(_ request: SearchUsersRequest, context: Bus.CallContext) async throws -> SearchUsersReply {
+        try await caller.call(SocialMethods.searchUsers, request, context: context)
+    }
+
+    /// Reminds a friend who has not posted today (SO-6).
+    public func nudge(_ request: NudgeRequest, context: Bus.CallContext) async throws -> NudgeReply {
+        try await caller.call(SocialMethods.nudge, request, context: context)
+    }
+
+    /// Blocks somebody: ends friendship, requests and streak, and hides each from the other (SO-7). Safe to repeat.
+    public func blockUser(_ request: BlockUserRequest, context: Bus.CallContext) async throws -> Block {
+        try await caller.call(SocialMethods.blockUser, request, context: context)
+    }
+
+    /// Whom the user blocks, newest first (SO-7).
+    public func listBlocks(_ request: ListBlocksRequest, context: Bus.CallContext) async throws -> ListBlocksReply {
+        try await caller.call(SocialMethods.listBlocks, request, context: context)
+    }
+
+    /// Ends a block; restores nothing (SO-7). Safe to repeat.
+    public func unblockUser(_ request: UnblockUserRequest, context: Bus.CallContext) async throws -> UnblockUserReply {
+        try await caller.call(SocialMethods.unblockUser, request, context: context)
+    }
+
+    /// Reports a user, photo or post; once for each reporter and subject (SO-8).
+    public func report(_ request: ReportRequest, context: Bus.CallContext) async throws -> ReportReply {
+        try await caller.call(SocialMethods.report, request, context: context)
+    }
+
+    /// Reports by status, newest first (SO-9).
+    public func listReports(_ request: ListReportsRequest, context: Bus.CallContext) async throws -> ListReportsReply {
+        try await caller.call(SocialMethods.listReports, request, context: context)
+    }
+
+    /// Acts on a report, once (SO-9).
+    public func actionReport(_ request: ActionReportRequest, context: Bus.CallContext) async throws -> ReportItem {
+        try await caller.call(SocialMethods.actionReport, request, context: context)
+    }
+
+    /// Every block there is or was, in pages by id: what a replica starts from (D13).
+    public func listBlockSnapshots(_ request: ListBlockSnapshotsRequest, context: Bus.CallContext) async throws -> ListBlockSnapshotsReply {
+        try await caller.call(SocialMethods.listBlockSnapshots, request, context: context)
+    }
 }
 
 extension SocialServiceProtocol {
@@ -71,6 +171,16 @@ extension SocialServiceProtocol {
             Bus.Endpoint(SocialMethods.respondToFriendRequest) { try await self.respondToFriendRequest($0, context: $1) },
             Bus.Endpoint(SocialMethods.listFriends) { try await self.listFriends($0, context: $1) },
             Bus.Endpoint(SocialMethods.listFriendRequests) { try await self.listFriendRequests($0, context: $1) },
+            Bus.Endpoint(SocialMethods.removeFriend) { try await self.removeFriend($0, context: $1) },
+            Bus.Endpoint(SocialMethods.searchUsers) { try await self.searchUsers($0, context: $1) },
+            Bus.Endpoint(SocialMethods.nudge) { try await self.nudge($0, context: $1) },
+            Bus.Endpoint(SocialMethods.blockUser) { try await self.blockUser($0, context: $1) },
+            Bus.Endpoint(SocialMethods.listBlocks) { try await self.listBlocks($0, context: $1) },
+            Bus.Endpoint(SocialMethods.unblockUser) { try await self.unblockUser($0, context: $1) },
+            Bus.Endpoint(SocialMethods.report) { try await self.report($0, context: $1) },
+            Bus.Endpoint(SocialMethods.listReports) { try await self.listReports($0, context: $1) },
+            Bus.Endpoint(SocialMethods.actionReport) { try await self.actionReport($0, context: $1) },
+            Bus.Endpoint(SocialMethods.listBlockSnapshots) { try await self.listBlockSnapshots($0, context: $1) },
         ]
     }
 }

@@ -61,3 +61,169 @@ extension ListFriendRequestsRequest {
 extension ListFriendRequestsReply {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
 }
+
+extension RemoveFriendRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.friendshipID.isEmpty {
+            violations.required(at: path, "friendship_id")
+        } else {
+            violations.format(self.friendshipID, .uuid, at: path, "friendship_id")
+        }
+    }
+}
+
+extension RemoveFriendReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension SearchUsersRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.q.isEmpty {
+            violations.required(at: path, "q")
+        } else {
+            violations.length(self.q, max: 100, at: path, "q")
+        }
+        violations.bounds(self.limit, min: 0, max: 20, at: path, "limit")
+    }
+}
+
+extension SearchUsersReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension FoundUser {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension NudgeRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.friendID.isEmpty {
+            violations.required(at: path, "friend_id")
+        } else {
+            violations.format(self.friendID, .uuid, at: path, "friend_id")
+        }
+    }
+}
+
+extension NudgeReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension BlockUserRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.userID.isEmpty {
+            violations.required(at: path, "user_id")
+        } else {
+            violations.format(self.userID, .uuid, at: path, "user_id")
+        }
+    }
+}
+
+extension Block {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension ListBlocksRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.bounds(self.limit, min: 0, max: 100, at: path, "limit")
+        violations.bytes(self.cursor.utf8.count, max: 200, at: path, "cursor")
+    }
+}
+
+extension ListBlocksReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension UnblockUserRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.blockID.isEmpty {
+            violations.required(at: path, "block_id")
+        } else {
+            violations.format(self.blockID, .uuid, at: path, "block_id")
+        }
+    }
+}
+
+extension UnblockUserReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension ReportRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.subjectType.rawValue == 0 {
+            violations.required(at: path, "subject_type")
+        } else {
+            if case .unrecognized = self.subjectType { violations.add("is not a known value", at: path, "subject_type") }
+        }
+        if self.subjectID.isEmpty {
+            violations.required(at: path, "subject_id")
+        } else {
+            violations.format(self.subjectID, .uuid, at: path, "subject_id")
+        }
+        if self.reason.rawValue == 0 {
+            violations.required(at: path, "reason")
+        } else {
+            if case .unrecognized = self.reason { violations.add("is not a known value", at: path, "reason") }
+        }
+        if let value = self.description {
+            violations.length(value, max: 500, at: path, "description")
+        }
+    }
+}
+
+extension ReportReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension ListReportsRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.bounds(self.limit, min: 0, max: 100, at: path, "limit")
+        violations.bytes(self.cursor.utf8.count, max: 200, at: path, "cursor")
+        violations.bounds(self.offset, min: 0, max: 10000, at: path, "offset")
+    }
+}
+
+extension ListReportsReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension ReportItem {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension ModerationRecord {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension ActionReportRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.reportID.isEmpty {
+            violations.required(at: path, "report_id")
+        } else {
+            violations.format(self.reportID, .uuid, at: path, "report_id")
+        }
+        if self.action.rawValue == 0 {
+            violations.required(at: path, "action")
+        } else {
+            if case .unrecognized = self.action { violations.add("is not a known value", at: path, "action") }
+        }
+        if let value = self.note {
+            violations.length(value, max: 500, at: path, "note")
+        }
+    }
+}
+
+extension ListBlockSnapshotsRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.format(self.after, .uuid, at: path, "after")
+        violations.bounds(self.limit, min: 0, max: 1000, at: path, "limit")
+    }
+}
+
+extension ListBlockSnapshotsReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension BlockState {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}

@@ -1,6 +1,7 @@
 internal import Bus
 internal import Kernel
 internal import MediaAPI
+internal import Replicas
 internal import StreaksAPI
 
 extension MediaService {
@@ -8,7 +9,10 @@ extension MediaService {
     func getFeed(_: GetFeedRequest, context: CallContext) async throws -> GetFeedReply {
         let user = try context.requireUser()
         let now = clock.now()
-        let open = try await streaks.listOpenDates(ListOpenDatesRequest(userID: user.description), context: context).streaks
+        let all = try await streaks.listOpenDates(ListOpenDatesRequest(userID: user.description), context: context).streaks
+        // The streak of two who block ends when streaks hears it; nothing is shown in the meantime (SO-7).
+        let hidden = try await blocks.hidden(from: user, among: all.compactMap { UserID($0.friendID) })
+        let open = all.filter { streak in UserID(streak.friendID).map { !hidden.contains($0) } ?? false }
         let yesterday = Zone.utc.date(at: now).advanced(by: -1)
         let shown = try await snaps.shown(in: open.compactMap { StreakID($0.streakID) }, since: yesterday)
         let items = try open.map { streak -> (FeedItem, Instant?) in

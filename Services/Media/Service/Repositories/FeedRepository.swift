@@ -18,6 +18,11 @@ struct ShownSnap: Sendable {
 }
 
 extension SnapRepository {
+    /// Whose a snap is; nil when there is none.
+    func owner(of id: SnapID) async throws -> UserID? {
+        try await database.query("SELECT user_id FROM snap WHERE id = \(id)").first?.decode(as: UserID.self)
+    }
+
     /// The snaps of these streaks since a date.
     func shown(in streaks: [StreakID], since date: CalendarDate) async throws -> [ShownSnap] {
         guard !streaks.isEmpty else { return [] }

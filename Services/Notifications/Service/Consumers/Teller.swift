@@ -79,6 +79,34 @@ struct Teller: Sendable {
         ]
     }
 
+    var socialHandlers: [EventHandler] {
+        [
+            EventHandler(FriendNudged.self) { event, work in
+                let (from, to) = (try Self.user(event.fromUserID), try Self.user(event.toUserID))
+                let name = try await name(of: from, work)
+                try await tell(
+                    NewNotification(
+                        user: to,
+                        kind: .nudge,
+                        text: .nudge(from: name),
+                        actor: from,
+                        streak: StreakID(event.streakID),
+                        friendship: FriendshipID(event.friendshipID)
+                    ),
+                    work
+                )
+            },
+            // Who warned is between the moderators.
+            EventHandler(ModerationActionTaken.self) { event, work in
+                guard event.action == .warn else { return }
+                try await tell(
+                    NewNotification(user: try Self.user(event.userID), kind: .moderationWarning, text: .moderationWarning),
+                    work
+                )
+            },
+        ]
+    }
+
     private func tell(_ new: NewNotification, _ work: UnitOfWork) async throws {
         try await log.insert(new, id: work.ids.make(), now: work.now, work.sql)
     }

@@ -5,14 +5,18 @@ internal import SocialAPI
 internal import SocialDomain
 
 extension SocialService {
-    /// SO-2. Accepting is committed with its event first; the streak is started by whoever comes first, this call or the event.
+    /// SO-2. Declining one's own request withdraws it. Accepting is committed with its event first; the streak is started by whoever comes first, this call or the event.
     func respondToFriendRequest(_ request: RespondToFriendRequestRequest, context: CallContext) async throws -> FriendshipReply {
         let user = try context.requireUser()
         let id = try FriendshipID(parsing: request.friendshipID, field: "friendship_id")
+        // Who it is is asked before the transaction: inside, waiting for another connection could be waiting for oneself.
+        guard let seen = try await friendships.find(id), seen.involves(user),
+            let other = try await profiles.profile(seen.other(than: user), context: context), other.isVisible
+        else { throw ServiceError.notFound("friend request") }
         let reply = try await mutations.run(context, request) { [self] work in
-            guard let stored = try await friendships.lock(id, work.sql), stored.involves(user),
-                let other = try await profiles.profile(stored.other(than: user), context: context)
-            else { throw ServiceError.notFound("friend request") }
+            guard let stored = try await friendships.lock(id, work.sql), stored.involves(user) else {
+                throw ServiceError.notFound("friend request")
+            }
             var friendship = stored.friendship
             let change =
                 request.action == .accept

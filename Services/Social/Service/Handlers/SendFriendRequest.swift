@@ -15,7 +15,12 @@ extension SocialService {
         }
         guard other.isVisible else { throw ServiceError.notFound("user") }
         let reply = try await mutations.run(context, request) { [self] work in
+            try await friendships.lockSender(user, work.sql)
             let stored = try await friendships.lock(user, other.userID, newID: work.ids.make(), now: work.now, work.sql)
+            // Blocking locks the same row, so one of the two sees the other.
+            guard try await !blocks.exists(between: user, and: other.userID, work.sql) else {
+                throw ServiceError.notFound("user")
+            }
             var friendship = stored.friendship
             let change = try friendship.request(by: user, now: work.now)
             if change == .requested { try await requireRoom(for: user, work) }
@@ -25,6 +30,7 @@ extension SocialService {
             if change == .accepted {
                 try await work.emit(Self.accepted(id, friendship, accepter: user))
             } else {
+                try await friendships.noteSent(id, by: user, now: work.now, work.sql)
                 try await work.emit(
                     FriendRequestSent(
                         friendshipID: id.description,
@@ -69,12 +75,13 @@ extension SocialService {
                 "At most \(Friendship.pendingLimit) requests may be pending."
             )
         }
-        guard counts.recent < Friendship.hourlyLimit else {
+        guard counts.sent.count < Friendship.hourlyLimit else {
+            let free = counts.sent[counts.sent.count - Friendship.hourlyLimit] + .hours(1)
             throw ServiceError(
                 .resourceExhausted,
                 "RATE_LIMITED",
                 "At most \(Friendship.hourlyLimit) friend requests an hour.",
-                retryAfter: 3_600
+                retryAfter: Int((free - work.now).seconds) + 1
             )
         }
     }

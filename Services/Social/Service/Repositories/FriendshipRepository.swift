@@ -59,32 +59,85 @@ struct FriendshipRepository: Sendable {
         )
     }
 
-    /// Requests `user` has pending, and those sent since an instant (SO-1).
-    func requestCounts(of user: UserID, since: Instant, _ sql: Transaction) async throws -> (pending: Int, recent: Int) {
-        let rows = try await sql.query(
+    /// A friendship by id; nil when there is none.
+    func find(_ id: FriendshipID) async throws -> StoredFriendship? {
+        try await database.query("SELECT \(Self.columns) FROM friendship WHERE id = \(id)").first.map(Self.friendship)
+    }
+
+    /// The row of two people; nil when they never had to do with each other.
+    func find(_ one: UserID, _ two: UserID, _ sql: any QueryExecutor) async throws -> StoredFriendship? {
+        try await sql.query(
+            "SELECT \(Self.columns) FROM friendship WHERE user_low = \(min(one, two)) AND user_high = \(max(one, two))"
+        ).first.map(Self.friendship)
+    }
+
+    /// The row of two people, locked; nil when they never had to do with each other.
+    func lock(_ one: UserID, _ two: UserID, _ sql: Transaction) async throws -> StoredFriendship? {
+        try await sql.query(
             """
-            SELECT count(*) FILTER (WHERE state = 1), count(*) FILTER (WHERE created_at > \(since) AND state <> 0)
-            FROM friendship WHERE requester = \(user)
+            SELECT \(Self.columns) FROM friendship WHERE user_low = \(min(one, two)) AND user_high = \(max(one, two)) FOR UPDATE
+            """
+        ).first.map(Self.friendship)
+    }
+
+    /// One request at a time for each sender, so that the limits hold across replicas (SO-1). Before any pair is locked.
+    func lockSender(_ user: UserID, _ sql: Transaction) async throws {
+        _ = try await sql.query("SELECT pg_advisory_xact_lock(hashtextextended(\("sender " + user.description), 0))")
+    }
+
+    /// Requests `user` has pending, and when they sent new ones since an instant, oldest first (SO-1). The sender is locked.
+    func requestCounts(of user: UserID, since: Instant, _ sql: Transaction) async throws -> (pending: Int, sent: [Instant]) {
+        async let pending = sql.query("SELECT count(*) FROM friendship WHERE requester = \(user) AND state = 1")
+        async let sent = sql.query(
+            "SELECT sent_at FROM sent_request WHERE sender = \(user) AND sent_at > \(since) ORDER BY sent_at LIMIT 1000"
+        )
+        return (try await pending.first?.decode(as: Int.self) ?? 0, try await sent.map { try $0.decode(as: Instant.self) })
+    }
+
+    /// Remembers that a new request was sent (SO-1).
+    func noteSent(_ id: FriendshipID, by user: UserID, now: Instant, _ sql: Transaction) async throws {
+        _ = try await sql.execute("INSERT INTO sent_request (friendship_id, sender, sent_at) VALUES (\(id), \(user), \(now))")
+    }
+
+    /// Forgets what no limit asks about any more, up to 1,000. - Returns: how many.
+    func forgetSent(before limit: Instant) async throws -> Int {
+        try await database.execute(
+            """
+            DELETE FROM sent_request WHERE friendship_id IN
+                (SELECT friendship_id FROM sent_request WHERE sent_at < \(limit) ORDER BY sent_at LIMIT 1000 FOR UPDATE SKIP LOCKED)
             """
         )
-        guard let row = rows.first else { return (0, 0) }
-        return try row.decode(as: (Int.self, Int.self))
+    }
+
+    /// Who asked: one of the two, or either.
+    enum Asker: Sendable {
+        case either
+        case user
+        case other
     }
 
     /// Friendships of `user` in one state, newest first.
-    func list(of user: UserID, state: Friendship.State, before cursor: PageCursor?, limit: Int) async throws -> [StoredFriendship]
+    func list(of user: UserID, state: Friendship.State, asker: Asker = .either, before cursor: PageCursor?, limit: Int)
+        async throws
+        -> [StoredFriendship]
     {
         let start = cursor?.instant ?? Instant(microseconds: Int64.max / 1_000_000 * 1_000)
         let startID: FriendshipID = cursor?.id() ?? FriendshipID(high: .max, low: .max)
+        let side: Query =
+            switch asker {
+            case .either: ""
+            case .user: "AND requester = \(user)"
+            case .other: "AND requester <> \(user)"
+            }
         // Two index scans instead of one OR: each reads only the rows it returns.
         return try await database.query(
             """
             (SELECT \(Self.columns) FROM friendship
-             WHERE user_low = \(user) AND state = \(state.rawValue) AND (since, id) < (\(start), \(startID))
+             WHERE user_low = \(user) AND state = \(state.rawValue) AND (since, id) < (\(start), \(startID)) \(side)
              ORDER BY since DESC, id DESC LIMIT \(limit))
             UNION ALL
             (SELECT \(Self.columns) FROM friendship
-             WHERE user_high = \(user) AND state = \(state.rawValue) AND (since, id) < (\(start), \(startID))
+             WHERE user_high = \(user) AND state = \(state.rawValue) AND (since, id) < (\(start), \(startID)) \(side)
              ORDER BY since DESC, id DESC LIMIT \(limit))
             ORDER BY since DESC, id DESC LIMIT \(limit)
             """

@@ -2044,7 +2044,7 @@ const ProtobufCMessageDescriptor streaksnap__auth__v1__list_profile_snapshots_re
   (ProtobufCMessageInit) streaksnap__auth__v1__list_profile_snapshots_reply__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__auth__v1__profile_state__field_descriptors[8] =
+static const ProtobufCFieldDescriptor streaksnap__auth__v1__profile_state__field_descriptors[9] =
 {
   {
     "user_id",
@@ -2142,6 +2142,18 @@ static const ProtobufCFieldDescriptor streaksnap__auth__v1__profile_state__field
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "verified_email",
+    9,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__ProfileState, verified_email),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__auth__v1__profile_state__field_indices_by_name[] = {
   4,   /* field[4] = avatar_key */
@@ -2151,12 +2163,13 @@ static const unsigned streaksnap__auth__v1__profile_state__field_indices_by_name
   7,   /* field[7] = time_zone_since */
   0,   /* field[0] = user_id */
   2,   /* field[2] = username */
+  8,   /* field[8] = verified_email */
   1,   /* field[1] = version */
 };
 static const ProtobufCIntRange streaksnap__auth__v1__profile_state__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 8 }
+  { 0, 9 }
 };
 const ProtobufCMessageDescriptor streaksnap__auth__v1__profile_state__descriptor =
 {
@@ -2166,7 +2179,7 @@ const ProtobufCMessageDescriptor streaksnap__auth__v1__profile_state__descriptor
   "Streaksnap__Auth__V1__ProfileState",
   "streaksnap.auth.v1",
   sizeof(Streaksnap__Auth__V1__ProfileState),
-  8,
+  9,
   streaksnap__auth__v1__profile_state__field_descriptors,
   streaksnap__auth__v1__profile_state__field_indices_by_name,
   1,  streaksnap__auth__v1__profile_state__number_ranges,

@@ -322,6 +322,96 @@ void   streaksnap__media__v1__feed_item__free_unpacked
   assert(message->base.descriptor == &streaksnap__media__v1__feed_item__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__media__v1__find_snap_owner_request__init
+                     (Streaksnap__Media__V1__FindSnapOwnerRequest         *message)
+{
+  static const Streaksnap__Media__V1__FindSnapOwnerRequest init_value = STREAKSNAP__MEDIA__V1__FIND_SNAP_OWNER_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__media__v1__find_snap_owner_request__get_packed_size
+                     (const Streaksnap__Media__V1__FindSnapOwnerRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__find_snap_owner_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__media__v1__find_snap_owner_request__pack
+                     (const Streaksnap__Media__V1__FindSnapOwnerRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__find_snap_owner_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__media__v1__find_snap_owner_request__pack_to_buffer
+                     (const Streaksnap__Media__V1__FindSnapOwnerRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__find_snap_owner_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Media__V1__FindSnapOwnerRequest *
+       streaksnap__media__v1__find_snap_owner_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Media__V1__FindSnapOwnerRequest *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__find_snap_owner_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__media__v1__find_snap_owner_request__free_unpacked
+                     (Streaksnap__Media__V1__FindSnapOwnerRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__media__v1__find_snap_owner_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__media__v1__find_snap_owner_reply__init
+                     (Streaksnap__Media__V1__FindSnapOwnerReply         *message)
+{
+  static const Streaksnap__Media__V1__FindSnapOwnerReply init_value = STREAKSNAP__MEDIA__V1__FIND_SNAP_OWNER_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__media__v1__find_snap_owner_reply__get_packed_size
+                     (const Streaksnap__Media__V1__FindSnapOwnerReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__find_snap_owner_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__media__v1__find_snap_owner_reply__pack
+                     (const Streaksnap__Media__V1__FindSnapOwnerReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__find_snap_owner_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__media__v1__find_snap_owner_reply__pack_to_buffer
+                     (const Streaksnap__Media__V1__FindSnapOwnerReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__find_snap_owner_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Media__V1__FindSnapOwnerReply *
+       streaksnap__media__v1__find_snap_owner_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Media__V1__FindSnapOwnerReply *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__find_snap_owner_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__media__v1__find_snap_owner_reply__free_unpacked
+                     (Streaksnap__Media__V1__FindSnapOwnerReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__media__v1__find_snap_owner_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 static const ProtobufCFieldDescriptor streaksnap__media__v1__upload_snap_request__field_descriptors[5] =
 {
   {
@@ -930,5 +1020,81 @@ const ProtobufCMessageDescriptor streaksnap__media__v1__feed_item__descriptor =
   streaksnap__media__v1__feed_item__field_indices_by_name,
   1,  streaksnap__media__v1__feed_item__number_ranges,
   (ProtobufCMessageInit) streaksnap__media__v1__feed_item__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__media__v1__find_snap_owner_request__field_descriptors[1] =
+{
+  {
+    "snap_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__FindSnapOwnerRequest, snap_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__media__v1__find_snap_owner_request__field_indices_by_name[] = {
+  0,   /* field[0] = snap_id */
+};
+static const ProtobufCIntRange streaksnap__media__v1__find_snap_owner_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__media__v1__find_snap_owner_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.media.v1.FindSnapOwnerRequest",
+  "FindSnapOwnerRequest",
+  "Streaksnap__Media__V1__FindSnapOwnerRequest",
+  "streaksnap.media.v1",
+  sizeof(Streaksnap__Media__V1__FindSnapOwnerRequest),
+  1,
+  streaksnap__media__v1__find_snap_owner_request__field_descriptors,
+  streaksnap__media__v1__find_snap_owner_request__field_indices_by_name,
+  1,  streaksnap__media__v1__find_snap_owner_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__find_snap_owner_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__media__v1__find_snap_owner_reply__field_descriptors[1] =
+{
+  {
+    "user_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Media__V1__FindSnapOwnerReply, _user_id_case),
+    offsetof(Streaksnap__Media__V1__FindSnapOwnerReply, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__media__v1__find_snap_owner_reply__field_indices_by_name[] = {
+  0,   /* field[0] = user_id */
+};
+static const ProtobufCIntRange streaksnap__media__v1__find_snap_owner_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__media__v1__find_snap_owner_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.media.v1.FindSnapOwnerReply",
+  "FindSnapOwnerReply",
+  "Streaksnap__Media__V1__FindSnapOwnerReply",
+  "streaksnap.media.v1",
+  sizeof(Streaksnap__Media__V1__FindSnapOwnerReply),
+  1,
+  streaksnap__media__v1__find_snap_owner_reply__field_descriptors,
+  streaksnap__media__v1__find_snap_owner_reply__field_indices_by_name,
+  1,  streaksnap__media__v1__find_snap_owner_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__find_snap_owner_reply__init,
   NULL,NULL,NULL    /* reserved[123] */
 };

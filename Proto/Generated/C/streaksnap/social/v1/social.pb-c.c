@@ -412,6 +412,1041 @@ void   streaksnap__social__v1__list_friend_requests_reply__free_unpacked
   assert(message->base.descriptor == &streaksnap__social__v1__list_friend_requests_reply__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__social__v1__remove_friend_request__init
+                     (Streaksnap__Social__V1__RemoveFriendRequest         *message)
+{
+  static const Streaksnap__Social__V1__RemoveFriendRequest init_value = STREAKSNAP__SOCIAL__V1__REMOVE_FRIEND_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__social__v1__remove_friend_request__get_packed_size
+                     (const Streaksnap__Social__V1__RemoveFriendRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__remove_friend_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__social__v1__remove_friend_request__pack
+                     (const Streaksnap__Social__V1__RemoveFriendRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__remove_friend_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__social__v1__remove_friend_request__pack_to_buffer
+                     (const Streaksnap__Social__V1__RemoveFriendRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__remove_friend_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Social__V1__RemoveFriendRequest *
+       streaksnap__social__v1__remove_friend_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Social__V1__RemoveFriendRequest *)
+     protobuf_c_message_unpack (&streaksnap__social__v1__remove_friend_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__social__v1__remove_friend_request__free_unpacked
+                     (Streaksnap__Social__V1__RemoveFriendRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__social__v1__remove_friend_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__social__v1__remove_friend_reply__init
+                     (Streaksnap__Social__V1__RemoveFriendReply         *message)
+{
+  static const Streaksnap__Social__V1__RemoveFriendReply init_value = STREAKSNAP__SOCIAL__V1__REMOVE_FRIEND_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__social__v1__remove_friend_reply__get_packed_size
+                     (const Streaksnap__Social__V1__RemoveFriendReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__remove_friend_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__social__v1__remove_friend_reply__pack
+                     (const Streaksnap__Social__V1__RemoveFriendReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__remove_friend_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__social__v1__remove_friend_reply__pack_to_buffer
+                     (const Streaksnap__Social__V1__RemoveFriendReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__remove_friend_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Social__V1__RemoveFriendReply *
+       streaksnap__social__v1__remove_friend_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Social__V1__RemoveFriendReply *)
+     protobuf_c_message_unpack (&streaksnap__social__v1__remove_friend_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__social__v1__remove_friend_reply__free_unpacked
+                     (Streaksnap__Social__V1__RemoveFriendReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__social__v1__remove_friend_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__social__v1__search_users_request__init
+                     (Streaksnap__Social__V1__SearchUsersRequest         *message)
+{
+  static const Streaksnap__Social__V1__SearchUsersRequest init_value = STREAKSNAP__SOCIAL__V1__SEARCH_USERS_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__social__v1__search_users_request__get_packed_size
+                     (const Streaksnap__Social__V1__SearchUsersRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__search_users_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__social__v1__search_users_request__pack
+                     (const Streaksnap__Social__V1__SearchUsersRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__search_users_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__social__v1__search_users_request__pack_to_buffer
+                     (const Streaksnap__Social__V1__SearchUsersRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__search_users_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Social__V1__SearchUsersRequest *
+       streaksnap__social__v1__search_users_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Social__V1__SearchUsersRequest *)
+     protobuf_c_message_unpack (&streaksnap__social__v1__search_users_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__social__v1__search_users_request__free_unpacked
+                     (Streaksnap__Social__V1__SearchUsersRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__social__v1__search_users_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__social__v1__search_users_reply__init
+                     (Streaksnap__Social__V1__SearchUsersReply         *message)
+{
+  static const Streaksnap__Social__V1__SearchUsersReply init_value = STREAKSNAP__SOCIAL__V1__SEARCH_USERS_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__social__v1__search_users_reply__get_packed_size
+                     (const Streaksnap__Social__V1__SearchUsersReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__search_users_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__social__v1__search_users_reply__pack
+                     (const Streaksnap__Social__V1__SearchUsersReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__search_users_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__social__v1__search_users_reply__pack_to_buffer
+                     (const Streaksnap__Social__V1__SearchUsersReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__search_users_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Social__V1__SearchUsersReply *
+       streaksnap__social__v1__search_users_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Social__V1__SearchUsersReply *)
+     protobuf_c_message_unpack (&streaksnap__social__v1__search_users_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__social__v1__search_users_reply__free_unpacked
+                     (Streaksnap__Social__V1__SearchUsersReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__social__v1__search_users_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__social__v1__found_user__init
+                     (Streaksnap__Social__V1__FoundUser         *message)
+{
+  static const Streaksnap__Social__V1__FoundUser init_value = STREAKSNAP__SOCIAL__V1__FOUND_USER__INIT;
+  *message = init_value;
+}
+size_t streaksnap__social__v1__found_user__get_packed_size
+                     (const Streaksnap__Social__V1__FoundUser *message)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__found_user__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__social__v1__found_user__pack
+                     (const Streaksnap__Social__V1__FoundUser *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__found_user__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__social__v1__found_user__pack_to_buffer
+                     (const Streaksnap__Social__V1__FoundUser *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__found_user__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Social__V1__FoundUser *
+       streaksnap__social__v1__found_user__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Social__V1__FoundUser *)
+     protobuf_c_message_unpack (&streaksnap__social__v1__found_user__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__social__v1__found_user__free_unpacked
+                     (Streaksnap__Social__V1__FoundUser *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__social__v1__found_user__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__social__v1__nudge_request__init
+                     (Streaksnap__Social__V1__NudgeRequest         *message)
+{
+  static const Streaksnap__Social__V1__NudgeRequest init_value = STREAKSNAP__SOCIAL__V1__NUDGE_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__social__v1__nudge_request__get_packed_size
+                     (const Streaksnap__Social__V1__NudgeRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__nudge_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__social__v1__nudge_request__pack
+                     (const Streaksnap__Social__V1__NudgeRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__nudge_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__social__v1__nudge_request__pack_to_buffer
+                     (const Streaksnap__Social__V1__NudgeRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__nudge_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Social__V1__NudgeRequest *
+       streaksnap__social__v1__nudge_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Social__V1__NudgeRequest *)
+     protobuf_c_message_unpack (&streaksnap__social__v1__nudge_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__social__v1__nudge_request__free_unpacked
+                     (Streaksnap__Social__V1__NudgeRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__social__v1__nudge_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__social__v1__nudge_reply__init
+                     (Streaksnap__Social__V1__NudgeReply         *message)
+{
+  static const Streaksnap__Social__V1__NudgeReply init_value = STREAKSNAP__SOCIAL__V1__NUDGE_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__social__v1__nudge_reply__get_packed_size
+                     (const Streaksnap__Social__V1__NudgeReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__nudge_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__social__v1__nudge_reply__pack
+                     (const Streaksnap__Social__V1__NudgeReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__nudge_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__social__v1__nudge_reply__pack_to_buffer
+                     (const Streaksnap__Social__V1__NudgeReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__nudge_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Social__V1__NudgeReply *
+       streaksnap__social__v1__nudge_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Social__V1__NudgeReply *)
+     protobuf_c_message_unpack (&streaksnap__social__v1__nudge_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__social__v1__nudge_reply__free_unpacked
+                     (Streaksnap__Social__V1__NudgeReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__social__v1__nudge_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__social__v1__block_user_request__init
+                     (Streaksnap__Social__V1__BlockUserRequest         *message)
+{
+  static const Streaksnap__Social__V1__BlockUserRequest init_value = STREAKSNAP__SOCIAL__V1__BLOCK_USER_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__social__v1__block_user_request__get_packed_size
+                     (const Streaksnap__Social__V1__BlockUserRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__block_user_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__social__v1__block_user_request__pack
+                     (const Streaksnap__Social__V1__BlockUserRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__block_user_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__social__v1__block_user_request__pack_to_buffer
+                     (const Streaksnap__Social__V1__BlockUserRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__block_user_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Social__V1__BlockUserRequest *
+       streaksnap__social__v1__block_user_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Social__V1__BlockUserRequest *)
+     protobuf_c_message_unpack (&streaksnap__social__v1__block_user_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__social__v1__block_user_request__free_unpacked
+                     (Streaksnap__Social__V1__BlockUserRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__social__v1__block_user_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__social__v1__block__init
+                     (Streaksnap__Social__V1__Block         *message)
+{
+  static const Streaksnap__Social__V1__Block init_value = STREAKSNAP__SOCIAL__V1__BLOCK__INIT;
+  *message = init_value;
+}
+size_t streaksnap__social__v1__block__get_packed_size
+                     (const Streaksnap__Social__V1__Block *message)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__block__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__social__v1__block__pack
+                     (const Streaksnap__Social__V1__Block *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__block__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__social__v1__block__pack_to_buffer
+                     (const Streaksnap__Social__V1__Block *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__block__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Social__V1__Block *
+       streaksnap__social__v1__block__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Social__V1__Block *)
+     protobuf_c_message_unpack (&streaksnap__social__v1__block__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__social__v1__block__free_unpacked
+                     (Streaksnap__Social__V1__Block *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__social__v1__block__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__social__v1__list_blocks_request__init
+                     (Streaksnap__Social__V1__ListBlocksRequest         *message)
+{
+  static const Streaksnap__Social__V1__ListBlocksRequest init_value = STREAKSNAP__SOCIAL__V1__LIST_BLOCKS_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__social__v1__list_blocks_request__get_packed_size
+                     (const Streaksnap__Social__V1__ListBlocksRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__list_blocks_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__social__v1__list_blocks_request__pack
+                     (const Streaksnap__Social__V1__ListBlocksRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__list_blocks_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__social__v1__list_blocks_request__pack_to_buffer
+                     (const Streaksnap__Social__V1__ListBlocksRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__list_blocks_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Social__V1__ListBlocksRequest *
+       streaksnap__social__v1__list_blocks_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Social__V1__ListBlocksRequest *)
+     protobuf_c_message_unpack (&streaksnap__social__v1__list_blocks_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__social__v1__list_blocks_request__free_unpacked
+                     (Streaksnap__Social__V1__ListBlocksRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__social__v1__list_blocks_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__social__v1__list_blocks_reply__init
+                     (Streaksnap__Social__V1__ListBlocksReply         *message)
+{
+  static const Streaksnap__Social__V1__ListBlocksReply init_value = STREAKSNAP__SOCIAL__V1__LIST_BLOCKS_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__social__v1__list_blocks_reply__get_packed_size
+                     (const Streaksnap__Social__V1__ListBlocksReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__list_blocks_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__social__v1__list_blocks_reply__pack
+                     (const Streaksnap__Social__V1__ListBlocksReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__list_blocks_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__social__v1__list_blocks_reply__pack_to_buffer
+                     (const Streaksnap__Social__V1__ListBlocksReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__list_blocks_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Social__V1__ListBlocksReply *
+       streaksnap__social__v1__list_blocks_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Social__V1__ListBlocksReply *)
+     protobuf_c_message_unpack (&streaksnap__social__v1__list_blocks_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__social__v1__list_blocks_reply__free_unpacked
+                     (Streaksnap__Social__V1__ListBlocksReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__social__v1__list_blocks_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__social__v1__unblock_user_request__init
+                     (Streaksnap__Social__V1__UnblockUserRequest         *message)
+{
+  static const Streaksnap__Social__V1__UnblockUserRequest init_value = STREAKSNAP__SOCIAL__V1__UNBLOCK_USER_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__social__v1__unblock_user_request__get_packed_size
+                     (const Streaksnap__Social__V1__UnblockUserRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__unblock_user_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__social__v1__unblock_user_request__pack
+                     (const Streaksnap__Social__V1__UnblockUserRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__unblock_user_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__social__v1__unblock_user_request__pack_to_buffer
+                     (const Streaksnap__Social__V1__UnblockUserRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__unblock_user_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Social__V1__UnblockUserRequest *
+       streaksnap__social__v1__unblock_user_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Social__V1__UnblockUserRequest *)
+     protobuf_c_message_unpack (&streaksnap__social__v1__unblock_user_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__social__v1__unblock_user_request__free_unpacked
+                     (Streaksnap__Social__V1__UnblockUserRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__social__v1__unblock_user_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__social__v1__unblock_user_reply__init
+                     (Streaksnap__Social__V1__UnblockUserReply         *message)
+{
+  static const Streaksnap__Social__V1__UnblockUserReply init_value = STREAKSNAP__SOCIAL__V1__UNBLOCK_USER_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__social__v1__unblock_user_reply__get_packed_size
+                     (const Streaksnap__Social__V1__UnblockUserReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__unblock_user_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__social__v1__unblock_user_reply__pack
+                     (const Streaksnap__Social__V1__UnblockUserReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__unblock_user_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__social__v1__unblock_user_reply__pack_to_buffer
+                     (const Streaksnap__Social__V1__UnblockUserReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__unblock_user_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Social__V1__UnblockUserReply *
+       streaksnap__social__v1__unblock_user_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Social__V1__UnblockUserReply *)
+     protobuf_c_message_unpack (&streaksnap__social__v1__unblock_user_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__social__v1__unblock_user_reply__free_unpacked
+                     (Streaksnap__Social__V1__UnblockUserReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__social__v1__unblock_user_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__social__v1__report_request__init
+                     (Streaksnap__Social__V1__ReportRequest         *message)
+{
+  static const Streaksnap__Social__V1__ReportRequest init_value = STREAKSNAP__SOCIAL__V1__REPORT_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__social__v1__report_request__get_packed_size
+                     (const Streaksnap__Social__V1__ReportRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__report_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__social__v1__report_request__pack
+                     (const Streaksnap__Social__V1__ReportRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__report_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__social__v1__report_request__pack_to_buffer
+                     (const Streaksnap__Social__V1__ReportRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__report_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Social__V1__ReportRequest *
+       streaksnap__social__v1__report_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Social__V1__ReportRequest *)
+     protobuf_c_message_unpack (&streaksnap__social__v1__report_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__social__v1__report_request__free_unpacked
+                     (Streaksnap__Social__V1__ReportRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__social__v1__report_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__social__v1__report_reply__init
+                     (Streaksnap__Social__V1__ReportReply         *message)
+{
+  static const Streaksnap__Social__V1__ReportReply init_value = STREAKSNAP__SOCIAL__V1__REPORT_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__social__v1__report_reply__get_packed_size
+                     (const Streaksnap__Social__V1__ReportReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__report_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__social__v1__report_reply__pack
+                     (const Streaksnap__Social__V1__ReportReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__report_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__social__v1__report_reply__pack_to_buffer
+                     (const Streaksnap__Social__V1__ReportReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__report_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Social__V1__ReportReply *
+       streaksnap__social__v1__report_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Social__V1__ReportReply *)
+     protobuf_c_message_unpack (&streaksnap__social__v1__report_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__social__v1__report_reply__free_unpacked
+                     (Streaksnap__Social__V1__ReportReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__social__v1__report_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__social__v1__list_reports_request__init
+                     (Streaksnap__Social__V1__ListReportsRequest         *message)
+{
+  static const Streaksnap__Social__V1__ListReportsRequest init_value = STREAKSNAP__SOCIAL__V1__LIST_REPORTS_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__social__v1__list_reports_request__get_packed_size
+                     (const Streaksnap__Social__V1__ListReportsRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__list_reports_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__social__v1__list_reports_request__pack
+                     (const Streaksnap__Social__V1__ListReportsRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__list_reports_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__social__v1__list_reports_request__pack_to_buffer
+                     (const Streaksnap__Social__V1__ListReportsRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__list_reports_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Social__V1__ListReportsRequest *
+       streaksnap__social__v1__list_reports_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Social__V1__ListReportsRequest *)
+     protobuf_c_message_unpack (&streaksnap__social__v1__list_reports_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__social__v1__list_reports_request__free_unpacked
+                     (Streaksnap__Social__V1__ListReportsRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__social__v1__list_reports_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__social__v1__list_reports_reply__init
+                     (Streaksnap__Social__V1__ListReportsReply         *message)
+{
+  static const Streaksnap__Social__V1__ListReportsReply init_value = STREAKSNAP__SOCIAL__V1__LIST_REPORTS_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__social__v1__list_reports_reply__get_packed_size
+                     (const Streaksnap__Social__V1__ListReportsReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__list_reports_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__social__v1__list_reports_reply__pack
+                     (const Streaksnap__Social__V1__ListReportsReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__list_reports_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__social__v1__list_reports_reply__pack_to_buffer
+                     (const Streaksnap__Social__V1__ListReportsReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__list_reports_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Social__V1__ListReportsReply *
+       streaksnap__social__v1__list_reports_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Social__V1__ListReportsReply *)
+     protobuf_c_message_unpack (&streaksnap__social__v1__list_reports_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__social__v1__list_reports_reply__free_unpacked
+                     (Streaksnap__Social__V1__ListReportsReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__social__v1__list_reports_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__social__v1__report_item__init
+                     (Streaksnap__Social__V1__ReportItem         *message)
+{
+  static const Streaksnap__Social__V1__ReportItem init_value = STREAKSNAP__SOCIAL__V1__REPORT_ITEM__INIT;
+  *message = init_value;
+}
+size_t streaksnap__social__v1__report_item__get_packed_size
+                     (const Streaksnap__Social__V1__ReportItem *message)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__report_item__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__social__v1__report_item__pack
+                     (const Streaksnap__Social__V1__ReportItem *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__report_item__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__social__v1__report_item__pack_to_buffer
+                     (const Streaksnap__Social__V1__ReportItem *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__report_item__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Social__V1__ReportItem *
+       streaksnap__social__v1__report_item__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Social__V1__ReportItem *)
+     protobuf_c_message_unpack (&streaksnap__social__v1__report_item__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__social__v1__report_item__free_unpacked
+                     (Streaksnap__Social__V1__ReportItem *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__social__v1__report_item__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__social__v1__moderation_record__init
+                     (Streaksnap__Social__V1__ModerationRecord         *message)
+{
+  static const Streaksnap__Social__V1__ModerationRecord init_value = STREAKSNAP__SOCIAL__V1__MODERATION_RECORD__INIT;
+  *message = init_value;
+}
+size_t streaksnap__social__v1__moderation_record__get_packed_size
+                     (const Streaksnap__Social__V1__ModerationRecord *message)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__moderation_record__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__social__v1__moderation_record__pack
+                     (const Streaksnap__Social__V1__ModerationRecord *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__moderation_record__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__social__v1__moderation_record__pack_to_buffer
+                     (const Streaksnap__Social__V1__ModerationRecord *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__moderation_record__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Social__V1__ModerationRecord *
+       streaksnap__social__v1__moderation_record__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Social__V1__ModerationRecord *)
+     protobuf_c_message_unpack (&streaksnap__social__v1__moderation_record__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__social__v1__moderation_record__free_unpacked
+                     (Streaksnap__Social__V1__ModerationRecord *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__social__v1__moderation_record__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__social__v1__action_report_request__init
+                     (Streaksnap__Social__V1__ActionReportRequest         *message)
+{
+  static const Streaksnap__Social__V1__ActionReportRequest init_value = STREAKSNAP__SOCIAL__V1__ACTION_REPORT_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__social__v1__action_report_request__get_packed_size
+                     (const Streaksnap__Social__V1__ActionReportRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__action_report_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__social__v1__action_report_request__pack
+                     (const Streaksnap__Social__V1__ActionReportRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__action_report_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__social__v1__action_report_request__pack_to_buffer
+                     (const Streaksnap__Social__V1__ActionReportRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__action_report_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Social__V1__ActionReportRequest *
+       streaksnap__social__v1__action_report_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Social__V1__ActionReportRequest *)
+     protobuf_c_message_unpack (&streaksnap__social__v1__action_report_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__social__v1__action_report_request__free_unpacked
+                     (Streaksnap__Social__V1__ActionReportRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__social__v1__action_report_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__social__v1__list_block_snapshots_request__init
+                     (Streaksnap__Social__V1__ListBlockSnapshotsRequest         *message)
+{
+  static const Streaksnap__Social__V1__ListBlockSnapshotsRequest init_value = STREAKSNAP__SOCIAL__V1__LIST_BLOCK_SNAPSHOTS_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__social__v1__list_block_snapshots_request__get_packed_size
+                     (const Streaksnap__Social__V1__ListBlockSnapshotsRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__list_block_snapshots_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__social__v1__list_block_snapshots_request__pack
+                     (const Streaksnap__Social__V1__ListBlockSnapshotsRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__list_block_snapshots_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__social__v1__list_block_snapshots_request__pack_to_buffer
+                     (const Streaksnap__Social__V1__ListBlockSnapshotsRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__list_block_snapshots_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Social__V1__ListBlockSnapshotsRequest *
+       streaksnap__social__v1__list_block_snapshots_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Social__V1__ListBlockSnapshotsRequest *)
+     protobuf_c_message_unpack (&streaksnap__social__v1__list_block_snapshots_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__social__v1__list_block_snapshots_request__free_unpacked
+                     (Streaksnap__Social__V1__ListBlockSnapshotsRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__social__v1__list_block_snapshots_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__social__v1__list_block_snapshots_reply__init
+                     (Streaksnap__Social__V1__ListBlockSnapshotsReply         *message)
+{
+  static const Streaksnap__Social__V1__ListBlockSnapshotsReply init_value = STREAKSNAP__SOCIAL__V1__LIST_BLOCK_SNAPSHOTS_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__social__v1__list_block_snapshots_reply__get_packed_size
+                     (const Streaksnap__Social__V1__ListBlockSnapshotsReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__list_block_snapshots_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__social__v1__list_block_snapshots_reply__pack
+                     (const Streaksnap__Social__V1__ListBlockSnapshotsReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__list_block_snapshots_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__social__v1__list_block_snapshots_reply__pack_to_buffer
+                     (const Streaksnap__Social__V1__ListBlockSnapshotsReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__list_block_snapshots_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Social__V1__ListBlockSnapshotsReply *
+       streaksnap__social__v1__list_block_snapshots_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Social__V1__ListBlockSnapshotsReply *)
+     protobuf_c_message_unpack (&streaksnap__social__v1__list_block_snapshots_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__social__v1__list_block_snapshots_reply__free_unpacked
+                     (Streaksnap__Social__V1__ListBlockSnapshotsReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__social__v1__list_block_snapshots_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__social__v1__block_state__init
+                     (Streaksnap__Social__V1__BlockState         *message)
+{
+  static const Streaksnap__Social__V1__BlockState init_value = STREAKSNAP__SOCIAL__V1__BLOCK_STATE__INIT;
+  *message = init_value;
+}
+size_t streaksnap__social__v1__block_state__get_packed_size
+                     (const Streaksnap__Social__V1__BlockState *message)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__block_state__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__social__v1__block_state__pack
+                     (const Streaksnap__Social__V1__BlockState *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__block_state__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__social__v1__block_state__pack_to_buffer
+                     (const Streaksnap__Social__V1__BlockState *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__block_state__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Social__V1__BlockState *
+       streaksnap__social__v1__block_state__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Social__V1__BlockState *)
+     protobuf_c_message_unpack (&streaksnap__social__v1__block_state__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__social__v1__block_state__free_unpacked
+                     (Streaksnap__Social__V1__BlockState *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__social__v1__block_state__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 static const ProtobufCFieldDescriptor streaksnap__social__v1__send_friend_request_request__field_descriptors[2] =
 {
   {
@@ -1053,6 +2088,1465 @@ const ProtobufCMessageDescriptor streaksnap__social__v1__list_friend_requests_re
   (ProtobufCMessageInit) streaksnap__social__v1__list_friend_requests_reply__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
+static const ProtobufCFieldDescriptor streaksnap__social__v1__remove_friend_request__field_descriptors[1] =
+{
+  {
+    "friendship_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__RemoveFriendRequest, friendship_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__social__v1__remove_friend_request__field_indices_by_name[] = {
+  0,   /* field[0] = friendship_id */
+};
+static const ProtobufCIntRange streaksnap__social__v1__remove_friend_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__social__v1__remove_friend_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.social.v1.RemoveFriendRequest",
+  "RemoveFriendRequest",
+  "Streaksnap__Social__V1__RemoveFriendRequest",
+  "streaksnap.social.v1",
+  sizeof(Streaksnap__Social__V1__RemoveFriendRequest),
+  1,
+  streaksnap__social__v1__remove_friend_request__field_descriptors,
+  streaksnap__social__v1__remove_friend_request__field_indices_by_name,
+  1,  streaksnap__social__v1__remove_friend_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__social__v1__remove_friend_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__social__v1__remove_friend_reply__field_descriptors[2] =
+{
+  {
+    "friendship_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__RemoveFriendReply, friendship_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "status",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__RemoveFriendReply, status),
+    &streaksnap__social__v1__friendship_status__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__social__v1__remove_friend_reply__field_indices_by_name[] = {
+  0,   /* field[0] = friendship_id */
+  1,   /* field[1] = status */
+};
+static const ProtobufCIntRange streaksnap__social__v1__remove_friend_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor streaksnap__social__v1__remove_friend_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.social.v1.RemoveFriendReply",
+  "RemoveFriendReply",
+  "Streaksnap__Social__V1__RemoveFriendReply",
+  "streaksnap.social.v1",
+  sizeof(Streaksnap__Social__V1__RemoveFriendReply),
+  2,
+  streaksnap__social__v1__remove_friend_reply__field_descriptors,
+  streaksnap__social__v1__remove_friend_reply__field_indices_by_name,
+  1,  streaksnap__social__v1__remove_friend_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__social__v1__remove_friend_reply__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__social__v1__search_users_request__field_descriptors[2] =
+{
+  {
+    "q",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__SearchUsersRequest, q),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "limit",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__SearchUsersRequest, limit),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__social__v1__search_users_request__field_indices_by_name[] = {
+  1,   /* field[1] = limit */
+  0,   /* field[0] = q */
+};
+static const ProtobufCIntRange streaksnap__social__v1__search_users_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor streaksnap__social__v1__search_users_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.social.v1.SearchUsersRequest",
+  "SearchUsersRequest",
+  "Streaksnap__Social__V1__SearchUsersRequest",
+  "streaksnap.social.v1",
+  sizeof(Streaksnap__Social__V1__SearchUsersRequest),
+  2,
+  streaksnap__social__v1__search_users_request__field_descriptors,
+  streaksnap__social__v1__search_users_request__field_indices_by_name,
+  1,  streaksnap__social__v1__search_users_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__social__v1__search_users_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__social__v1__search_users_reply__field_descriptors[1] =
+{
+  {
+    "users",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Streaksnap__Social__V1__SearchUsersReply, n_users),
+    offsetof(Streaksnap__Social__V1__SearchUsersReply, users),
+    &streaksnap__social__v1__found_user__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__social__v1__search_users_reply__field_indices_by_name[] = {
+  0,   /* field[0] = users */
+};
+static const ProtobufCIntRange streaksnap__social__v1__search_users_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__social__v1__search_users_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.social.v1.SearchUsersReply",
+  "SearchUsersReply",
+  "Streaksnap__Social__V1__SearchUsersReply",
+  "streaksnap.social.v1",
+  sizeof(Streaksnap__Social__V1__SearchUsersReply),
+  1,
+  streaksnap__social__v1__search_users_reply__field_descriptors,
+  streaksnap__social__v1__search_users_reply__field_indices_by_name,
+  1,  streaksnap__social__v1__search_users_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__social__v1__search_users_reply__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__social__v1__found_user__field_descriptors[4] =
+{
+  {
+    "user",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__FoundUser, user),
+    &streaksnap__common__v1__user_summary__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "friendship_status",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__FoundUser, friendship_status),
+    &streaksnap__social__v1__friendship_status__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "friendship_id",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Social__V1__FoundUser, _friendship_id_case),
+    offsetof(Streaksnap__Social__V1__FoundUser, friendship_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "direction",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__FoundUser, direction),
+    &streaksnap__social__v1__direction__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__social__v1__found_user__field_indices_by_name[] = {
+  3,   /* field[3] = direction */
+  2,   /* field[2] = friendship_id */
+  1,   /* field[1] = friendship_status */
+  0,   /* field[0] = user */
+};
+static const ProtobufCIntRange streaksnap__social__v1__found_user__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 4 }
+};
+const ProtobufCMessageDescriptor streaksnap__social__v1__found_user__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.social.v1.FoundUser",
+  "FoundUser",
+  "Streaksnap__Social__V1__FoundUser",
+  "streaksnap.social.v1",
+  sizeof(Streaksnap__Social__V1__FoundUser),
+  4,
+  streaksnap__social__v1__found_user__field_descriptors,
+  streaksnap__social__v1__found_user__field_indices_by_name,
+  1,  streaksnap__social__v1__found_user__number_ranges,
+  (ProtobufCMessageInit) streaksnap__social__v1__found_user__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__social__v1__nudge_request__field_descriptors[1] =
+{
+  {
+    "friend_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__NudgeRequest, friend_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__social__v1__nudge_request__field_indices_by_name[] = {
+  0,   /* field[0] = friend_id */
+};
+static const ProtobufCIntRange streaksnap__social__v1__nudge_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__social__v1__nudge_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.social.v1.NudgeRequest",
+  "NudgeRequest",
+  "Streaksnap__Social__V1__NudgeRequest",
+  "streaksnap.social.v1",
+  sizeof(Streaksnap__Social__V1__NudgeRequest),
+  1,
+  streaksnap__social__v1__nudge_request__field_descriptors,
+  streaksnap__social__v1__nudge_request__field_indices_by_name,
+  1,  streaksnap__social__v1__nudge_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__social__v1__nudge_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__social__v1__nudge_reply__field_descriptors[4] =
+{
+  {
+    "friend_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__NudgeReply, friend_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "streak_id",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__NudgeReply, streak_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "nudged_at",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__NudgeReply, nudged_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "next_nudge_at",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__NudgeReply, next_nudge_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__social__v1__nudge_reply__field_indices_by_name[] = {
+  0,   /* field[0] = friend_id */
+  3,   /* field[3] = next_nudge_at */
+  2,   /* field[2] = nudged_at */
+  1,   /* field[1] = streak_id */
+};
+static const ProtobufCIntRange streaksnap__social__v1__nudge_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 4 }
+};
+const ProtobufCMessageDescriptor streaksnap__social__v1__nudge_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.social.v1.NudgeReply",
+  "NudgeReply",
+  "Streaksnap__Social__V1__NudgeReply",
+  "streaksnap.social.v1",
+  sizeof(Streaksnap__Social__V1__NudgeReply),
+  4,
+  streaksnap__social__v1__nudge_reply__field_descriptors,
+  streaksnap__social__v1__nudge_reply__field_indices_by_name,
+  1,  streaksnap__social__v1__nudge_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__social__v1__nudge_reply__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__social__v1__block_user_request__field_descriptors[1] =
+{
+  {
+    "user_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__BlockUserRequest, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__social__v1__block_user_request__field_indices_by_name[] = {
+  0,   /* field[0] = user_id */
+};
+static const ProtobufCIntRange streaksnap__social__v1__block_user_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__social__v1__block_user_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.social.v1.BlockUserRequest",
+  "BlockUserRequest",
+  "Streaksnap__Social__V1__BlockUserRequest",
+  "streaksnap.social.v1",
+  sizeof(Streaksnap__Social__V1__BlockUserRequest),
+  1,
+  streaksnap__social__v1__block_user_request__field_descriptors,
+  streaksnap__social__v1__block_user_request__field_indices_by_name,
+  1,  streaksnap__social__v1__block_user_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__social__v1__block_user_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__social__v1__block__field_descriptors[3] =
+{
+  {
+    "block_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__Block, block_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "user",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__Block, user),
+    &streaksnap__common__v1__user_summary__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "created_at",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__Block, created_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__social__v1__block__field_indices_by_name[] = {
+  0,   /* field[0] = block_id */
+  2,   /* field[2] = created_at */
+  1,   /* field[1] = user */
+};
+static const ProtobufCIntRange streaksnap__social__v1__block__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor streaksnap__social__v1__block__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.social.v1.Block",
+  "Block",
+  "Streaksnap__Social__V1__Block",
+  "streaksnap.social.v1",
+  sizeof(Streaksnap__Social__V1__Block),
+  3,
+  streaksnap__social__v1__block__field_descriptors,
+  streaksnap__social__v1__block__field_indices_by_name,
+  1,  streaksnap__social__v1__block__number_ranges,
+  (ProtobufCMessageInit) streaksnap__social__v1__block__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__social__v1__list_blocks_request__field_descriptors[2] =
+{
+  {
+    "limit",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ListBlocksRequest, limit),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "cursor",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ListBlocksRequest, cursor),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__social__v1__list_blocks_request__field_indices_by_name[] = {
+  1,   /* field[1] = cursor */
+  0,   /* field[0] = limit */
+};
+static const ProtobufCIntRange streaksnap__social__v1__list_blocks_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor streaksnap__social__v1__list_blocks_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.social.v1.ListBlocksRequest",
+  "ListBlocksRequest",
+  "Streaksnap__Social__V1__ListBlocksRequest",
+  "streaksnap.social.v1",
+  sizeof(Streaksnap__Social__V1__ListBlocksRequest),
+  2,
+  streaksnap__social__v1__list_blocks_request__field_descriptors,
+  streaksnap__social__v1__list_blocks_request__field_indices_by_name,
+  1,  streaksnap__social__v1__list_blocks_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__social__v1__list_blocks_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__social__v1__list_blocks_reply__field_descriptors[2] =
+{
+  {
+    "blocks",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Streaksnap__Social__V1__ListBlocksReply, n_blocks),
+    offsetof(Streaksnap__Social__V1__ListBlocksReply, blocks),
+    &streaksnap__social__v1__block__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "meta",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ListBlocksReply, meta),
+    &streaksnap__common__v1__page_meta__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__social__v1__list_blocks_reply__field_indices_by_name[] = {
+  0,   /* field[0] = blocks */
+  1,   /* field[1] = meta */
+};
+static const ProtobufCIntRange streaksnap__social__v1__list_blocks_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor streaksnap__social__v1__list_blocks_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.social.v1.ListBlocksReply",
+  "ListBlocksReply",
+  "Streaksnap__Social__V1__ListBlocksReply",
+  "streaksnap.social.v1",
+  sizeof(Streaksnap__Social__V1__ListBlocksReply),
+  2,
+  streaksnap__social__v1__list_blocks_reply__field_descriptors,
+  streaksnap__social__v1__list_blocks_reply__field_indices_by_name,
+  1,  streaksnap__social__v1__list_blocks_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__social__v1__list_blocks_reply__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__social__v1__unblock_user_request__field_descriptors[1] =
+{
+  {
+    "block_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__UnblockUserRequest, block_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__social__v1__unblock_user_request__field_indices_by_name[] = {
+  0,   /* field[0] = block_id */
+};
+static const ProtobufCIntRange streaksnap__social__v1__unblock_user_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__social__v1__unblock_user_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.social.v1.UnblockUserRequest",
+  "UnblockUserRequest",
+  "Streaksnap__Social__V1__UnblockUserRequest",
+  "streaksnap.social.v1",
+  sizeof(Streaksnap__Social__V1__UnblockUserRequest),
+  1,
+  streaksnap__social__v1__unblock_user_request__field_descriptors,
+  streaksnap__social__v1__unblock_user_request__field_indices_by_name,
+  1,  streaksnap__social__v1__unblock_user_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__social__v1__unblock_user_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__social__v1__unblock_user_reply__field_descriptors[2] =
+{
+  {
+    "block_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__UnblockUserReply, block_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "user_id",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__UnblockUserReply, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__social__v1__unblock_user_reply__field_indices_by_name[] = {
+  0,   /* field[0] = block_id */
+  1,   /* field[1] = user_id */
+};
+static const ProtobufCIntRange streaksnap__social__v1__unblock_user_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor streaksnap__social__v1__unblock_user_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.social.v1.UnblockUserReply",
+  "UnblockUserReply",
+  "Streaksnap__Social__V1__UnblockUserReply",
+  "streaksnap.social.v1",
+  sizeof(Streaksnap__Social__V1__UnblockUserReply),
+  2,
+  streaksnap__social__v1__unblock_user_reply__field_descriptors,
+  streaksnap__social__v1__unblock_user_reply__field_indices_by_name,
+  1,  streaksnap__social__v1__unblock_user_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__social__v1__unblock_user_reply__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__social__v1__report_request__field_descriptors[4] =
+{
+  {
+    "subject_type",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ReportRequest, subject_type),
+    &streaksnap__social__v1__report_subject__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "subject_id",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ReportRequest, subject_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "reason",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ReportRequest, reason),
+    &streaksnap__social__v1__report_reason__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "description",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Social__V1__ReportRequest, _description_case),
+    offsetof(Streaksnap__Social__V1__ReportRequest, description),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__social__v1__report_request__field_indices_by_name[] = {
+  3,   /* field[3] = description */
+  2,   /* field[2] = reason */
+  1,   /* field[1] = subject_id */
+  0,   /* field[0] = subject_type */
+};
+static const ProtobufCIntRange streaksnap__social__v1__report_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 4 }
+};
+const ProtobufCMessageDescriptor streaksnap__social__v1__report_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.social.v1.ReportRequest",
+  "ReportRequest",
+  "Streaksnap__Social__V1__ReportRequest",
+  "streaksnap.social.v1",
+  sizeof(Streaksnap__Social__V1__ReportRequest),
+  4,
+  streaksnap__social__v1__report_request__field_descriptors,
+  streaksnap__social__v1__report_request__field_indices_by_name,
+  1,  streaksnap__social__v1__report_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__social__v1__report_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__social__v1__report_reply__field_descriptors[3] =
+{
+  {
+    "report_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ReportReply, report_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "status",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ReportReply, status),
+    &streaksnap__social__v1__report_status__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "created_at",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ReportReply, created_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__social__v1__report_reply__field_indices_by_name[] = {
+  2,   /* field[2] = created_at */
+  0,   /* field[0] = report_id */
+  1,   /* field[1] = status */
+};
+static const ProtobufCIntRange streaksnap__social__v1__report_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor streaksnap__social__v1__report_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.social.v1.ReportReply",
+  "ReportReply",
+  "Streaksnap__Social__V1__ReportReply",
+  "streaksnap.social.v1",
+  sizeof(Streaksnap__Social__V1__ReportReply),
+  3,
+  streaksnap__social__v1__report_reply__field_descriptors,
+  streaksnap__social__v1__report_reply__field_indices_by_name,
+  1,  streaksnap__social__v1__report_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__social__v1__report_reply__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__social__v1__list_reports_request__field_descriptors[4] =
+{
+  {
+    "status",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ListReportsRequest, status),
+    &streaksnap__social__v1__report_status__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "limit",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ListReportsRequest, limit),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "cursor",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ListReportsRequest, cursor),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "offset",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ListReportsRequest, offset),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__social__v1__list_reports_request__field_indices_by_name[] = {
+  2,   /* field[2] = cursor */
+  1,   /* field[1] = limit */
+  3,   /* field[3] = offset */
+  0,   /* field[0] = status */
+};
+static const ProtobufCIntRange streaksnap__social__v1__list_reports_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 4 }
+};
+const ProtobufCMessageDescriptor streaksnap__social__v1__list_reports_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.social.v1.ListReportsRequest",
+  "ListReportsRequest",
+  "Streaksnap__Social__V1__ListReportsRequest",
+  "streaksnap.social.v1",
+  sizeof(Streaksnap__Social__V1__ListReportsRequest),
+  4,
+  streaksnap__social__v1__list_reports_request__field_descriptors,
+  streaksnap__social__v1__list_reports_request__field_indices_by_name,
+  1,  streaksnap__social__v1__list_reports_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__social__v1__list_reports_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__social__v1__list_reports_reply__field_descriptors[2] =
+{
+  {
+    "reports",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Streaksnap__Social__V1__ListReportsReply, n_reports),
+    offsetof(Streaksnap__Social__V1__ListReportsReply, reports),
+    &streaksnap__social__v1__report_item__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "meta",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ListReportsReply, meta),
+    &streaksnap__common__v1__page_meta__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__social__v1__list_reports_reply__field_indices_by_name[] = {
+  1,   /* field[1] = meta */
+  0,   /* field[0] = reports */
+};
+static const ProtobufCIntRange streaksnap__social__v1__list_reports_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor streaksnap__social__v1__list_reports_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.social.v1.ListReportsReply",
+  "ListReportsReply",
+  "Streaksnap__Social__V1__ListReportsReply",
+  "streaksnap.social.v1",
+  sizeof(Streaksnap__Social__V1__ListReportsReply),
+  2,
+  streaksnap__social__v1__list_reports_reply__field_descriptors,
+  streaksnap__social__v1__list_reports_reply__field_indices_by_name,
+  1,  streaksnap__social__v1__list_reports_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__social__v1__list_reports_reply__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__social__v1__report_item__field_descriptors[11] =
+{
+  {
+    "report_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ReportItem, report_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "subject_type",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ReportItem, subject_type),
+    &streaksnap__social__v1__report_subject__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "subject_id",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ReportItem, subject_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "reason",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ReportItem, reason),
+    &streaksnap__social__v1__report_reason__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "description",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Social__V1__ReportItem, _description_case),
+    offsetof(Streaksnap__Social__V1__ReportItem, description),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "status",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ReportItem, status),
+    &streaksnap__social__v1__report_status__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "created_at",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ReportItem, created_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "reporter_id",
+    8,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ReportItem, reporter_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "owner",
+    9,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ReportItem, owner),
+    &streaksnap__common__v1__user_summary__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "reporters",
+    10,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ReportItem, reporters),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "action",
+    11,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ReportItem, action),
+    &streaksnap__social__v1__moderation_record__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__social__v1__report_item__field_indices_by_name[] = {
+  10,   /* field[10] = action */
+  6,   /* field[6] = created_at */
+  4,   /* field[4] = description */
+  8,   /* field[8] = owner */
+  3,   /* field[3] = reason */
+  0,   /* field[0] = report_id */
+  7,   /* field[7] = reporter_id */
+  9,   /* field[9] = reporters */
+  5,   /* field[5] = status */
+  2,   /* field[2] = subject_id */
+  1,   /* field[1] = subject_type */
+};
+static const ProtobufCIntRange streaksnap__social__v1__report_item__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 11 }
+};
+const ProtobufCMessageDescriptor streaksnap__social__v1__report_item__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.social.v1.ReportItem",
+  "ReportItem",
+  "Streaksnap__Social__V1__ReportItem",
+  "streaksnap.social.v1",
+  sizeof(Streaksnap__Social__V1__ReportItem),
+  11,
+  streaksnap__social__v1__report_item__field_descriptors,
+  streaksnap__social__v1__report_item__field_indices_by_name,
+  1,  streaksnap__social__v1__report_item__number_ranges,
+  (ProtobufCMessageInit) streaksnap__social__v1__report_item__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__social__v1__moderation_record__field_descriptors[6] =
+{
+  {
+    "action_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ModerationRecord, action_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "action",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ModerationRecord, action),
+    &streaksnap__social__v1__moderation_action__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "moderator_id",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ModerationRecord, moderator_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "taken_at",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ModerationRecord, taken_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "until",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ModerationRecord, until),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "note",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Social__V1__ModerationRecord, _note_case),
+    offsetof(Streaksnap__Social__V1__ModerationRecord, note),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__social__v1__moderation_record__field_indices_by_name[] = {
+  1,   /* field[1] = action */
+  0,   /* field[0] = action_id */
+  2,   /* field[2] = moderator_id */
+  5,   /* field[5] = note */
+  3,   /* field[3] = taken_at */
+  4,   /* field[4] = until */
+};
+static const ProtobufCIntRange streaksnap__social__v1__moderation_record__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 6 }
+};
+const ProtobufCMessageDescriptor streaksnap__social__v1__moderation_record__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.social.v1.ModerationRecord",
+  "ModerationRecord",
+  "Streaksnap__Social__V1__ModerationRecord",
+  "streaksnap.social.v1",
+  sizeof(Streaksnap__Social__V1__ModerationRecord),
+  6,
+  streaksnap__social__v1__moderation_record__field_descriptors,
+  streaksnap__social__v1__moderation_record__field_indices_by_name,
+  1,  streaksnap__social__v1__moderation_record__number_ranges,
+  (ProtobufCMessageInit) streaksnap__social__v1__moderation_record__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__social__v1__action_report_request__field_descriptors[3] =
+{
+  {
+    "report_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ActionReportRequest, report_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "action",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ActionReportRequest, action),
+    &streaksnap__social__v1__moderation_action__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "note",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Social__V1__ActionReportRequest, _note_case),
+    offsetof(Streaksnap__Social__V1__ActionReportRequest, note),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__social__v1__action_report_request__field_indices_by_name[] = {
+  1,   /* field[1] = action */
+  2,   /* field[2] = note */
+  0,   /* field[0] = report_id */
+};
+static const ProtobufCIntRange streaksnap__social__v1__action_report_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor streaksnap__social__v1__action_report_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.social.v1.ActionReportRequest",
+  "ActionReportRequest",
+  "Streaksnap__Social__V1__ActionReportRequest",
+  "streaksnap.social.v1",
+  sizeof(Streaksnap__Social__V1__ActionReportRequest),
+  3,
+  streaksnap__social__v1__action_report_request__field_descriptors,
+  streaksnap__social__v1__action_report_request__field_indices_by_name,
+  1,  streaksnap__social__v1__action_report_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__social__v1__action_report_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__social__v1__list_block_snapshots_request__field_descriptors[2] =
+{
+  {
+    "after",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ListBlockSnapshotsRequest, after),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "limit",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ListBlockSnapshotsRequest, limit),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__social__v1__list_block_snapshots_request__field_indices_by_name[] = {
+  0,   /* field[0] = after */
+  1,   /* field[1] = limit */
+};
+static const ProtobufCIntRange streaksnap__social__v1__list_block_snapshots_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor streaksnap__social__v1__list_block_snapshots_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.social.v1.ListBlockSnapshotsRequest",
+  "ListBlockSnapshotsRequest",
+  "Streaksnap__Social__V1__ListBlockSnapshotsRequest",
+  "streaksnap.social.v1",
+  sizeof(Streaksnap__Social__V1__ListBlockSnapshotsRequest),
+  2,
+  streaksnap__social__v1__list_block_snapshots_request__field_descriptors,
+  streaksnap__social__v1__list_block_snapshots_request__field_indices_by_name,
+  1,  streaksnap__social__v1__list_block_snapshots_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__social__v1__list_block_snapshots_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__social__v1__list_block_snapshots_reply__field_descriptors[1] =
+{
+  {
+    "blocks",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Streaksnap__Social__V1__ListBlockSnapshotsReply, n_blocks),
+    offsetof(Streaksnap__Social__V1__ListBlockSnapshotsReply, blocks),
+    &streaksnap__social__v1__block_state__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__social__v1__list_block_snapshots_reply__field_indices_by_name[] = {
+  0,   /* field[0] = blocks */
+};
+static const ProtobufCIntRange streaksnap__social__v1__list_block_snapshots_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__social__v1__list_block_snapshots_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.social.v1.ListBlockSnapshotsReply",
+  "ListBlockSnapshotsReply",
+  "Streaksnap__Social__V1__ListBlockSnapshotsReply",
+  "streaksnap.social.v1",
+  sizeof(Streaksnap__Social__V1__ListBlockSnapshotsReply),
+  1,
+  streaksnap__social__v1__list_block_snapshots_reply__field_descriptors,
+  streaksnap__social__v1__list_block_snapshots_reply__field_indices_by_name,
+  1,  streaksnap__social__v1__list_block_snapshots_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__social__v1__list_block_snapshots_reply__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__social__v1__block_state__field_descriptors[6] =
+{
+  {
+    "block_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__BlockState, block_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "version",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT64,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__BlockState, version),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "blocker_id",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__BlockState, blocker_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "blocked_id",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__BlockState, blocked_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "active",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__BlockState, active),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "changed_at",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__BlockState, changed_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__social__v1__block_state__field_indices_by_name[] = {
+  4,   /* field[4] = active */
+  0,   /* field[0] = block_id */
+  3,   /* field[3] = blocked_id */
+  2,   /* field[2] = blocker_id */
+  5,   /* field[5] = changed_at */
+  1,   /* field[1] = version */
+};
+static const ProtobufCIntRange streaksnap__social__v1__block_state__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 6 }
+};
+const ProtobufCMessageDescriptor streaksnap__social__v1__block_state__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.social.v1.BlockState",
+  "BlockState",
+  "Streaksnap__Social__V1__BlockState",
+  "streaksnap.social.v1",
+  sizeof(Streaksnap__Social__V1__BlockState),
+  6,
+  streaksnap__social__v1__block_state__field_descriptors,
+  streaksnap__social__v1__block_state__field_indices_by_name,
+  1,  streaksnap__social__v1__block_state__number_ranges,
+  (ProtobufCMessageInit) streaksnap__social__v1__block_state__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
 static const ProtobufCEnumValue streaksnap__social__v1__friendship_status__enum_values_by_number[6] =
 {
   { "FRIENDSHIP_STATUS_UNSPECIFIED", "STREAKSNAP__SOCIAL__V1__FRIENDSHIP_STATUS__FRIENDSHIP_STATUS_UNSPECIFIED", 0 },
@@ -1147,5 +3641,137 @@ const ProtobufCEnumDescriptor streaksnap__social__v1__friend_request_action__des
   streaksnap__social__v1__friend_request_action__enum_values_by_name,
   1,
   streaksnap__social__v1__friend_request_action__value_ranges,
+  NULL,NULL,NULL,NULL   /* reserved[1234] */
+};
+static const ProtobufCEnumValue streaksnap__social__v1__report_subject__enum_values_by_number[4] =
+{
+  { "REPORT_SUBJECT_UNSPECIFIED", "STREAKSNAP__SOCIAL__V1__REPORT_SUBJECT__REPORT_SUBJECT_UNSPECIFIED", 0 },
+  { "REPORT_SUBJECT_USER", "STREAKSNAP__SOCIAL__V1__REPORT_SUBJECT__REPORT_SUBJECT_USER", 1 },
+  { "REPORT_SUBJECT_PHOTO", "STREAKSNAP__SOCIAL__V1__REPORT_SUBJECT__REPORT_SUBJECT_PHOTO", 2 },
+  { "REPORT_SUBJECT_POST", "STREAKSNAP__SOCIAL__V1__REPORT_SUBJECT__REPORT_SUBJECT_POST", 3 },
+};
+static const ProtobufCIntRange streaksnap__social__v1__report_subject__value_ranges[] = {
+{0, 0},{0, 4}
+};
+static const ProtobufCEnumValueIndex streaksnap__social__v1__report_subject__enum_values_by_name[4] =
+{
+  { "REPORT_SUBJECT_PHOTO", 2 },
+  { "REPORT_SUBJECT_POST", 3 },
+  { "REPORT_SUBJECT_UNSPECIFIED", 0 },
+  { "REPORT_SUBJECT_USER", 1 },
+};
+const ProtobufCEnumDescriptor streaksnap__social__v1__report_subject__descriptor =
+{
+  PROTOBUF_C__ENUM_DESCRIPTOR_MAGIC,
+  "streaksnap.social.v1.ReportSubject",
+  "ReportSubject",
+  "Streaksnap__Social__V1__ReportSubject",
+  "streaksnap.social.v1",
+  4,
+  streaksnap__social__v1__report_subject__enum_values_by_number,
+  4,
+  streaksnap__social__v1__report_subject__enum_values_by_name,
+  1,
+  streaksnap__social__v1__report_subject__value_ranges,
+  NULL,NULL,NULL,NULL   /* reserved[1234] */
+};
+static const ProtobufCEnumValue streaksnap__social__v1__report_reason__enum_values_by_number[5] =
+{
+  { "REPORT_REASON_UNSPECIFIED", "STREAKSNAP__SOCIAL__V1__REPORT_REASON__REPORT_REASON_UNSPECIFIED", 0 },
+  { "REPORT_REASON_INAPPROPRIATE", "STREAKSNAP__SOCIAL__V1__REPORT_REASON__REPORT_REASON_INAPPROPRIATE", 1 },
+  { "REPORT_REASON_SPAM", "STREAKSNAP__SOCIAL__V1__REPORT_REASON__REPORT_REASON_SPAM", 2 },
+  { "REPORT_REASON_HARASSMENT", "STREAKSNAP__SOCIAL__V1__REPORT_REASON__REPORT_REASON_HARASSMENT", 3 },
+  { "REPORT_REASON_OTHER", "STREAKSNAP__SOCIAL__V1__REPORT_REASON__REPORT_REASON_OTHER", 4 },
+};
+static const ProtobufCIntRange streaksnap__social__v1__report_reason__value_ranges[] = {
+{0, 0},{0, 5}
+};
+static const ProtobufCEnumValueIndex streaksnap__social__v1__report_reason__enum_values_by_name[5] =
+{
+  { "REPORT_REASON_HARASSMENT", 3 },
+  { "REPORT_REASON_INAPPROPRIATE", 1 },
+  { "REPORT_REASON_OTHER", 4 },
+  { "REPORT_REASON_SPAM", 2 },
+  { "REPORT_REASON_UNSPECIFIED", 0 },
+};
+const ProtobufCEnumDescriptor streaksnap__social__v1__report_reason__descriptor =
+{
+  PROTOBUF_C__ENUM_DESCRIPTOR_MAGIC,
+  "streaksnap.social.v1.ReportReason",
+  "ReportReason",
+  "Streaksnap__Social__V1__ReportReason",
+  "streaksnap.social.v1",
+  5,
+  streaksnap__social__v1__report_reason__enum_values_by_number,
+  5,
+  streaksnap__social__v1__report_reason__enum_values_by_name,
+  1,
+  streaksnap__social__v1__report_reason__value_ranges,
+  NULL,NULL,NULL,NULL   /* reserved[1234] */
+};
+static const ProtobufCEnumValue streaksnap__social__v1__report_status__enum_values_by_number[4] =
+{
+  { "REPORT_STATUS_UNSPECIFIED", "STREAKSNAP__SOCIAL__V1__REPORT_STATUS__REPORT_STATUS_UNSPECIFIED", 0 },
+  { "REPORT_STATUS_PENDING", "STREAKSNAP__SOCIAL__V1__REPORT_STATUS__REPORT_STATUS_PENDING", 1 },
+  { "REPORT_STATUS_ACTIONED", "STREAKSNAP__SOCIAL__V1__REPORT_STATUS__REPORT_STATUS_ACTIONED", 2 },
+  { "REPORT_STATUS_DISMISSED", "STREAKSNAP__SOCIAL__V1__REPORT_STATUS__REPORT_STATUS_DISMISSED", 3 },
+};
+static const ProtobufCIntRange streaksnap__social__v1__report_status__value_ranges[] = {
+{0, 0},{0, 4}
+};
+static const ProtobufCEnumValueIndex streaksnap__social__v1__report_status__enum_values_by_name[4] =
+{
+  { "REPORT_STATUS_ACTIONED", 2 },
+  { "REPORT_STATUS_DISMISSED", 3 },
+  { "REPORT_STATUS_PENDING", 1 },
+  { "REPORT_STATUS_UNSPECIFIED", 0 },
+};
+const ProtobufCEnumDescriptor streaksnap__social__v1__report_status__descriptor =
+{
+  PROTOBUF_C__ENUM_DESCRIPTOR_MAGIC,
+  "streaksnap.social.v1.ReportStatus",
+  "ReportStatus",
+  "Streaksnap__Social__V1__ReportStatus",
+  "streaksnap.social.v1",
+  4,
+  streaksnap__social__v1__report_status__enum_values_by_number,
+  4,
+  streaksnap__social__v1__report_status__enum_values_by_name,
+  1,
+  streaksnap__social__v1__report_status__value_ranges,
+  NULL,NULL,NULL,NULL   /* reserved[1234] */
+};
+static const ProtobufCEnumValue streaksnap__social__v1__moderation_action__enum_values_by_number[5] =
+{
+  { "MODERATION_ACTION_UNSPECIFIED", "STREAKSNAP__SOCIAL__V1__MODERATION_ACTION__MODERATION_ACTION_UNSPECIFIED", 0 },
+  { "MODERATION_ACTION_DISMISS", "STREAKSNAP__SOCIAL__V1__MODERATION_ACTION__MODERATION_ACTION_DISMISS", 1 },
+  { "MODERATION_ACTION_WARN", "STREAKSNAP__SOCIAL__V1__MODERATION_ACTION__MODERATION_ACTION_WARN", 2 },
+  { "MODERATION_ACTION_SUSPEND", "STREAKSNAP__SOCIAL__V1__MODERATION_ACTION__MODERATION_ACTION_SUSPEND", 3 },
+  { "MODERATION_ACTION_BAN", "STREAKSNAP__SOCIAL__V1__MODERATION_ACTION__MODERATION_ACTION_BAN", 4 },
+};
+static const ProtobufCIntRange streaksnap__social__v1__moderation_action__value_ranges[] = {
+{0, 0},{0, 5}
+};
+static const ProtobufCEnumValueIndex streaksnap__social__v1__moderation_action__enum_values_by_name[5] =
+{
+  { "MODERATION_ACTION_BAN", 4 },
+  { "MODERATION_ACTION_DISMISS", 1 },
+  { "MODERATION_ACTION_SUSPEND", 3 },
+  { "MODERATION_ACTION_UNSPECIFIED", 0 },
+  { "MODERATION_ACTION_WARN", 2 },
+};
+const ProtobufCEnumDescriptor streaksnap__social__v1__moderation_action__descriptor =
+{
+  PROTOBUF_C__ENUM_DESCRIPTOR_MAGIC,
+  "streaksnap.social.v1.ModerationAction",
+  "ModerationAction",
+  "Streaksnap__Social__V1__ModerationAction",
+  "streaksnap.social.v1",
+  5,
+  streaksnap__social__v1__moderation_action__enum_values_by_number,
+  5,
+  streaksnap__social__v1__moderation_action__enum_values_by_name,
+  1,
+  streaksnap__social__v1__moderation_action__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };

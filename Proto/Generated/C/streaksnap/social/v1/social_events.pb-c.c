@@ -142,6 +142,231 @@ void   streaksnap__social__v1__friendship_ended__free_unpacked
   assert(message->base.descriptor == &streaksnap__social__v1__friendship_ended__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__social__v1__friend_nudged__init
+                     (Streaksnap__Social__V1__FriendNudged         *message)
+{
+  static const Streaksnap__Social__V1__FriendNudged init_value = STREAKSNAP__SOCIAL__V1__FRIEND_NUDGED__INIT;
+  *message = init_value;
+}
+size_t streaksnap__social__v1__friend_nudged__get_packed_size
+                     (const Streaksnap__Social__V1__FriendNudged *message)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__friend_nudged__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__social__v1__friend_nudged__pack
+                     (const Streaksnap__Social__V1__FriendNudged *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__friend_nudged__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__social__v1__friend_nudged__pack_to_buffer
+                     (const Streaksnap__Social__V1__FriendNudged *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__friend_nudged__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Social__V1__FriendNudged *
+       streaksnap__social__v1__friend_nudged__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Social__V1__FriendNudged *)
+     protobuf_c_message_unpack (&streaksnap__social__v1__friend_nudged__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__social__v1__friend_nudged__free_unpacked
+                     (Streaksnap__Social__V1__FriendNudged *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__social__v1__friend_nudged__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__social__v1__user_blocked__init
+                     (Streaksnap__Social__V1__UserBlocked         *message)
+{
+  static const Streaksnap__Social__V1__UserBlocked init_value = STREAKSNAP__SOCIAL__V1__USER_BLOCKED__INIT;
+  *message = init_value;
+}
+size_t streaksnap__social__v1__user_blocked__get_packed_size
+                     (const Streaksnap__Social__V1__UserBlocked *message)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__user_blocked__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__social__v1__user_blocked__pack
+                     (const Streaksnap__Social__V1__UserBlocked *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__user_blocked__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__social__v1__user_blocked__pack_to_buffer
+                     (const Streaksnap__Social__V1__UserBlocked *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__user_blocked__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Social__V1__UserBlocked *
+       streaksnap__social__v1__user_blocked__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Social__V1__UserBlocked *)
+     protobuf_c_message_unpack (&streaksnap__social__v1__user_blocked__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__social__v1__user_blocked__free_unpacked
+                     (Streaksnap__Social__V1__UserBlocked *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__social__v1__user_blocked__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__social__v1__user_unblocked__init
+                     (Streaksnap__Social__V1__UserUnblocked         *message)
+{
+  static const Streaksnap__Social__V1__UserUnblocked init_value = STREAKSNAP__SOCIAL__V1__USER_UNBLOCKED__INIT;
+  *message = init_value;
+}
+size_t streaksnap__social__v1__user_unblocked__get_packed_size
+                     (const Streaksnap__Social__V1__UserUnblocked *message)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__user_unblocked__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__social__v1__user_unblocked__pack
+                     (const Streaksnap__Social__V1__UserUnblocked *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__user_unblocked__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__social__v1__user_unblocked__pack_to_buffer
+                     (const Streaksnap__Social__V1__UserUnblocked *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__user_unblocked__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Social__V1__UserUnblocked *
+       streaksnap__social__v1__user_unblocked__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Social__V1__UserUnblocked *)
+     protobuf_c_message_unpack (&streaksnap__social__v1__user_unblocked__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__social__v1__user_unblocked__free_unpacked
+                     (Streaksnap__Social__V1__UserUnblocked *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__social__v1__user_unblocked__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__social__v1__report_filed__init
+                     (Streaksnap__Social__V1__ReportFiled         *message)
+{
+  static const Streaksnap__Social__V1__ReportFiled init_value = STREAKSNAP__SOCIAL__V1__REPORT_FILED__INIT;
+  *message = init_value;
+}
+size_t streaksnap__social__v1__report_filed__get_packed_size
+                     (const Streaksnap__Social__V1__ReportFiled *message)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__report_filed__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__social__v1__report_filed__pack
+                     (const Streaksnap__Social__V1__ReportFiled *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__report_filed__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__social__v1__report_filed__pack_to_buffer
+                     (const Streaksnap__Social__V1__ReportFiled *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__report_filed__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Social__V1__ReportFiled *
+       streaksnap__social__v1__report_filed__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Social__V1__ReportFiled *)
+     protobuf_c_message_unpack (&streaksnap__social__v1__report_filed__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__social__v1__report_filed__free_unpacked
+                     (Streaksnap__Social__V1__ReportFiled *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__social__v1__report_filed__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__social__v1__moderation_action_taken__init
+                     (Streaksnap__Social__V1__ModerationActionTaken         *message)
+{
+  static const Streaksnap__Social__V1__ModerationActionTaken init_value = STREAKSNAP__SOCIAL__V1__MODERATION_ACTION_TAKEN__INIT;
+  *message = init_value;
+}
+size_t streaksnap__social__v1__moderation_action_taken__get_packed_size
+                     (const Streaksnap__Social__V1__ModerationActionTaken *message)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__moderation_action_taken__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__social__v1__moderation_action_taken__pack
+                     (const Streaksnap__Social__V1__ModerationActionTaken *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__moderation_action_taken__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__social__v1__moderation_action_taken__pack_to_buffer
+                     (const Streaksnap__Social__V1__ModerationActionTaken *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__moderation_action_taken__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Social__V1__ModerationActionTaken *
+       streaksnap__social__v1__moderation_action_taken__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Social__V1__ModerationActionTaken *)
+     protobuf_c_message_unpack (&streaksnap__social__v1__moderation_action_taken__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__social__v1__moderation_action_taken__free_unpacked
+                     (Streaksnap__Social__V1__ModerationActionTaken *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__social__v1__moderation_action_taken__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 static const ProtobufCFieldDescriptor streaksnap__social__v1__friend_request_sent__field_descriptors[4] =
 {
   {
@@ -371,5 +596,416 @@ const ProtobufCMessageDescriptor streaksnap__social__v1__friendship_ended__descr
   streaksnap__social__v1__friendship_ended__field_indices_by_name,
   1,  streaksnap__social__v1__friendship_ended__number_ranges,
   (ProtobufCMessageInit) streaksnap__social__v1__friendship_ended__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__social__v1__friend_nudged__field_descriptors[5] =
+{
+  {
+    "friendship_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__FriendNudged, friendship_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "from_user_id",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__FriendNudged, from_user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "to_user_id",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__FriendNudged, to_user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "streak_id",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__FriendNudged, streak_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "at",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__FriendNudged, at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__social__v1__friend_nudged__field_indices_by_name[] = {
+  4,   /* field[4] = at */
+  0,   /* field[0] = friendship_id */
+  1,   /* field[1] = from_user_id */
+  3,   /* field[3] = streak_id */
+  2,   /* field[2] = to_user_id */
+};
+static const ProtobufCIntRange streaksnap__social__v1__friend_nudged__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 5 }
+};
+const ProtobufCMessageDescriptor streaksnap__social__v1__friend_nudged__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.social.v1.FriendNudged",
+  "FriendNudged",
+  "Streaksnap__Social__V1__FriendNudged",
+  "streaksnap.social.v1",
+  sizeof(Streaksnap__Social__V1__FriendNudged),
+  5,
+  streaksnap__social__v1__friend_nudged__field_descriptors,
+  streaksnap__social__v1__friend_nudged__field_indices_by_name,
+  1,  streaksnap__social__v1__friend_nudged__number_ranges,
+  (ProtobufCMessageInit) streaksnap__social__v1__friend_nudged__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__social__v1__user_blocked__field_descriptors[2] =
+{
+  {
+    "block_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__UserBlocked, block_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "block",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__UserBlocked, block),
+    &streaksnap__social__v1__block_state__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__social__v1__user_blocked__field_indices_by_name[] = {
+  1,   /* field[1] = block */
+  0,   /* field[0] = block_id */
+};
+static const ProtobufCIntRange streaksnap__social__v1__user_blocked__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor streaksnap__social__v1__user_blocked__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.social.v1.UserBlocked",
+  "UserBlocked",
+  "Streaksnap__Social__V1__UserBlocked",
+  "streaksnap.social.v1",
+  sizeof(Streaksnap__Social__V1__UserBlocked),
+  2,
+  streaksnap__social__v1__user_blocked__field_descriptors,
+  streaksnap__social__v1__user_blocked__field_indices_by_name,
+  1,  streaksnap__social__v1__user_blocked__number_ranges,
+  (ProtobufCMessageInit) streaksnap__social__v1__user_blocked__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__social__v1__user_unblocked__field_descriptors[2] =
+{
+  {
+    "block_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__UserUnblocked, block_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "block",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__UserUnblocked, block),
+    &streaksnap__social__v1__block_state__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__social__v1__user_unblocked__field_indices_by_name[] = {
+  1,   /* field[1] = block */
+  0,   /* field[0] = block_id */
+};
+static const ProtobufCIntRange streaksnap__social__v1__user_unblocked__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor streaksnap__social__v1__user_unblocked__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.social.v1.UserUnblocked",
+  "UserUnblocked",
+  "Streaksnap__Social__V1__UserUnblocked",
+  "streaksnap.social.v1",
+  sizeof(Streaksnap__Social__V1__UserUnblocked),
+  2,
+  streaksnap__social__v1__user_unblocked__field_descriptors,
+  streaksnap__social__v1__user_unblocked__field_indices_by_name,
+  1,  streaksnap__social__v1__user_unblocked__number_ranges,
+  (ProtobufCMessageInit) streaksnap__social__v1__user_unblocked__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__social__v1__report_filed__field_descriptors[6] =
+{
+  {
+    "report_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ReportFiled, report_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "subject_type",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ReportFiled, subject_type),
+    &streaksnap__social__v1__report_subject__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "subject_id",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ReportFiled, subject_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "owner_id",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ReportFiled, owner_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "reporters",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ReportFiled, reporters),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "filed_at",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ReportFiled, filed_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__social__v1__report_filed__field_indices_by_name[] = {
+  5,   /* field[5] = filed_at */
+  3,   /* field[3] = owner_id */
+  0,   /* field[0] = report_id */
+  4,   /* field[4] = reporters */
+  2,   /* field[2] = subject_id */
+  1,   /* field[1] = subject_type */
+};
+static const ProtobufCIntRange streaksnap__social__v1__report_filed__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 6 }
+};
+const ProtobufCMessageDescriptor streaksnap__social__v1__report_filed__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.social.v1.ReportFiled",
+  "ReportFiled",
+  "Streaksnap__Social__V1__ReportFiled",
+  "streaksnap.social.v1",
+  sizeof(Streaksnap__Social__V1__ReportFiled),
+  6,
+  streaksnap__social__v1__report_filed__field_descriptors,
+  streaksnap__social__v1__report_filed__field_indices_by_name,
+  1,  streaksnap__social__v1__report_filed__number_ranges,
+  (ProtobufCMessageInit) streaksnap__social__v1__report_filed__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__social__v1__moderation_action_taken__field_descriptors[7] =
+{
+  {
+    "action_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ModerationActionTaken, action_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "user_id",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ModerationActionTaken, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "action",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ModerationActionTaken, action),
+    &streaksnap__social__v1__moderation_action__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "taken_at",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ModerationActionTaken, taken_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "until",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ModerationActionTaken, until),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "moderator_id",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ModerationActionTaken, moderator_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "report_id",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ModerationActionTaken, report_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__social__v1__moderation_action_taken__field_indices_by_name[] = {
+  2,   /* field[2] = action */
+  0,   /* field[0] = action_id */
+  5,   /* field[5] = moderator_id */
+  6,   /* field[6] = report_id */
+  3,   /* field[3] = taken_at */
+  4,   /* field[4] = until */
+  1,   /* field[1] = user_id */
+};
+static const ProtobufCIntRange streaksnap__social__v1__moderation_action_taken__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 7 }
+};
+const ProtobufCMessageDescriptor streaksnap__social__v1__moderation_action_taken__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.social.v1.ModerationActionTaken",
+  "ModerationActionTaken",
+  "Streaksnap__Social__V1__ModerationActionTaken",
+  "streaksnap.social.v1",
+  sizeof(Streaksnap__Social__V1__ModerationActionTaken),
+  7,
+  streaksnap__social__v1__moderation_action_taken__field_descriptors,
+  streaksnap__social__v1__moderation_action_taken__field_indices_by_name,
+  1,  streaksnap__social__v1__moderation_action_taken__number_ranges,
+  (ProtobufCMessageInit) streaksnap__social__v1__moderation_action_taken__init,
   NULL,NULL,NULL    /* reserved[123] */
 };

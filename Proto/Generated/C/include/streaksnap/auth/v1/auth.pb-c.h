@@ -345,10 +345,11 @@ struct  Streaksnap__Auth__V1__ProfileState
   char *time_zone;
   Streaksnap__Auth__V1__AccountStatus status;
   Google__Protobuf__Timestamp *time_zone_since;
+  char *verified_email;
 };
 #define STREAKSNAP__AUTH__V1__PROFILE_STATE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__profile_state__descriptor) \
-    , (char *)protobuf_c_empty_string, 0, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, STREAKSNAP__AUTH__V1__ACCOUNT_STATUS__ACCOUNT_STATUS_UNSPECIFIED, NULL }
+    , (char *)protobuf_c_empty_string, 0, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, STREAKSNAP__AUTH__V1__ACCOUNT_STATUS__ACCOUNT_STATUS_UNSPECIFIED, NULL, (char *)protobuf_c_empty_string }
 
 
 /* Streaksnap__Auth__V1__RegisterRequest methods */

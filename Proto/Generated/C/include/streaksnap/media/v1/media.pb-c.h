@@ -24,6 +24,8 @@ typedef struct Streaksnap__Media__V1__SnapOutcome Streaksnap__Media__V1__SnapOut
 typedef struct Streaksnap__Media__V1__GetFeedRequest Streaksnap__Media__V1__GetFeedRequest;
 typedef struct Streaksnap__Media__V1__GetFeedReply Streaksnap__Media__V1__GetFeedReply;
 typedef struct Streaksnap__Media__V1__FeedItem Streaksnap__Media__V1__FeedItem;
+typedef struct Streaksnap__Media__V1__FindSnapOwnerRequest Streaksnap__Media__V1__FindSnapOwnerRequest;
+typedef struct Streaksnap__Media__V1__FindSnapOwnerReply Streaksnap__Media__V1__FindSnapOwnerReply;
 
 
 /* --- enums --- */
@@ -176,6 +178,35 @@ struct  Streaksnap__Media__V1__FeedItem
     , (char *)protobuf_c_empty_string, NULL, 0, 0, 0, 0, NULL, NULL, NULL }
 
 
+struct  Streaksnap__Media__V1__FindSnapOwnerRequest
+{
+  ProtobufCMessage base;
+  char *snap_id;
+};
+#define STREAKSNAP__MEDIA__V1__FIND_SNAP_OWNER_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__find_snap_owner_request__descriptor) \
+    , (char *)protobuf_c_empty_string }
+
+
+typedef enum {
+  STREAKSNAP__MEDIA__V1__FIND_SNAP_OWNER_REPLY___USER_ID__NOT_SET = 0,
+  STREAKSNAP__MEDIA__V1__FIND_SNAP_OWNER_REPLY___USER_ID_USER_ID = 1
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__MEDIA__V1__FIND_SNAP_OWNER_REPLY___USER_ID__CASE)
+} Streaksnap__Media__V1__FindSnapOwnerReply__UserIdCase;
+
+struct  Streaksnap__Media__V1__FindSnapOwnerReply
+{
+  ProtobufCMessage base;
+  Streaksnap__Media__V1__FindSnapOwnerReply__UserIdCase _user_id_case;
+  union {
+    char *user_id;
+  };
+};
+#define STREAKSNAP__MEDIA__V1__FIND_SNAP_OWNER_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__find_snap_owner_reply__descriptor) \
+    , STREAKSNAP__MEDIA__V1__FIND_SNAP_OWNER_REPLY___USER_ID__NOT_SET, {0} }
+
+
 /* Streaksnap__Media__V1__UploadSnapRequest methods */
 void   streaksnap__media__v1__upload_snap_request__init
                      (Streaksnap__Media__V1__UploadSnapRequest         *message);
@@ -309,6 +340,44 @@ Streaksnap__Media__V1__FeedItem *
 void   streaksnap__media__v1__feed_item__free_unpacked
                      (Streaksnap__Media__V1__FeedItem *message,
                       ProtobufCAllocator *allocator);
+/* Streaksnap__Media__V1__FindSnapOwnerRequest methods */
+void   streaksnap__media__v1__find_snap_owner_request__init
+                     (Streaksnap__Media__V1__FindSnapOwnerRequest         *message);
+size_t streaksnap__media__v1__find_snap_owner_request__get_packed_size
+                     (const Streaksnap__Media__V1__FindSnapOwnerRequest   *message);
+size_t streaksnap__media__v1__find_snap_owner_request__pack
+                     (const Streaksnap__Media__V1__FindSnapOwnerRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__media__v1__find_snap_owner_request__pack_to_buffer
+                     (const Streaksnap__Media__V1__FindSnapOwnerRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Media__V1__FindSnapOwnerRequest *
+       streaksnap__media__v1__find_snap_owner_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__media__v1__find_snap_owner_request__free_unpacked
+                     (Streaksnap__Media__V1__FindSnapOwnerRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Media__V1__FindSnapOwnerReply methods */
+void   streaksnap__media__v1__find_snap_owner_reply__init
+                     (Streaksnap__Media__V1__FindSnapOwnerReply         *message);
+size_t streaksnap__media__v1__find_snap_owner_reply__get_packed_size
+                     (const Streaksnap__Media__V1__FindSnapOwnerReply   *message);
+size_t streaksnap__media__v1__find_snap_owner_reply__pack
+                     (const Streaksnap__Media__V1__FindSnapOwnerReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__media__v1__find_snap_owner_reply__pack_to_buffer
+                     (const Streaksnap__Media__V1__FindSnapOwnerReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Media__V1__FindSnapOwnerReply *
+       streaksnap__media__v1__find_snap_owner_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__media__v1__find_snap_owner_reply__free_unpacked
+                     (Streaksnap__Media__V1__FindSnapOwnerReply *message,
+                      ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
 typedef void (*Streaksnap__Media__V1__UploadSnapRequest_Closure)
@@ -332,6 +401,12 @@ typedef void (*Streaksnap__Media__V1__GetFeedReply_Closure)
 typedef void (*Streaksnap__Media__V1__FeedItem_Closure)
                  (const Streaksnap__Media__V1__FeedItem *message,
                   void *closure_data);
+typedef void (*Streaksnap__Media__V1__FindSnapOwnerRequest_Closure)
+                 (const Streaksnap__Media__V1__FindSnapOwnerRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Media__V1__FindSnapOwnerReply_Closure)
+                 (const Streaksnap__Media__V1__FindSnapOwnerReply *message,
+                  void *closure_data);
 
 /* --- services --- */
 
@@ -345,6 +420,8 @@ extern const ProtobufCMessageDescriptor streaksnap__media__v1__snap_outcome__des
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__get_feed_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__get_feed_reply__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__feed_item__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__media__v1__find_snap_owner_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__media__v1__find_snap_owner_reply__descriptor;
 
 PROTOBUF_C__END_DECLS
 

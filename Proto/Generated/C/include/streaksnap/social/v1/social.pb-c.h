@@ -26,6 +26,29 @@ typedef struct Streaksnap__Social__V1__ListFriendsReply Streaksnap__Social__V1__
 typedef struct Streaksnap__Social__V1__Friend Streaksnap__Social__V1__Friend;
 typedef struct Streaksnap__Social__V1__ListFriendRequestsRequest Streaksnap__Social__V1__ListFriendRequestsRequest;
 typedef struct Streaksnap__Social__V1__ListFriendRequestsReply Streaksnap__Social__V1__ListFriendRequestsReply;
+typedef struct Streaksnap__Social__V1__RemoveFriendRequest Streaksnap__Social__V1__RemoveFriendRequest;
+typedef struct Streaksnap__Social__V1__RemoveFriendReply Streaksnap__Social__V1__RemoveFriendReply;
+typedef struct Streaksnap__Social__V1__SearchUsersRequest Streaksnap__Social__V1__SearchUsersRequest;
+typedef struct Streaksnap__Social__V1__SearchUsersReply Streaksnap__Social__V1__SearchUsersReply;
+typedef struct Streaksnap__Social__V1__FoundUser Streaksnap__Social__V1__FoundUser;
+typedef struct Streaksnap__Social__V1__NudgeRequest Streaksnap__Social__V1__NudgeRequest;
+typedef struct Streaksnap__Social__V1__NudgeReply Streaksnap__Social__V1__NudgeReply;
+typedef struct Streaksnap__Social__V1__BlockUserRequest Streaksnap__Social__V1__BlockUserRequest;
+typedef struct Streaksnap__Social__V1__Block Streaksnap__Social__V1__Block;
+typedef struct Streaksnap__Social__V1__ListBlocksRequest Streaksnap__Social__V1__ListBlocksRequest;
+typedef struct Streaksnap__Social__V1__ListBlocksReply Streaksnap__Social__V1__ListBlocksReply;
+typedef struct Streaksnap__Social__V1__UnblockUserRequest Streaksnap__Social__V1__UnblockUserRequest;
+typedef struct Streaksnap__Social__V1__UnblockUserReply Streaksnap__Social__V1__UnblockUserReply;
+typedef struct Streaksnap__Social__V1__ReportRequest Streaksnap__Social__V1__ReportRequest;
+typedef struct Streaksnap__Social__V1__ReportReply Streaksnap__Social__V1__ReportReply;
+typedef struct Streaksnap__Social__V1__ListReportsRequest Streaksnap__Social__V1__ListReportsRequest;
+typedef struct Streaksnap__Social__V1__ListReportsReply Streaksnap__Social__V1__ListReportsReply;
+typedef struct Streaksnap__Social__V1__ReportItem Streaksnap__Social__V1__ReportItem;
+typedef struct Streaksnap__Social__V1__ModerationRecord Streaksnap__Social__V1__ModerationRecord;
+typedef struct Streaksnap__Social__V1__ActionReportRequest Streaksnap__Social__V1__ActionReportRequest;
+typedef struct Streaksnap__Social__V1__ListBlockSnapshotsRequest Streaksnap__Social__V1__ListBlockSnapshotsRequest;
+typedef struct Streaksnap__Social__V1__ListBlockSnapshotsReply Streaksnap__Social__V1__ListBlockSnapshotsReply;
+typedef struct Streaksnap__Social__V1__BlockState Streaksnap__Social__V1__BlockState;
 
 
 /* --- enums --- */
@@ -51,6 +74,36 @@ typedef enum _Streaksnap__Social__V1__FriendRequestAction {
   STREAKSNAP__SOCIAL__V1__FRIEND_REQUEST_ACTION__FRIEND_REQUEST_ACTION_DECLINE = 2
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__SOCIAL__V1__FRIEND_REQUEST_ACTION)
 } Streaksnap__Social__V1__FriendRequestAction;
+typedef enum _Streaksnap__Social__V1__ReportSubject {
+  STREAKSNAP__SOCIAL__V1__REPORT_SUBJECT__REPORT_SUBJECT_UNSPECIFIED = 0,
+  STREAKSNAP__SOCIAL__V1__REPORT_SUBJECT__REPORT_SUBJECT_USER = 1,
+  STREAKSNAP__SOCIAL__V1__REPORT_SUBJECT__REPORT_SUBJECT_PHOTO = 2,
+  STREAKSNAP__SOCIAL__V1__REPORT_SUBJECT__REPORT_SUBJECT_POST = 3
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__SOCIAL__V1__REPORT_SUBJECT)
+} Streaksnap__Social__V1__ReportSubject;
+typedef enum _Streaksnap__Social__V1__ReportReason {
+  STREAKSNAP__SOCIAL__V1__REPORT_REASON__REPORT_REASON_UNSPECIFIED = 0,
+  STREAKSNAP__SOCIAL__V1__REPORT_REASON__REPORT_REASON_INAPPROPRIATE = 1,
+  STREAKSNAP__SOCIAL__V1__REPORT_REASON__REPORT_REASON_SPAM = 2,
+  STREAKSNAP__SOCIAL__V1__REPORT_REASON__REPORT_REASON_HARASSMENT = 3,
+  STREAKSNAP__SOCIAL__V1__REPORT_REASON__REPORT_REASON_OTHER = 4
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__SOCIAL__V1__REPORT_REASON)
+} Streaksnap__Social__V1__ReportReason;
+typedef enum _Streaksnap__Social__V1__ReportStatus {
+  STREAKSNAP__SOCIAL__V1__REPORT_STATUS__REPORT_STATUS_UNSPECIFIED = 0,
+  STREAKSNAP__SOCIAL__V1__REPORT_STATUS__REPORT_STATUS_PENDING = 1,
+  STREAKSNAP__SOCIAL__V1__REPORT_STATUS__REPORT_STATUS_ACTIONED = 2,
+  STREAKSNAP__SOCIAL__V1__REPORT_STATUS__REPORT_STATUS_DISMISSED = 3
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__SOCIAL__V1__REPORT_STATUS)
+} Streaksnap__Social__V1__ReportStatus;
+typedef enum _Streaksnap__Social__V1__ModerationAction {
+  STREAKSNAP__SOCIAL__V1__MODERATION_ACTION__MODERATION_ACTION_UNSPECIFIED = 0,
+  STREAKSNAP__SOCIAL__V1__MODERATION_ACTION__MODERATION_ACTION_DISMISS = 1,
+  STREAKSNAP__SOCIAL__V1__MODERATION_ACTION__MODERATION_ACTION_WARN = 2,
+  STREAKSNAP__SOCIAL__V1__MODERATION_ACTION__MODERATION_ACTION_SUSPEND = 3,
+  STREAKSNAP__SOCIAL__V1__MODERATION_ACTION__MODERATION_ACTION_BAN = 4
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__SOCIAL__V1__MODERATION_ACTION)
+} Streaksnap__Social__V1__ModerationAction;
 
 /* --- messages --- */
 
@@ -186,6 +239,330 @@ struct  Streaksnap__Social__V1__ListFriendRequestsReply
 #define STREAKSNAP__SOCIAL__V1__LIST_FRIEND_REQUESTS_REPLY__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__social__v1__list_friend_requests_reply__descriptor) \
     , 0,NULL, NULL }
+
+
+struct  Streaksnap__Social__V1__RemoveFriendRequest
+{
+  ProtobufCMessage base;
+  char *friendship_id;
+};
+#define STREAKSNAP__SOCIAL__V1__REMOVE_FRIEND_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__social__v1__remove_friend_request__descriptor) \
+    , (char *)protobuf_c_empty_string }
+
+
+struct  Streaksnap__Social__V1__RemoveFriendReply
+{
+  ProtobufCMessage base;
+  char *friendship_id;
+  Streaksnap__Social__V1__FriendshipStatus status;
+};
+#define STREAKSNAP__SOCIAL__V1__REMOVE_FRIEND_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__social__v1__remove_friend_reply__descriptor) \
+    , (char *)protobuf_c_empty_string, STREAKSNAP__SOCIAL__V1__FRIENDSHIP_STATUS__FRIENDSHIP_STATUS_UNSPECIFIED }
+
+
+struct  Streaksnap__Social__V1__SearchUsersRequest
+{
+  ProtobufCMessage base;
+  char *q;
+  int32_t limit;
+};
+#define STREAKSNAP__SOCIAL__V1__SEARCH_USERS_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__social__v1__search_users_request__descriptor) \
+    , (char *)protobuf_c_empty_string, 0 }
+
+
+struct  Streaksnap__Social__V1__SearchUsersReply
+{
+  ProtobufCMessage base;
+  size_t n_users;
+  Streaksnap__Social__V1__FoundUser **users;
+};
+#define STREAKSNAP__SOCIAL__V1__SEARCH_USERS_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__social__v1__search_users_reply__descriptor) \
+    , 0,NULL }
+
+
+typedef enum {
+  STREAKSNAP__SOCIAL__V1__FOUND_USER___FRIENDSHIP_ID__NOT_SET = 0,
+  STREAKSNAP__SOCIAL__V1__FOUND_USER___FRIENDSHIP_ID_FRIENDSHIP_ID = 3
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__SOCIAL__V1__FOUND_USER___FRIENDSHIP_ID__CASE)
+} Streaksnap__Social__V1__FoundUser__FriendshipIdCase;
+
+struct  Streaksnap__Social__V1__FoundUser
+{
+  ProtobufCMessage base;
+  Streaksnap__Common__V1__UserSummary *user;
+  Streaksnap__Social__V1__FriendshipStatus friendship_status;
+  Streaksnap__Social__V1__Direction direction;
+  Streaksnap__Social__V1__FoundUser__FriendshipIdCase _friendship_id_case;
+  union {
+    char *friendship_id;
+  };
+};
+#define STREAKSNAP__SOCIAL__V1__FOUND_USER__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__social__v1__found_user__descriptor) \
+    , NULL, STREAKSNAP__SOCIAL__V1__FRIENDSHIP_STATUS__FRIENDSHIP_STATUS_UNSPECIFIED, STREAKSNAP__SOCIAL__V1__DIRECTION__DIRECTION_UNSPECIFIED, STREAKSNAP__SOCIAL__V1__FOUND_USER___FRIENDSHIP_ID__NOT_SET, {0} }
+
+
+struct  Streaksnap__Social__V1__NudgeRequest
+{
+  ProtobufCMessage base;
+  char *friend_id;
+};
+#define STREAKSNAP__SOCIAL__V1__NUDGE_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__social__v1__nudge_request__descriptor) \
+    , (char *)protobuf_c_empty_string }
+
+
+struct  Streaksnap__Social__V1__NudgeReply
+{
+  ProtobufCMessage base;
+  char *friend_id;
+  char *streak_id;
+  Google__Protobuf__Timestamp *nudged_at;
+  Google__Protobuf__Timestamp *next_nudge_at;
+};
+#define STREAKSNAP__SOCIAL__V1__NUDGE_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__social__v1__nudge_reply__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL, NULL }
+
+
+struct  Streaksnap__Social__V1__BlockUserRequest
+{
+  ProtobufCMessage base;
+  char *user_id;
+};
+#define STREAKSNAP__SOCIAL__V1__BLOCK_USER_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__social__v1__block_user_request__descriptor) \
+    , (char *)protobuf_c_empty_string }
+
+
+struct  Streaksnap__Social__V1__Block
+{
+  ProtobufCMessage base;
+  char *block_id;
+  Streaksnap__Common__V1__UserSummary *user;
+  Google__Protobuf__Timestamp *created_at;
+};
+#define STREAKSNAP__SOCIAL__V1__BLOCK__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__social__v1__block__descriptor) \
+    , (char *)protobuf_c_empty_string, NULL, NULL }
+
+
+struct  Streaksnap__Social__V1__ListBlocksRequest
+{
+  ProtobufCMessage base;
+  int32_t limit;
+  char *cursor;
+};
+#define STREAKSNAP__SOCIAL__V1__LIST_BLOCKS_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__social__v1__list_blocks_request__descriptor) \
+    , 0, (char *)protobuf_c_empty_string }
+
+
+struct  Streaksnap__Social__V1__ListBlocksReply
+{
+  ProtobufCMessage base;
+  size_t n_blocks;
+  Streaksnap__Social__V1__Block **blocks;
+  Streaksnap__Common__V1__PageMeta *meta;
+};
+#define STREAKSNAP__SOCIAL__V1__LIST_BLOCKS_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__social__v1__list_blocks_reply__descriptor) \
+    , 0,NULL, NULL }
+
+
+struct  Streaksnap__Social__V1__UnblockUserRequest
+{
+  ProtobufCMessage base;
+  char *block_id;
+};
+#define STREAKSNAP__SOCIAL__V1__UNBLOCK_USER_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__social__v1__unblock_user_request__descriptor) \
+    , (char *)protobuf_c_empty_string }
+
+
+struct  Streaksnap__Social__V1__UnblockUserReply
+{
+  ProtobufCMessage base;
+  char *block_id;
+  char *user_id;
+};
+#define STREAKSNAP__SOCIAL__V1__UNBLOCK_USER_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__social__v1__unblock_user_reply__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string }
+
+
+typedef enum {
+  STREAKSNAP__SOCIAL__V1__REPORT_REQUEST___DESCRIPTION__NOT_SET = 0,
+  STREAKSNAP__SOCIAL__V1__REPORT_REQUEST___DESCRIPTION_DESCRIPTION = 4
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__SOCIAL__V1__REPORT_REQUEST___DESCRIPTION__CASE)
+} Streaksnap__Social__V1__ReportRequest__DescriptionCase;
+
+struct  Streaksnap__Social__V1__ReportRequest
+{
+  ProtobufCMessage base;
+  Streaksnap__Social__V1__ReportSubject subject_type;
+  char *subject_id;
+  Streaksnap__Social__V1__ReportReason reason;
+  Streaksnap__Social__V1__ReportRequest__DescriptionCase _description_case;
+  union {
+    char *description;
+  };
+};
+#define STREAKSNAP__SOCIAL__V1__REPORT_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__social__v1__report_request__descriptor) \
+    , STREAKSNAP__SOCIAL__V1__REPORT_SUBJECT__REPORT_SUBJECT_UNSPECIFIED, (char *)protobuf_c_empty_string, STREAKSNAP__SOCIAL__V1__REPORT_REASON__REPORT_REASON_UNSPECIFIED, STREAKSNAP__SOCIAL__V1__REPORT_REQUEST___DESCRIPTION__NOT_SET, {0} }
+
+
+struct  Streaksnap__Social__V1__ReportReply
+{
+  ProtobufCMessage base;
+  char *report_id;
+  Streaksnap__Social__V1__ReportStatus status;
+  Google__Protobuf__Timestamp *created_at;
+};
+#define STREAKSNAP__SOCIAL__V1__REPORT_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__social__v1__report_reply__descriptor) \
+    , (char *)protobuf_c_empty_string, STREAKSNAP__SOCIAL__V1__REPORT_STATUS__REPORT_STATUS_UNSPECIFIED, NULL }
+
+
+struct  Streaksnap__Social__V1__ListReportsRequest
+{
+  ProtobufCMessage base;
+  Streaksnap__Social__V1__ReportStatus status;
+  int32_t limit;
+  char *cursor;
+  int32_t offset;
+};
+#define STREAKSNAP__SOCIAL__V1__LIST_REPORTS_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__social__v1__list_reports_request__descriptor) \
+    , STREAKSNAP__SOCIAL__V1__REPORT_STATUS__REPORT_STATUS_UNSPECIFIED, 0, (char *)protobuf_c_empty_string, 0 }
+
+
+struct  Streaksnap__Social__V1__ListReportsReply
+{
+  ProtobufCMessage base;
+  size_t n_reports;
+  Streaksnap__Social__V1__ReportItem **reports;
+  Streaksnap__Common__V1__PageMeta *meta;
+};
+#define STREAKSNAP__SOCIAL__V1__LIST_REPORTS_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__social__v1__list_reports_reply__descriptor) \
+    , 0,NULL, NULL }
+
+
+typedef enum {
+  STREAKSNAP__SOCIAL__V1__REPORT_ITEM___DESCRIPTION__NOT_SET = 0,
+  STREAKSNAP__SOCIAL__V1__REPORT_ITEM___DESCRIPTION_DESCRIPTION = 5
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__SOCIAL__V1__REPORT_ITEM___DESCRIPTION__CASE)
+} Streaksnap__Social__V1__ReportItem__DescriptionCase;
+
+struct  Streaksnap__Social__V1__ReportItem
+{
+  ProtobufCMessage base;
+  char *report_id;
+  Streaksnap__Social__V1__ReportSubject subject_type;
+  char *subject_id;
+  Streaksnap__Social__V1__ReportReason reason;
+  Streaksnap__Social__V1__ReportStatus status;
+  Google__Protobuf__Timestamp *created_at;
+  char *reporter_id;
+  Streaksnap__Common__V1__UserSummary *owner;
+  int32_t reporters;
+  Streaksnap__Social__V1__ModerationRecord *action;
+  Streaksnap__Social__V1__ReportItem__DescriptionCase _description_case;
+  union {
+    char *description;
+  };
+};
+#define STREAKSNAP__SOCIAL__V1__REPORT_ITEM__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__social__v1__report_item__descriptor) \
+    , (char *)protobuf_c_empty_string, STREAKSNAP__SOCIAL__V1__REPORT_SUBJECT__REPORT_SUBJECT_UNSPECIFIED, (char *)protobuf_c_empty_string, STREAKSNAP__SOCIAL__V1__REPORT_REASON__REPORT_REASON_UNSPECIFIED, STREAKSNAP__SOCIAL__V1__REPORT_STATUS__REPORT_STATUS_UNSPECIFIED, NULL, (char *)protobuf_c_empty_string, NULL, 0, NULL, STREAKSNAP__SOCIAL__V1__REPORT_ITEM___DESCRIPTION__NOT_SET, {0} }
+
+
+typedef enum {
+  STREAKSNAP__SOCIAL__V1__MODERATION_RECORD___NOTE__NOT_SET = 0,
+  STREAKSNAP__SOCIAL__V1__MODERATION_RECORD___NOTE_NOTE = 6
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__SOCIAL__V1__MODERATION_RECORD___NOTE__CASE)
+} Streaksnap__Social__V1__ModerationRecord__NoteCase;
+
+struct  Streaksnap__Social__V1__ModerationRecord
+{
+  ProtobufCMessage base;
+  char *action_id;
+  Streaksnap__Social__V1__ModerationAction action;
+  char *moderator_id;
+  Google__Protobuf__Timestamp *taken_at;
+  Google__Protobuf__Timestamp *until;
+  Streaksnap__Social__V1__ModerationRecord__NoteCase _note_case;
+  union {
+    char *note;
+  };
+};
+#define STREAKSNAP__SOCIAL__V1__MODERATION_RECORD__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__social__v1__moderation_record__descriptor) \
+    , (char *)protobuf_c_empty_string, STREAKSNAP__SOCIAL__V1__MODERATION_ACTION__MODERATION_ACTION_UNSPECIFIED, (char *)protobuf_c_empty_string, NULL, NULL, STREAKSNAP__SOCIAL__V1__MODERATION_RECORD___NOTE__NOT_SET, {0} }
+
+
+typedef enum {
+  STREAKSNAP__SOCIAL__V1__ACTION_REPORT_REQUEST___NOTE__NOT_SET = 0,
+  STREAKSNAP__SOCIAL__V1__ACTION_REPORT_REQUEST___NOTE_NOTE = 3
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__SOCIAL__V1__ACTION_REPORT_REQUEST___NOTE__CASE)
+} Streaksnap__Social__V1__ActionReportRequest__NoteCase;
+
+struct  Streaksnap__Social__V1__ActionReportRequest
+{
+  ProtobufCMessage base;
+  char *report_id;
+  Streaksnap__Social__V1__ModerationAction action;
+  Streaksnap__Social__V1__ActionReportRequest__NoteCase _note_case;
+  union {
+    char *note;
+  };
+};
+#define STREAKSNAP__SOCIAL__V1__ACTION_REPORT_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__social__v1__action_report_request__descriptor) \
+    , (char *)protobuf_c_empty_string, STREAKSNAP__SOCIAL__V1__MODERATION_ACTION__MODERATION_ACTION_UNSPECIFIED, STREAKSNAP__SOCIAL__V1__ACTION_REPORT_REQUEST___NOTE__NOT_SET, {0} }
+
+
+struct  Streaksnap__Social__V1__ListBlockSnapshotsRequest
+{
+  ProtobufCMessage base;
+  char *after;
+  int32_t limit;
+};
+#define STREAKSNAP__SOCIAL__V1__LIST_BLOCK_SNAPSHOTS_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__social__v1__list_block_snapshots_request__descriptor) \
+    , (char *)protobuf_c_empty_string, 0 }
+
+
+struct  Streaksnap__Social__V1__ListBlockSnapshotsReply
+{
+  ProtobufCMessage base;
+  size_t n_blocks;
+  Streaksnap__Social__V1__BlockState **blocks;
+};
+#define STREAKSNAP__SOCIAL__V1__LIST_BLOCK_SNAPSHOTS_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__social__v1__list_block_snapshots_reply__descriptor) \
+    , 0,NULL }
+
+
+struct  Streaksnap__Social__V1__BlockState
+{
+  ProtobufCMessage base;
+  char *block_id;
+  int64_t version;
+  char *blocker_id;
+  char *blocked_id;
+  protobuf_c_boolean active;
+  Google__Protobuf__Timestamp *changed_at;
+};
+#define STREAKSNAP__SOCIAL__V1__BLOCK_STATE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__social__v1__block_state__descriptor) \
+    , (char *)protobuf_c_empty_string, 0, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, NULL }
 
 
 /* Streaksnap__Social__V1__SendFriendRequestRequest methods */
@@ -359,6 +736,443 @@ Streaksnap__Social__V1__ListFriendRequestsReply *
 void   streaksnap__social__v1__list_friend_requests_reply__free_unpacked
                      (Streaksnap__Social__V1__ListFriendRequestsReply *message,
                       ProtobufCAllocator *allocator);
+/* Streaksnap__Social__V1__RemoveFriendRequest methods */
+void   streaksnap__social__v1__remove_friend_request__init
+                     (Streaksnap__Social__V1__RemoveFriendRequest         *message);
+size_t streaksnap__social__v1__remove_friend_request__get_packed_size
+                     (const Streaksnap__Social__V1__RemoveFriendRequest   *message);
+size_t streaksnap__social__v1__remove_friend_request__pack
+                     (const Streaksnap__Social__V1__RemoveFriendRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__social__v1__remove_friend_request__pack_to_buffer
+                     (const Streaksnap__Social__V1__RemoveFriendRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Social__V1__RemoveFriendRequest *
+       streaksnap__social__v1__remove_friend_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__social__v1__remove_friend_request__free_unpacked
+                     (Streaksnap__Social__V1__RemoveFriendRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Social__V1__RemoveFriendReply methods */
+void   streaksnap__social__v1__remove_friend_reply__init
+                     (Streaksnap__Social__V1__RemoveFriendReply         *message);
+size_t streaksnap__social__v1__remove_friend_reply__get_packed_size
+                     (const Streaksnap__Social__V1__RemoveFriendReply   *message);
+size_t streaksnap__social__v1__remove_friend_reply__pack
+                     (const Streaksnap__Social__V1__RemoveFriendReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__social__v1__remove_friend_reply__pack_to_buffer
+                     (const Streaksnap__Social__V1__RemoveFriendReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Social__V1__RemoveFriendReply *
+       streaksnap__social__v1__remove_friend_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__social__v1__remove_friend_reply__free_unpacked
+                     (Streaksnap__Social__V1__RemoveFriendReply *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Social__V1__SearchUsersRequest methods */
+void   streaksnap__social__v1__search_users_request__init
+                     (Streaksnap__Social__V1__SearchUsersRequest         *message);
+size_t streaksnap__social__v1__search_users_request__get_packed_size
+                     (const Streaksnap__Social__V1__SearchUsersRequest   *message);
+size_t streaksnap__social__v1__search_users_request__pack
+                     (const Streaksnap__Social__V1__SearchUsersRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__social__v1__search_users_request__pack_to_buffer
+                     (const Streaksnap__Social__V1__SearchUsersRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Social__V1__SearchUsersRequest *
+       streaksnap__social__v1__search_users_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__social__v1__search_users_request__free_unpacked
+                     (Streaksnap__Social__V1__SearchUsersRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Social__V1__SearchUsersReply methods */
+void   streaksnap__social__v1__search_users_reply__init
+                     (Streaksnap__Social__V1__SearchUsersReply         *message);
+size_t streaksnap__social__v1__search_users_reply__get_packed_size
+                     (const Streaksnap__Social__V1__SearchUsersReply   *message);
+size_t streaksnap__social__v1__search_users_reply__pack
+                     (const Streaksnap__Social__V1__SearchUsersReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__social__v1__search_users_reply__pack_to_buffer
+                     (const Streaksnap__Social__V1__SearchUsersReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Social__V1__SearchUsersReply *
+       streaksnap__social__v1__search_users_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__social__v1__search_users_reply__free_unpacked
+                     (Streaksnap__Social__V1__SearchUsersReply *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Social__V1__FoundUser methods */
+void   streaksnap__social__v1__found_user__init
+                     (Streaksnap__Social__V1__FoundUser         *message);
+size_t streaksnap__social__v1__found_user__get_packed_size
+                     (const Streaksnap__Social__V1__FoundUser   *message);
+size_t streaksnap__social__v1__found_user__pack
+                     (const Streaksnap__Social__V1__FoundUser   *message,
+                      uint8_t             *out);
+size_t streaksnap__social__v1__found_user__pack_to_buffer
+                     (const Streaksnap__Social__V1__FoundUser   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Social__V1__FoundUser *
+       streaksnap__social__v1__found_user__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__social__v1__found_user__free_unpacked
+                     (Streaksnap__Social__V1__FoundUser *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Social__V1__NudgeRequest methods */
+void   streaksnap__social__v1__nudge_request__init
+                     (Streaksnap__Social__V1__NudgeRequest         *message);
+size_t streaksnap__social__v1__nudge_request__get_packed_size
+                     (const Streaksnap__Social__V1__NudgeRequest   *message);
+size_t streaksnap__social__v1__nudge_request__pack
+                     (const Streaksnap__Social__V1__NudgeRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__social__v1__nudge_request__pack_to_buffer
+                     (const Streaksnap__Social__V1__NudgeRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Social__V1__NudgeRequest *
+       streaksnap__social__v1__nudge_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__social__v1__nudge_request__free_unpacked
+                     (Streaksnap__Social__V1__NudgeRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Social__V1__NudgeReply methods */
+void   streaksnap__social__v1__nudge_reply__init
+                     (Streaksnap__Social__V1__NudgeReply         *message);
+size_t streaksnap__social__v1__nudge_reply__get_packed_size
+                     (const Streaksnap__Social__V1__NudgeReply   *message);
+size_t streaksnap__social__v1__nudge_reply__pack
+                     (const Streaksnap__Social__V1__NudgeReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__social__v1__nudge_reply__pack_to_buffer
+                     (const Streaksnap__Social__V1__NudgeReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Social__V1__NudgeReply *
+       streaksnap__social__v1__nudge_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__social__v1__nudge_reply__free_unpacked
+                     (Streaksnap__Social__V1__NudgeReply *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Social__V1__BlockUserRequest methods */
+void   streaksnap__social__v1__block_user_request__init
+                     (Streaksnap__Social__V1__BlockUserRequest         *message);
+size_t streaksnap__social__v1__block_user_request__get_packed_size
+                     (const Streaksnap__Social__V1__BlockUserRequest   *message);
+size_t streaksnap__social__v1__block_user_request__pack
+                     (const Streaksnap__Social__V1__BlockUserRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__social__v1__block_user_request__pack_to_buffer
+                     (const Streaksnap__Social__V1__BlockUserRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Social__V1__BlockUserRequest *
+       streaksnap__social__v1__block_user_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__social__v1__block_user_request__free_unpacked
+                     (Streaksnap__Social__V1__BlockUserRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Social__V1__Block methods */
+void   streaksnap__social__v1__block__init
+                     (Streaksnap__Social__V1__Block         *message);
+size_t streaksnap__social__v1__block__get_packed_size
+                     (const Streaksnap__Social__V1__Block   *message);
+size_t streaksnap__social__v1__block__pack
+                     (const Streaksnap__Social__V1__Block   *message,
+                      uint8_t             *out);
+size_t streaksnap__social__v1__block__pack_to_buffer
+                     (const Streaksnap__Social__V1__Block   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Social__V1__Block *
+       streaksnap__social__v1__block__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__social__v1__block__free_unpacked
+                     (Streaksnap__Social__V1__Block *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Social__V1__ListBlocksRequest methods */
+void   streaksnap__social__v1__list_blocks_request__init
+                     (Streaksnap__Social__V1__ListBlocksRequest         *message);
+size_t streaksnap__social__v1__list_blocks_request__get_packed_size
+                     (const Streaksnap__Social__V1__ListBlocksRequest   *message);
+size_t streaksnap__social__v1__list_blocks_request__pack
+                     (const Streaksnap__Social__V1__ListBlocksRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__social__v1__list_blocks_request__pack_to_buffer
+                     (const Streaksnap__Social__V1__ListBlocksRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Social__V1__ListBlocksRequest *
+       streaksnap__social__v1__list_blocks_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__social__v1__list_blocks_request__free_unpacked
+                     (Streaksnap__Social__V1__ListBlocksRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Social__V1__ListBlocksReply methods */
+void   streaksnap__social__v1__list_blocks_reply__init
+                     (Streaksnap__Social__V1__ListBlocksReply         *message);
+size_t streaksnap__social__v1__list_blocks_reply__get_packed_size
+                     (const Streaksnap__Social__V1__ListBlocksReply   *message);
+size_t streaksnap__social__v1__list_blocks_reply__pack
+                     (const Streaksnap__Social__V1__ListBlocksReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__social__v1__list_blocks_reply__pack_to_buffer
+                     (const Streaksnap__Social__V1__ListBlocksReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Social__V1__ListBlocksReply *
+       streaksnap__social__v1__list_blocks_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__social__v1__list_blocks_reply__free_unpacked
+                     (Streaksnap__Social__V1__ListBlocksReply *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Social__V1__UnblockUserRequest methods */
+void   streaksnap__social__v1__unblock_user_request__init
+                     (Streaksnap__Social__V1__UnblockUserRequest         *message);
+size_t streaksnap__social__v1__unblock_user_request__get_packed_size
+                     (const Streaksnap__Social__V1__UnblockUserRequest   *message);
+size_t streaksnap__social__v1__unblock_user_request__pack
+                     (const Streaksnap__Social__V1__UnblockUserRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__social__v1__unblock_user_request__pack_to_buffer
+                     (const Streaksnap__Social__V1__UnblockUserRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Social__V1__UnblockUserRequest *
+       streaksnap__social__v1__unblock_user_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__social__v1__unblock_user_request__free_unpacked
+                     (Streaksnap__Social__V1__UnblockUserRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Social__V1__UnblockUserReply methods */
+void   streaksnap__social__v1__unblock_user_reply__init
+                     (Streaksnap__Social__V1__UnblockUserReply         *message);
+size_t streaksnap__social__v1__unblock_user_reply__get_packed_size
+                     (const Streaksnap__Social__V1__UnblockUserReply   *message);
+size_t streaksnap__social__v1__unblock_user_reply__pack
+                     (const Streaksnap__Social__V1__UnblockUserReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__social__v1__unblock_user_reply__pack_to_buffer
+                     (const Streaksnap__Social__V1__UnblockUserReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Social__V1__UnblockUserReply *
+       streaksnap__social__v1__unblock_user_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__social__v1__unblock_user_reply__free_unpacked
+                     (Streaksnap__Social__V1__UnblockUserReply *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Social__V1__ReportRequest methods */
+void   streaksnap__social__v1__report_request__init
+                     (Streaksnap__Social__V1__ReportRequest         *message);
+size_t streaksnap__social__v1__report_request__get_packed_size
+                     (const Streaksnap__Social__V1__ReportRequest   *message);
+size_t streaksnap__social__v1__report_request__pack
+                     (const Streaksnap__Social__V1__ReportRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__social__v1__report_request__pack_to_buffer
+                     (const Streaksnap__Social__V1__ReportRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Social__V1__ReportRequest *
+       streaksnap__social__v1__report_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__social__v1__report_request__free_unpacked
+                     (Streaksnap__Social__V1__ReportRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Social__V1__ReportReply methods */
+void   streaksnap__social__v1__report_reply__init
+                     (Streaksnap__Social__V1__ReportReply         *message);
+size_t streaksnap__social__v1__report_reply__get_packed_size
+                     (const Streaksnap__Social__V1__ReportReply   *message);
+size_t streaksnap__social__v1__report_reply__pack
+                     (const Streaksnap__Social__V1__ReportReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__social__v1__report_reply__pack_to_buffer
+                     (const Streaksnap__Social__V1__ReportReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Social__V1__ReportReply *
+       streaksnap__social__v1__report_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__social__v1__report_reply__free_unpacked
+                     (Streaksnap__Social__V1__ReportReply *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Social__V1__ListReportsRequest methods */
+void   streaksnap__social__v1__list_reports_request__init
+                     (Streaksnap__Social__V1__ListReportsRequest         *message);
+size_t streaksnap__social__v1__list_reports_request__get_packed_size
+                     (const Streaksnap__Social__V1__ListReportsRequest   *message);
+size_t streaksnap__social__v1__list_reports_request__pack
+                     (const Streaksnap__Social__V1__ListReportsRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__social__v1__list_reports_request__pack_to_buffer
+                     (const Streaksnap__Social__V1__ListReportsRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Social__V1__ListReportsRequest *
+       streaksnap__social__v1__list_reports_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__social__v1__list_reports_request__free_unpacked
+                     (Streaksnap__Social__V1__ListReportsRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Social__V1__ListReportsReply methods */
+void   streaksnap__social__v1__list_reports_reply__init
+                     (Streaksnap__Social__V1__ListReportsReply         *message);
+size_t streaksnap__social__v1__list_reports_reply__get_packed_size
+                     (const Streaksnap__Social__V1__ListReportsReply   *message);
+size_t streaksnap__social__v1__list_reports_reply__pack
+                     (const Streaksnap__Social__V1__ListReportsReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__social__v1__list_reports_reply__pack_to_buffer
+                     (const Streaksnap__Social__V1__ListReportsReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Social__V1__ListReportsReply *
+       streaksnap__social__v1__list_reports_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__social__v1__list_reports_reply__free_unpacked
+                     (Streaksnap__Social__V1__ListReportsReply *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Social__V1__ReportItem methods */
+void   streaksnap__social__v1__report_item__init
+                     (Streaksnap__Social__V1__ReportItem         *message);
+size_t streaksnap__social__v1__report_item__get_packed_size
+                     (const Streaksnap__Social__V1__ReportItem   *message);
+size_t streaksnap__social__v1__report_item__pack
+                     (const Streaksnap__Social__V1__ReportItem   *message,
+                      uint8_t             *out);
+size_t streaksnap__social__v1__report_item__pack_to_buffer
+                     (const Streaksnap__Social__V1__ReportItem   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Social__V1__ReportItem *
+       streaksnap__social__v1__report_item__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__social__v1__report_item__free_unpacked
+                     (Streaksnap__Social__V1__ReportItem *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Social__V1__ModerationRecord methods */
+void   streaksnap__social__v1__moderation_record__init
+                     (Streaksnap__Social__V1__ModerationRecord         *message);
+size_t streaksnap__social__v1__moderation_record__get_packed_size
+                     (const Streaksnap__Social__V1__ModerationRecord   *message);
+size_t streaksnap__social__v1__moderation_record__pack
+                     (const Streaksnap__Social__V1__ModerationRecord   *message,
+                      uint8_t             *out);
+size_t streaksnap__social__v1__moderation_record__pack_to_buffer
+                     (const Streaksnap__Social__V1__ModerationRecord   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Social__V1__ModerationRecord *
+       streaksnap__social__v1__moderation_record__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__social__v1__moderation_record__free_unpacked
+                     (Streaksnap__Social__V1__ModerationRecord *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Social__V1__ActionReportRequest methods */
+void   streaksnap__social__v1__action_report_request__init
+                     (Streaksnap__Social__V1__ActionReportRequest         *message);
+size_t streaksnap__social__v1__action_report_request__get_packed_size
+                     (const Streaksnap__Social__V1__ActionReportRequest   *message);
+size_t streaksnap__social__v1__action_report_request__pack
+                     (const Streaksnap__Social__V1__ActionReportRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__social__v1__action_report_request__pack_to_buffer
+                     (const Streaksnap__Social__V1__ActionReportRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Social__V1__ActionReportRequest *
+       streaksnap__social__v1__action_report_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__social__v1__action_report_request__free_unpacked
+                     (Streaksnap__Social__V1__ActionReportRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Social__V1__ListBlockSnapshotsRequest methods */
+void   streaksnap__social__v1__list_block_snapshots_request__init
+                     (Streaksnap__Social__V1__ListBlockSnapshotsRequest         *message);
+size_t streaksnap__social__v1__list_block_snapshots_request__get_packed_size
+                     (const Streaksnap__Social__V1__ListBlockSnapshotsRequest   *message);
+size_t streaksnap__social__v1__list_block_snapshots_request__pack
+                     (const Streaksnap__Social__V1__ListBlockSnapshotsRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__social__v1__list_block_snapshots_request__pack_to_buffer
+                     (const Streaksnap__Social__V1__ListBlockSnapshotsRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Social__V1__ListBlockSnapshotsRequest *
+       streaksnap__social__v1__list_block_snapshots_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__social__v1__list_block_snapshots_request__free_unpacked
+                     (Streaksnap__Social__V1__ListBlockSnapshotsRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Social__V1__ListBlockSnapshotsReply methods */
+void   streaksnap__social__v1__list_block_snapshots_reply__init
+                     (Streaksnap__Social__V1__ListBlockSnapshotsReply         *message);
+size_t streaksnap__social__v1__list_block_snapshots_reply__get_packed_size
+                     (const Streaksnap__Social__V1__ListBlockSnapshotsReply   *message);
+size_t streaksnap__social__v1__list_block_snapshots_reply__pack
+                     (const Streaksnap__Social__V1__ListBlockSnapshotsReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__social__v1__list_block_snapshots_reply__pack_to_buffer
+                     (const Streaksnap__Social__V1__ListBlockSnapshotsReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Social__V1__ListBlockSnapshotsReply *
+       streaksnap__social__v1__list_block_snapshots_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__social__v1__list_block_snapshots_reply__free_unpacked
+                     (Streaksnap__Social__V1__ListBlockSnapshotsReply *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Social__V1__BlockState methods */
+void   streaksnap__social__v1__block_state__init
+                     (Streaksnap__Social__V1__BlockState         *message);
+size_t streaksnap__social__v1__block_state__get_packed_size
+                     (const Streaksnap__Social__V1__BlockState   *message);
+size_t streaksnap__social__v1__block_state__pack
+                     (const Streaksnap__Social__V1__BlockState   *message,
+                      uint8_t             *out);
+size_t streaksnap__social__v1__block_state__pack_to_buffer
+                     (const Streaksnap__Social__V1__BlockState   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Social__V1__BlockState *
+       streaksnap__social__v1__block_state__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__social__v1__block_state__free_unpacked
+                     (Streaksnap__Social__V1__BlockState *message,
+                      ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
 typedef void (*Streaksnap__Social__V1__SendFriendRequestRequest_Closure)
@@ -388,6 +1202,75 @@ typedef void (*Streaksnap__Social__V1__ListFriendRequestsRequest_Closure)
 typedef void (*Streaksnap__Social__V1__ListFriendRequestsReply_Closure)
                  (const Streaksnap__Social__V1__ListFriendRequestsReply *message,
                   void *closure_data);
+typedef void (*Streaksnap__Social__V1__RemoveFriendRequest_Closure)
+                 (const Streaksnap__Social__V1__RemoveFriendRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Social__V1__RemoveFriendReply_Closure)
+                 (const Streaksnap__Social__V1__RemoveFriendReply *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Social__V1__SearchUsersRequest_Closure)
+                 (const Streaksnap__Social__V1__SearchUsersRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Social__V1__SearchUsersReply_Closure)
+                 (const Streaksnap__Social__V1__SearchUsersReply *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Social__V1__FoundUser_Closure)
+                 (const Streaksnap__Social__V1__FoundUser *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Social__V1__NudgeRequest_Closure)
+                 (const Streaksnap__Social__V1__NudgeRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Social__V1__NudgeReply_Closure)
+                 (const Streaksnap__Social__V1__NudgeReply *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Social__V1__BlockUserRequest_Closure)
+                 (const Streaksnap__Social__V1__BlockUserRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Social__V1__Block_Closure)
+                 (const Streaksnap__Social__V1__Block *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Social__V1__ListBlocksRequest_Closure)
+                 (const Streaksnap__Social__V1__ListBlocksRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Social__V1__ListBlocksReply_Closure)
+                 (const Streaksnap__Social__V1__ListBlocksReply *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Social__V1__UnblockUserRequest_Closure)
+                 (const Streaksnap__Social__V1__UnblockUserRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Social__V1__UnblockUserReply_Closure)
+                 (const Streaksnap__Social__V1__UnblockUserReply *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Social__V1__ReportRequest_Closure)
+                 (const Streaksnap__Social__V1__ReportRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Social__V1__ReportReply_Closure)
+                 (const Streaksnap__Social__V1__ReportReply *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Social__V1__ListReportsRequest_Closure)
+                 (const Streaksnap__Social__V1__ListReportsRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Social__V1__ListReportsReply_Closure)
+                 (const Streaksnap__Social__V1__ListReportsReply *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Social__V1__ReportItem_Closure)
+                 (const Streaksnap__Social__V1__ReportItem *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Social__V1__ModerationRecord_Closure)
+                 (const Streaksnap__Social__V1__ModerationRecord *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Social__V1__ActionReportRequest_Closure)
+                 (const Streaksnap__Social__V1__ActionReportRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Social__V1__ListBlockSnapshotsRequest_Closure)
+                 (const Streaksnap__Social__V1__ListBlockSnapshotsRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Social__V1__ListBlockSnapshotsReply_Closure)
+                 (const Streaksnap__Social__V1__ListBlockSnapshotsReply *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Social__V1__BlockState_Closure)
+                 (const Streaksnap__Social__V1__BlockState *message,
+                  void *closure_data);
 
 /* --- services --- */
 
@@ -397,6 +1280,10 @@ typedef void (*Streaksnap__Social__V1__ListFriendRequestsReply_Closure)
 extern const ProtobufCEnumDescriptor    streaksnap__social__v1__friendship_status__descriptor;
 extern const ProtobufCEnumDescriptor    streaksnap__social__v1__direction__descriptor;
 extern const ProtobufCEnumDescriptor    streaksnap__social__v1__friend_request_action__descriptor;
+extern const ProtobufCEnumDescriptor    streaksnap__social__v1__report_subject__descriptor;
+extern const ProtobufCEnumDescriptor    streaksnap__social__v1__report_reason__descriptor;
+extern const ProtobufCEnumDescriptor    streaksnap__social__v1__report_status__descriptor;
+extern const ProtobufCEnumDescriptor    streaksnap__social__v1__moderation_action__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__social__v1__send_friend_request_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__social__v1__respond_to_friend_request_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__social__v1__friendship_reply__descriptor;
@@ -406,6 +1293,29 @@ extern const ProtobufCMessageDescriptor streaksnap__social__v1__list_friends_rep
 extern const ProtobufCMessageDescriptor streaksnap__social__v1__friend__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__social__v1__list_friend_requests_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__social__v1__list_friend_requests_reply__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__social__v1__remove_friend_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__social__v1__remove_friend_reply__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__social__v1__search_users_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__social__v1__search_users_reply__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__social__v1__found_user__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__social__v1__nudge_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__social__v1__nudge_reply__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__social__v1__block_user_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__social__v1__block__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__social__v1__list_blocks_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__social__v1__list_blocks_reply__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__social__v1__unblock_user_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__social__v1__unblock_user_reply__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__social__v1__report_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__social__v1__report_reply__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__social__v1__list_reports_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__social__v1__list_reports_reply__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__social__v1__report_item__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__social__v1__moderation_record__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__social__v1__action_report_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__social__v1__list_block_snapshots_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__social__v1__list_block_snapshots_reply__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__social__v1__block_state__descriptor;
 
 PROTOBUF_C__END_DECLS
 

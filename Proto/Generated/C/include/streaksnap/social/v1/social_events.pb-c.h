@@ -15,10 +15,16 @@ PROTOBUF_C__BEGIN_DECLS
 #endif
 
 #include "google/protobuf/timestamp.pb-c.h"
+#include "streaksnap/social/v1/social.pb-c.h"
 
 typedef struct Streaksnap__Social__V1__FriendRequestSent Streaksnap__Social__V1__FriendRequestSent;
 typedef struct Streaksnap__Social__V1__FriendshipAccepted Streaksnap__Social__V1__FriendshipAccepted;
 typedef struct Streaksnap__Social__V1__FriendshipEnded Streaksnap__Social__V1__FriendshipEnded;
+typedef struct Streaksnap__Social__V1__FriendNudged Streaksnap__Social__V1__FriendNudged;
+typedef struct Streaksnap__Social__V1__UserBlocked Streaksnap__Social__V1__UserBlocked;
+typedef struct Streaksnap__Social__V1__UserUnblocked Streaksnap__Social__V1__UserUnblocked;
+typedef struct Streaksnap__Social__V1__ReportFiled Streaksnap__Social__V1__ReportFiled;
+typedef struct Streaksnap__Social__V1__ModerationActionTaken Streaksnap__Social__V1__ModerationActionTaken;
 
 
 /* --- enums --- */
@@ -63,6 +69,73 @@ struct  Streaksnap__Social__V1__FriendshipEnded
 #define STREAKSNAP__SOCIAL__V1__FRIENDSHIP_ENDED__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__social__v1__friendship_ended__descriptor) \
     , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL }
+
+
+struct  Streaksnap__Social__V1__FriendNudged
+{
+  ProtobufCMessage base;
+  char *friendship_id;
+  char *from_user_id;
+  char *to_user_id;
+  char *streak_id;
+  Google__Protobuf__Timestamp *at;
+};
+#define STREAKSNAP__SOCIAL__V1__FRIEND_NUDGED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__social__v1__friend_nudged__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL }
+
+
+struct  Streaksnap__Social__V1__UserBlocked
+{
+  ProtobufCMessage base;
+  char *block_id;
+  Streaksnap__Social__V1__BlockState *block;
+};
+#define STREAKSNAP__SOCIAL__V1__USER_BLOCKED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__social__v1__user_blocked__descriptor) \
+    , (char *)protobuf_c_empty_string, NULL }
+
+
+struct  Streaksnap__Social__V1__UserUnblocked
+{
+  ProtobufCMessage base;
+  char *block_id;
+  Streaksnap__Social__V1__BlockState *block;
+};
+#define STREAKSNAP__SOCIAL__V1__USER_UNBLOCKED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__social__v1__user_unblocked__descriptor) \
+    , (char *)protobuf_c_empty_string, NULL }
+
+
+struct  Streaksnap__Social__V1__ReportFiled
+{
+  ProtobufCMessage base;
+  char *report_id;
+  Streaksnap__Social__V1__ReportSubject subject_type;
+  char *subject_id;
+  char *owner_id;
+  int32_t reporters;
+  Google__Protobuf__Timestamp *filed_at;
+};
+#define STREAKSNAP__SOCIAL__V1__REPORT_FILED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__social__v1__report_filed__descriptor) \
+    , (char *)protobuf_c_empty_string, STREAKSNAP__SOCIAL__V1__REPORT_SUBJECT__REPORT_SUBJECT_UNSPECIFIED, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, NULL }
+
+
+struct  Streaksnap__Social__V1__ModerationActionTaken
+{
+  ProtobufCMessage base;
+  char *action_id;
+  char *user_id;
+  Streaksnap__Social__V1__ModerationAction action;
+  Google__Protobuf__Timestamp *taken_at;
+  Google__Protobuf__Timestamp *until;
+  char *moderator_id;
+  char *report_id;
+};
+#define STREAKSNAP__SOCIAL__V1__MODERATION_ACTION_TAKEN__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__social__v1__moderation_action_taken__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, STREAKSNAP__SOCIAL__V1__MODERATION_ACTION__MODERATION_ACTION_UNSPECIFIED, NULL, NULL, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string }
 
 
 /* Streaksnap__Social__V1__FriendRequestSent methods */
@@ -122,6 +195,101 @@ Streaksnap__Social__V1__FriendshipEnded *
 void   streaksnap__social__v1__friendship_ended__free_unpacked
                      (Streaksnap__Social__V1__FriendshipEnded *message,
                       ProtobufCAllocator *allocator);
+/* Streaksnap__Social__V1__FriendNudged methods */
+void   streaksnap__social__v1__friend_nudged__init
+                     (Streaksnap__Social__V1__FriendNudged         *message);
+size_t streaksnap__social__v1__friend_nudged__get_packed_size
+                     (const Streaksnap__Social__V1__FriendNudged   *message);
+size_t streaksnap__social__v1__friend_nudged__pack
+                     (const Streaksnap__Social__V1__FriendNudged   *message,
+                      uint8_t             *out);
+size_t streaksnap__social__v1__friend_nudged__pack_to_buffer
+                     (const Streaksnap__Social__V1__FriendNudged   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Social__V1__FriendNudged *
+       streaksnap__social__v1__friend_nudged__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__social__v1__friend_nudged__free_unpacked
+                     (Streaksnap__Social__V1__FriendNudged *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Social__V1__UserBlocked methods */
+void   streaksnap__social__v1__user_blocked__init
+                     (Streaksnap__Social__V1__UserBlocked         *message);
+size_t streaksnap__social__v1__user_blocked__get_packed_size
+                     (const Streaksnap__Social__V1__UserBlocked   *message);
+size_t streaksnap__social__v1__user_blocked__pack
+                     (const Streaksnap__Social__V1__UserBlocked   *message,
+                      uint8_t             *out);
+size_t streaksnap__social__v1__user_blocked__pack_to_buffer
+                     (const Streaksnap__Social__V1__UserBlocked   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Social__V1__UserBlocked *
+       streaksnap__social__v1__user_blocked__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__social__v1__user_blocked__free_unpacked
+                     (Streaksnap__Social__V1__UserBlocked *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Social__V1__UserUnblocked methods */
+void   streaksnap__social__v1__user_unblocked__init
+                     (Streaksnap__Social__V1__UserUnblocked         *message);
+size_t streaksnap__social__v1__user_unblocked__get_packed_size
+                     (const Streaksnap__Social__V1__UserUnblocked   *message);
+size_t streaksnap__social__v1__user_unblocked__pack
+                     (const Streaksnap__Social__V1__UserUnblocked   *message,
+                      uint8_t             *out);
+size_t streaksnap__social__v1__user_unblocked__pack_to_buffer
+                     (const Streaksnap__Social__V1__UserUnblocked   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Social__V1__UserUnblocked *
+       streaksnap__social__v1__user_unblocked__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__social__v1__user_unblocked__free_unpacked
+                     (Streaksnap__Social__V1__UserUnblocked *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Social__V1__ReportFiled methods */
+void   streaksnap__social__v1__report_filed__init
+                     (Streaksnap__Social__V1__ReportFiled         *message);
+size_t streaksnap__social__v1__report_filed__get_packed_size
+                     (const Streaksnap__Social__V1__ReportFiled   *message);
+size_t streaksnap__social__v1__report_filed__pack
+                     (const Streaksnap__Social__V1__ReportFiled   *message,
+                      uint8_t             *out);
+size_t streaksnap__social__v1__report_filed__pack_to_buffer
+                     (const Streaksnap__Social__V1__ReportFiled   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Social__V1__ReportFiled *
+       streaksnap__social__v1__report_filed__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__social__v1__report_filed__free_unpacked
+                     (Streaksnap__Social__V1__ReportFiled *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Social__V1__ModerationActionTaken methods */
+void   streaksnap__social__v1__moderation_action_taken__init
+                     (Streaksnap__Social__V1__ModerationActionTaken         *message);
+size_t streaksnap__social__v1__moderation_action_taken__get_packed_size
+                     (const Streaksnap__Social__V1__ModerationActionTaken   *message);
+size_t streaksnap__social__v1__moderation_action_taken__pack
+                     (const Streaksnap__Social__V1__ModerationActionTaken   *message,
+                      uint8_t             *out);
+size_t streaksnap__social__v1__moderation_action_taken__pack_to_buffer
+                     (const Streaksnap__Social__V1__ModerationActionTaken   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Social__V1__ModerationActionTaken *
+       streaksnap__social__v1__moderation_action_taken__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__social__v1__moderation_action_taken__free_unpacked
+                     (Streaksnap__Social__V1__ModerationActionTaken *message,
+                      ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
 typedef void (*Streaksnap__Social__V1__FriendRequestSent_Closure)
@@ -133,6 +301,21 @@ typedef void (*Streaksnap__Social__V1__FriendshipAccepted_Closure)
 typedef void (*Streaksnap__Social__V1__FriendshipEnded_Closure)
                  (const Streaksnap__Social__V1__FriendshipEnded *message,
                   void *closure_data);
+typedef void (*Streaksnap__Social__V1__FriendNudged_Closure)
+                 (const Streaksnap__Social__V1__FriendNudged *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Social__V1__UserBlocked_Closure)
+                 (const Streaksnap__Social__V1__UserBlocked *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Social__V1__UserUnblocked_Closure)
+                 (const Streaksnap__Social__V1__UserUnblocked *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Social__V1__ReportFiled_Closure)
+                 (const Streaksnap__Social__V1__ReportFiled *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Social__V1__ModerationActionTaken_Closure)
+                 (const Streaksnap__Social__V1__ModerationActionTaken *message,
+                  void *closure_data);
 
 /* --- services --- */
 
@@ -142,6 +325,11 @@ typedef void (*Streaksnap__Social__V1__FriendshipEnded_Closure)
 extern const ProtobufCMessageDescriptor streaksnap__social__v1__friend_request_sent__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__social__v1__friendship_accepted__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__social__v1__friendship_ended__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__social__v1__friend_nudged__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__social__v1__user_blocked__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__social__v1__user_unblocked__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__social__v1__report_filed__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__social__v1__moderation_action_taken__descriptor;
 
 PROTOBUF_C__END_DECLS
 

@@ -1,0 +1,48 @@
+public import Kernel
+
+/// What becomes of a report (SO-9).
+public enum Moderation {
+    /// How long a suspension lasts; it lifts itself.
+    public static let suspension = Interval.days(7)
+
+    /// What a moderator may do about a report; the raw values are those of the proto.
+    public enum Action: Int32, Hashable, Sendable, CaseIterable {
+        case dismiss = 1
+        case warn = 2
+        case suspend = 3
+        case ban = 4
+    }
+
+    /// Where a report stands; the raw values are those of the proto.
+    public enum Status: Int32, Hashable, Sendable, CaseIterable {
+        case pending = 1
+        case actioned = 2
+        case dismissed = 3
+    }
+
+    /// What an action comes to.
+    public struct Decision: Hashable, Sendable {
+        /// Where the report stands from now on.
+        public let status: Status
+        /// When it ends by itself; nil when it does not.
+        public let until: Instant?
+    }
+
+    /// A moderator acts on a report: once.
+    ///
+    /// - Throws: `ALREADY_ACTIONED` unless it is pending, `CANNOT_MODERATE_SELF` when the moderator is whom it is about.
+    public static func decide(_ action: Action, on status: Status, of owner: UserID, by moderator: UserID, now: Instant)
+        throws(ServiceError) -> Decision
+    {
+        guard status == .pending else {
+            throw ServiceError(.alreadyExists, "ALREADY_ACTIONED", "Somebody has acted on this report already.")
+        }
+        guard owner != moderator else {
+            throw ServiceError(.permissionDenied, "CANNOT_MODERATE_SELF", "Another moderator has to look at this report.")
+        }
+        return Decision(
+            status: action == .dismiss ? .dismissed : .actioned,
+            until: action == .suspend ? now + suspension : nil
+        )
+    }
+}

@@ -1,0 +1,25 @@
+public import Kernel
+
+/// What somebody searches people by (SO-5), made ready for the index.
+public struct SearchText: Hashable, Sendable {
+    /// Results, at most.
+    public static let mostResults = 20
+    /// Fewer characters find beginnings of names only: what holds one or two given letters is nearly everybody.
+    public static let fewestForSubstring = 3
+
+    /// What is looked for; its case is left to the index.
+    public let text: String
+    /// Whether names that hold it, and e-mails that begin with it, are looked for too.
+    public let findsInside: Bool
+
+    /// - Parameter typed: as the user typed it: spaces around it and a leading @ do not count.
+    /// - Throws: `VALIDATION_ERROR` naming `q` when nothing is left of it.
+    public init(_ typed: String) throws(ServiceError) {
+        var rest = typed.drop { $0.isWhitespace }
+        if rest.first == "@" { rest = rest.dropFirst() }
+        while rest.last?.isWhitespace == true { rest = rest.dropLast() }
+        guard !rest.isEmpty else { throw ServiceError.validation(field: "q", "must not be blank") }
+        self.text = String(rest)
+        self.findsInside = text.unicodeScalars.count >= Self.fewestForSubstring
+    }
+}

@@ -1,0 +1,34 @@
+internal import Bus
+internal import CommonAPI
+internal import Kernel
+internal import Runtime
+internal import SocialDomain
+
+extension SocialService {
+    /// A page of a user's friendships, and where the list goes on.
+    struct FriendshipPage {
+        let shown: ArraySlice<StoredFriendship>
+        let meta: PageMeta
+    }
+
+    /// The frame of ListFriends and ListFriendRequests: one entry more than asked is read to know whether the list goes on.
+    func page(
+        of user: UserID,
+        _ state: Friendship.State,
+        asker: FriendshipRepository.Asker = .either,
+        limit: Int32,
+        cursor: String
+    ) async throws -> FriendshipPage {
+        let limit = limit == 0 ? 50 : Int(limit)
+        let page = try await friendships.list(
+            of: user,
+            state: state,
+            asker: asker,
+            before: try PageCursor(cursor),
+            limit: limit + 1
+        )
+        let shown = page.prefix(limit)
+        guard page.count > limit, let last = shown.last else { return FriendshipPage(shown: shown, meta: PageMeta()) }
+        return FriendshipPage(shown: shown, meta: PageMeta(nextCursor: PageCursor(after: last.friendship.since, last.id).text))
+    }
+}

@@ -1,0 +1,24 @@
+internal import Bus
+internal import CommonAPI
+internal import Kernel
+internal import Replicas
+internal import Runtime
+internal import SocialAPI
+
+extension SocialService {
+    /// SO-7. A blocked person is shown whatever became of the account, unless it is gone.
+    func listBlocks(_ request: ListBlocksRequest, context: CallContext) async throws -> ListBlocksReply {
+        let user = try context.requireUser()
+        let limit = request.limit == 0 ? 50 : Int(request.limit)
+        let page = try await blocks.list(of: user, before: try PageCursor(request.cursor), limit: limit + 1)
+        let shown = page.prefix(limit)
+        let people = try await profiles.profiles(shown.map(\.blocked), context: context)
+        let next = page.count > limit ? shown.last.map { PageCursor(after: $0.changedAt, $0.id).text } : nil
+        return ListBlocksReply(
+            blocks: shown.compactMap { block in
+                people[block.blocked].flatMap { $0.status == .deleted ? nil : Self.view(block, $0) }
+            },
+            meta: PageMeta(nextCursor: next)
+        )
+    }
+}

@@ -1,0 +1,85 @@
+public import Bus
+public import Database
+public import Kernel
+public import Outbox
+internal import SocialAPI
+
+/// Who blocks whom, in a service's own schema: fed by `social`'s events, complete from a snapshot (SO-7, D13).
+///
+/// A service that shows people or what they made to others leaves out those that either blocks.
+public struct BlockReplica: Sendable {
+    private let database: Database
+    private let social: SocialClient
+
+    /// - Parameters:
+    ///   - database: the service's own; `migrations` made its tables.
+    ///   - bus: to ask `social` for the snapshot.
+    public init(database: Database, bus: any Caller) {
+        self.database = database
+        self.social = SocialClient(bus)
+    }
+
+    /// The replica's tables, for the service's list of migrations.
+    public static let migrations: [Migration] = [
+        Migration(version: 1, name: "block_replica", sql: PackageResources.block_V0001_sql)
+    ]
+
+    /// Take up every block and its end. An older version never overwrites a newer one.
+    public func handlers() -> [EventHandler] {
+        [
+            EventHandler(UserBlocked.self) { event, work in
+                if let state = event.block { try await Self.store(state, work.sql) }
+            },
+            EventHandler(UserUnblocked.self) { event, work in
+                if let state = event.block { try await Self.store(state, work.sql) }
+            },
+        ]
+    }
+
+    /// Those of `others` who must not be shown to `user`, because either blocks the other.
+    ///
+    /// - Parameter executor: where to look; default the service's database outside any transaction.
+    public func hidden(from user: UserID, among others: some Sequence<UserID>, _ executor: (any QueryExecutor)? = nil)
+        async throws
+        -> Set<UserID>
+    {
+        let others = Array(Set(others))
+        guard !others.isEmpty else { return [] }
+        let rows = try await (executor ?? database).query(
+            """
+            SELECT blocked FROM block_replica WHERE active AND blocker = \(user) AND blocked = ANY(\(others))
+            UNION SELECT blocker FROM block_replica WHERE active AND blocked = \(user) AND blocker = ANY(\(others))
+            """
+        )
+        return Set(try rows.map { try $0.decode(as: UserID.self) })
+    }
+
+    /// Fetches every block from `social` unless that was done before; for a job of the service. Safe to repeat.
+    public func loadSnapshotOnce(context: CallContext) async throws {
+        guard try await database.query("SELECT 1 FROM block_snapshot").isEmpty else { return }
+        var after = ""
+        while true {
+            let page = try await social.listBlockSnapshots(ListBlockSnapshotsRequest(after: after, limit: 500), context: context)
+            guard let last = page.blocks.last else { break }
+            try await database.transaction { sql in
+                for state in page.blocks { try await Self.store(state, sql) }
+            }
+            after = last.blockID
+        }
+        try await database.execute("INSERT INTO block_snapshot (loaded_at) VALUES (clock_timestamp()) ON CONFLICT DO NOTHING")
+    }
+
+    private static func store(_ state: BlockState, _ sql: Transaction) async throws {
+        let id = try BlockID(parsing: state.blockID, field: "block_id")
+        let blocker = try UserID(parsing: state.blockerID, field: "blocker_id")
+        let blocked = try UserID(parsing: state.blockedID, field: "blocked_id")
+        try await sql.execute(
+            """
+            INSERT INTO block_replica AS known (block_id, version, blocker, blocked, active)
+            VALUES (\(id), \(state.version), \(blocker), \(blocked), \(state.active))
+            ON CONFLICT (block_id) DO UPDATE SET version = EXCLUDED.version, active = EXCLUDED.active
+            WHERE known.version < EXCLUDED.version
+            """
+        )
+    }
+}

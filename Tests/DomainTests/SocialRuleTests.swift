@@ -1,0 +1,62 @@
+import Kernel
+import SocialDomain
+import Testing
+
+@Suite("Rules of social")
+struct SocialRuleTests {
+    private let now = Instant(seconds: 1_700_000_000)
+
+    @Test("A nudge needs friends, a running streak, a friend who has not posted, and four hours since the last")
+    func nudge() throws {
+        func reason(_ friends: Bool, _ streak: Nudge.Streak, _ last: Instant?) -> String? {
+            do {
+                #expect(try Nudge.check(areFriends: friends, streak: streak, last: last, now: now) == now + .hours(4))
+                return nil
+            } catch { return error.reason }
+        }
+        let open = Nudge.Streak.active(friendPosted: false)
+        #expect(reason(false, open, nil) == "NOT_FOUND")
+        #expect(reason(true, .none, nil) == "STREAK_NOT_ACTIVE")
+        #expect(reason(true, .active(friendPosted: true), nil) == "FRIEND_ALREADY_POSTED")
+        #expect(reason(true, open, now - .hours(4) + .seconds(1)) == "RATE_LIMITED")
+        #expect(reason(true, open, now - .hours(4)) == nil)
+        #expect(reason(true, open, nil) == nil)
+        let error = #expect(throws: ServiceError.self) {
+            try Nudge.check(areFriends: true, streak: open, last: now - .hours(3), now: now)
+        }
+        #expect(error?.retryAfter == 3_601)
+    }
+
+    @Test("A report is acted on once, by somebody else than its owner", arguments: Moderation.Action.allCases)
+    func moderation(action: Moderation.Action) throws {
+        let (owner, moderator) = (UserID(high: 0, low: 1), UserID(high: 0, low: 2))
+        let decision = try Moderation.decide(action, on: .pending, of: owner, by: moderator, now: now)
+        #expect(decision.status == (action == .dismiss ? .dismissed : .actioned))
+        #expect(decision.until == (action == .suspend ? now + .days(7) : nil))
+        for status in Moderation.Status.allCases where status != .pending {
+            let error = #expect(throws: ServiceError.self) {
+                try Moderation.decide(action, on: status, of: owner, by: moderator, now: now)
+            }
+            #expect(error?.reason == "ALREADY_ACTIONED")
+        }
+        let error = #expect(throws: ServiceError.self) {
+            try Moderation.decide(action, on: .pending, of: owner, by: owner, now: now)
+        }
+        #expect(error?.reason == "CANNOT_MODERATE_SELF")
+    }
+
+    @Test("What is searched is trimmed, without its leading @, and short texts find beginnings only")
+    func searchText() throws {
+        for (typed, text, inside) in [
+            ("anna", "anna", true), ("  @Anna ", "Anna", true), ("a b", "a b", true), ("an", "an", false), ("日本", "日本", false),
+            ("日本太", "日本太", true), ("@@x", "@x", false),
+        ] {
+            let search = try SearchText(typed)
+            #expect(search.text == text && search.findsInside == inside, "\(typed)")
+        }
+        for blank in ["", " ", "@", " @ ", "\n\t"] {
+            let error = #expect(throws: ServiceError.self) { try SearchText(blank) }
+            #expect(error?.reason == "VALIDATION_ERROR")
+        }
+    }
+}

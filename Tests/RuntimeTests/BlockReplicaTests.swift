@@ -1,0 +1,68 @@
+import Bus
+import Database
+import Kernel
+import Replicas
+import SocialAPI
+import Synchronization
+import TestSupport
+import Testing
+import Wire
+
+/// A `social` that knows some blocks, in pages of two.
+private final class FakeSocial: Caller {
+    let blocks: Mutex<[BlockState]>
+    init(_ blocks: [BlockState]) { self.blocks = Mutex(blocks) }
+
+    func call<Request: Message, Reply: Message>(
+        _ method: Method<Request, Reply>,
+        _ request: Request,
+        context: CallContext
+    ) async throws -> Reply {
+        guard let request = request as? ListBlockSnapshotsRequest else { throw ServiceError.internal }
+        let rest = blocks.withLock { $0 }.sorted { $0.blockID < $1.blockID }.filter { $0.blockID > request.after }
+        guard let reply = ListBlockSnapshotsReply(blocks: Array(rest.prefix(2))) as? Reply else { throw ServiceError.internal }
+        return reply
+    }
+}
+
+@Suite("The replica of blocks", .timeLimit(.minutes(2)))
+struct BlockReplicaTests {
+    private func user(_ number: UInt64) -> UserID { UserID(high: 0, low: number) }
+
+    private func block(_ number: UInt64, _ blocker: UInt64, _ blocked: UInt64, version: Int64 = 1, active: Bool = true)
+        -> BlockState
+    {
+        BlockState(
+            blockID: BlockID(high: 1, low: number).description,
+            version: version,
+            blockerID: user(blocker).description,
+            blockedID: user(blocked).description,
+            active: active
+        )
+    }
+
+    @Test("hides either from the other, is loaded once from all pages, and never goes back to an older version")
+    func hides() async throws {
+        try await PostgresServer.shared().withDatabase { database in
+            try await Migrator(scope: "block_replica", migrations: BlockReplica.migrations).run(on: database)
+            let social = FakeSocial([
+                block(1, 1, 2), block(2, 3, 1), block(3, 1, 4, version: 2, active: false), block(4, 5, 6), block(5, 5, 7),
+            ])
+            let replica = BlockReplica(database: database, bus: social)
+            try await replica.loadSnapshotOnce(context: CallContext())
+            let everybody = (1...9).map { user($0) }
+            #expect(try await replica.hidden(from: user(1), among: everybody) == [user(2), user(3)])
+            #expect(try await replica.hidden(from: user(2), among: everybody) == [user(1)])
+            #expect(try await replica.hidden(from: user(5), among: everybody) == [user(6), user(7)])
+            #expect(try await replica.hidden(from: user(4), among: everybody).isEmpty)
+            #expect(try await replica.hidden(from: user(1), among: []).isEmpty)
+
+            social.blocks.withLock { $0 = [block(1, 1, 2, version: 2, active: false), block(3, 1, 4, version: 1)] }
+            try await replica.loadSnapshotOnce(context: CallContext())
+            #expect(try await replica.hidden(from: user(1), among: everybody) == [user(2), user(3)], "it was loaded before")
+            try await database.execute("DELETE FROM block_snapshot")
+            try await replica.loadSnapshotOnce(context: CallContext())
+            #expect(try await replica.hidden(from: user(1), among: everybody) == [user(3)])
+        }
+    }
+}

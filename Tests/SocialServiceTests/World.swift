@@ -1,0 +1,193 @@
+import AuthAPI
+import Bus
+import Database
+import Kernel
+import MediaAPI
+import Outbox
+import SocialAPI
+import StreaksAPI
+import Synchronization
+import TestSupport
+import Testing
+import Wire
+
+@testable import Runtime
+@testable import SocialService
+
+/// The services that `social` asks, answering what a test wants.
+final class Others: Caller {
+    struct State {
+        var people: [UserID: ProfileState] = [:]
+        var snapOwners: [String: String] = [:]
+        /// The friend has posted today; nil without a running streak.
+        var friendHasPosted: Bool? = false
+    }
+
+    let state = Mutex(State())
+
+    func call<Request: Message, Reply: Message>(
+        _ method: Method<Request, Reply>,
+        _ request: Request,
+        context: CallContext
+    ) async throws -> Reply {
+        let reply: any Message = try state.withLock { state in
+            switch request {
+            case let request as GetSummariesRequest:
+                GetSummariesReply(
+                    profiles: state.people.values.filter {
+                        request.userIDs.contains($0.userID) || request.usernames.contains($0.username)
+                    }
+                )
+            case is StartForFriendshipRequest: StartForFriendshipReply(streakID: UserID(high: 9, low: 9).description)
+            case let request as GetFriendSummariesRequest:
+                GetFriendSummariesReply(
+                    summaries: state.friendHasPosted.map { posted in
+                        request.friendIDs.map {
+                            FriendSummary(
+                                friendID: $0,
+                                streakID: UserID(high: 9, low: 9).description,
+                                friendPostedToday: posted,
+                                deadlineAt: Instant(seconds: 2_000_000_000)
+                            )
+                        }
+                    } ?? []
+                )
+            case let request as FindSnapOwnerRequest: FindSnapOwnerReply(userID: state.snapOwners[request.snapID])
+            default: throw ServiceError.internal
+            }
+        }
+        guard let reply = reply as? Reply else { throw ServiceError.internal }
+        return reply
+    }
+}
+
+/// A clock that stands still until it is moved.
+final class StandingClock: Clock {
+    private let instant = Mutex(Instant(seconds: 1_700_000_000))
+    func now() -> Instant { instant.withLock { $0 } }
+    func advance(_ interval: Interval) { instant.withLock { $0 = $0 + interval } }
+}
+
+/// `social` on a schema of its own.
+struct World {
+    let database: Database
+    let service: SocialService
+    let others: Others
+    let clock: StandingClock
+
+    /// Somebody whom `auth` knows.
+    func person(_ number: UInt64, username: String? = nil, name: String = "Somebody", status: AccountStatus = .active) -> UserID {
+        let id = UserID(high: 1, low: number)
+        others.state.withLock {
+            $0.people[id] = ProfileState(
+                userID: id.description,
+                version: 1,
+                username: username ?? "person\(number)",
+                displayName: name,
+                timeZone: "UTC",
+                status: status
+            )
+        }
+        return id
+    }
+
+    static func by(_ user: UserID, role: Principal.Role = .user) -> CallContext {
+        CallContext(deadline: SystemClock.now() + .minutes(2), principal: Principal(userID: user, role: role))
+    }
+
+    /// Names of the events told since the last look, in order.
+    func events() async throws -> [String] {
+        try await database.query(
+            "WITH told AS (DELETE FROM outbox RETURNING position, subject) SELECT subject FROM told ORDER BY position"
+        )
+        .map { String(try $0.decode(as: String.self).split(separator: ".").last ?? "") }
+    }
+
+    func request(_ from: UserID, _ to: UserID) async throws -> FriendshipReply {
+        try await service.sendFriendRequest(
+            SendFriendRequestRequest(target: .userID(to.description)),
+            context: Self.by(from)
+        )
+    }
+
+    func respond(_ user: UserID, _ friendship: String, _ action: FriendRequestAction) async throws -> FriendshipReply {
+        try await service.respondToFriendRequest(
+            RespondToFriendRequestRequest(friendshipID: friendship, action: action),
+            context: Self.by(user)
+        )
+    }
+
+    func remove(_ user: UserID, _ friendship: String) async throws -> RemoveFriendReply {
+        try await service.removeFriend(RemoveFriendRequest(friendshipID: friendship), context: Self.by(user))
+    }
+
+    func block(_ user: UserID, _ other: UserID) async throws -> Block {
+        try await service.blockUser(BlockUserRequest(userID: other.description), context: Self.by(user))
+    }
+
+    func search(_ user: UserID, _ q: String) async throws -> [String] {
+        try await service.searchUsers(SearchUsersRequest(q: q), context: Self.by(user)).users.compactMap { $0.user?.username }
+    }
+
+    /// Two friends. - Returns: the friendship's id.
+    @discardableResult
+    func befriend(_ one: UserID, _ two: UserID) async throws -> String {
+        let asked = try await request(one, two)
+        _ = try await respond(two, asked.friendshipID, .accept)
+        _ = try await events()
+        return asked.friendshipID
+    }
+
+    /// The state of the pair's row.
+    func state(_ one: UserID, _ two: UserID) async throws -> FriendshipStatus {
+        FriendshipStatus(rawValue: try await service.friendships.find(one, two, database)?.friendship.state.rawValue ?? 0)
+    }
+}
+
+nonisolated(nonsending) func withWorld(_ body: (World) async throws -> Void) async throws {
+    let nats = try await NatsServer.start()
+    let bus = try await BusConnection.connect(BusConfiguration(url: nats.url), logger: PostgresServer.silence)
+    try await PostgresServer.shared().withDatabase(poolSize: 8, adjust: { $0.acquireTimeout = .seconds(60) }) { database in
+        for set in [MigrationSet("outbox", OutboxMigrations.all), MigrationSet("runtime", RuntimeMigrations.all)]
+            + SocialModule.migrations
+        {
+            try await Migrator(scope: set.scope, migrations: set.migrations).run(on: database)
+        }
+        let clock = StandingClock()
+        let ids = UUIDv7Source(clock: SystemClock())
+        let relay = OutboxRelay(
+            database: database,
+            jetStream: JetStream(connection: bus),
+            bus: bus,
+            service: "social",
+            ids: ids,
+            logger: PostgresServer.silence
+        )
+        let others = Others()
+        let mutations = Mutations(
+            work: UnitOfWorkFactory(database: database, clock: clock, ids: ids, relay: relay),
+            database: database
+        )
+        let service = SocialModule.service(database: database, bus: others, mutations: mutations)
+        try await body(World(database: database, service: service, others: others, clock: clock))
+    }
+    await bus.close()
+    withExtendedLifetime(nats) {}
+}
+
+/// What each of many at once came to: the reasons of refusals, and `OK`.
+func atOnce(_ count: Int, _ body: @escaping @Sendable (Int) async throws -> Void) async throws -> [String: Int] {
+    try await withThrowingTaskGroup(of: String.self) { tasks in
+        for index in 0..<count {
+            tasks.addTask {
+                do {
+                    try await body(index)
+                    return "OK"
+                } catch let error as ServiceError { return error.reason }
+            }
+        }
+        var outcomes: [String: Int] = [:]
+        for try await outcome in tasks { outcomes[outcome, default: 0] += 1 }
+        return outcomes
+    }
+}
