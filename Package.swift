@@ -140,7 +140,7 @@ let services: [[Target]] = [
             swiftSettings: strict
         )
     ],
-    service("Media", apis: ["MediaAPI", "StreaksAPI"], extra: ["BlobStore", "Images", crypto, logging]),
+    service("Media", apis: ["MediaAPI", "StreaksAPI"], extra: ["BlobStore", "Images", "Replicas", crypto, logging]),
     service("Notifications", apis: ["NotificationsAPI", "SocialAPI", "StreaksAPI"], extra: ["Replicas"]),
     service("Billing", apis: ["BillingAPI", "StreaksAPI"]),
 ]

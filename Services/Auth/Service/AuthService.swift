@@ -8,7 +8,7 @@ internal import Tokens
 
 /// Accounts, sessions and profiles. The table of contents: one handler file per RPC, in `Handlers/`.
 ///
-/// register · login · refresh · logout · getMe · getSigningKeys · getSummaries · listProfileSnapshots
+/// register · login · refresh · logout · getMe · getSigningKeys · getSummaries · listProfileSnapshots · acceptTerms
 struct AuthService: AuthServiceProtocol {
     let accounts: AccountRepository
     let sessions: SessionRepository

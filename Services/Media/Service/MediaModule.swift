@@ -3,6 +3,7 @@ internal import Database
 internal import Images
 internal import Kernel
 internal import MediaAPI
+internal import Replicas
 public import Runtime
 internal import StreaksAPI
 
@@ -11,7 +12,14 @@ public enum MediaModule: ServiceModule {
     public static let name = "media"
     public static let about = "daily snaps, their renditions, and the feed"
     public static let migrations = [
-        MigrationSet("media", [Migration(version: 1, name: "snaps", sql: PackageResources.V0001_snaps_sql)])
+        MigrationSet("profile_replica", ProfileReplica.migrations),
+        MigrationSet(
+            "media",
+            [
+                Migration(version: 1, name: "snaps", sql: PackageResources.V0001_snaps_sql),
+                Migration(version: 2, name: "one_operation", sql: PackageResources.V0002_one_operation_sql),
+            ]
+        ),
     ]
     public static var descriptor: (bytes: [UInt8], hash: String) { (MediaMethods.descriptorSet, MediaMethods.descriptorHash) }
 
@@ -33,12 +41,19 @@ public enum MediaModule: ServiceModule {
             base: try settings.get(BlobSettings.publicURL)
         )
         let streaks = StreaksClient(environment.bus)
+        let profiles = ProfileReplica(database: environment.database, bus: environment.bus)
         let operations = SnapOperations(
+            repository: SnapOperationRepository(database: environment.database),
             snaps: snaps,
             streaks: streaks,
             work: environment.work,
             links: links,
             blobs: blobs,
+            images: ImageProcessor(
+                threads: try settings.get(threads),
+                queueLimit: try settings.get(queue),
+                logger: environment.logger
+            ),
             clock: environment.clock,
             logger: environment.logger
         )
@@ -46,11 +61,7 @@ public enum MediaModule: ServiceModule {
             snaps: snaps,
             operations: operations,
             blobs: blobs,
-            images: ImageProcessor(
-                threads: try settings.get(threads),
-                queueLimit: try settings.get(queue),
-                logger: environment.logger
-            ),
+            profiles: profiles,
             streaks: streaks,
             links: links,
             clock: environment.clock,
@@ -59,8 +70,10 @@ public enum MediaModule: ServiceModule {
         )
         return ServiceAssembly(
             endpoints: service.endpoints(),
+            consumers: [profiles.handler()],
             jobs: [
                 Job("unfinished_snaps", every: .seconds(1)) { _ in try await operations.sweep() },
+                OldOperations(operations: operations).job,
                 AbandonedUploads(blobs: blobs).job,
             ]
         )

@@ -1,9 +1,9 @@
 internal import BlobStore
 internal import Bus
-internal import Images
 internal import Kernel
 internal import Logging
 internal import MediaAPI
+internal import Replicas
 internal import StreaksAPI
 
 /// Daily snaps and the feed made from them. The table of contents: one handler file per RPC in `Handlers/`, what is due in `Jobs/`.
@@ -13,7 +13,7 @@ struct MediaService: MediaServiceProtocol {
     let snaps: SnapRepository
     let operations: SnapOperations
     let blobs: any BlobStore
-    let images: ImageProcessor
+    let profiles: ProfileReplica
     let streaks: StreaksClient
     let links: MediaLinks
     let clock: any Clock

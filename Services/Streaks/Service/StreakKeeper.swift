@@ -21,7 +21,16 @@ struct StreakKeeper: Sendable {
         // Replicas' clocks differ a little; a streak's time never goes back.
         let now = max(work.now, stored.row.lookedAt)
         let change = try stored.ledger.applying(command, Self.policy, at: now, lastLook: stored.row.lookedAt)
-        try await streaks.save(stored.row.id, change.state, endedAt: change.ledger.endedAt, newPhotos: newPhotos, work.sql)
+        var posted: (user: UserID, date: CalendarDate)?
+        if case .contribute(let user, _, _) = command, let date = change.creditedTo { posted = (user, date) }
+        try await streaks.save(
+            stored.row,
+            change.state,
+            endedAt: change.ledger.endedAt,
+            posted: posted,
+            newPhotos: newPhotos,
+            work.sql
+        )
         try await work.emit(change.effects.compactMap { Self.event($0, stored.row, change.state) })
         return change
     }

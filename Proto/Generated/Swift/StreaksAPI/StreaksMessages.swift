@@ -468,13 +468,16 @@ public struct PlanContributionRequest: Sendable, Equatable {
 
 public struct PlanContributionReply: Sendable, Equatable {
     public var outcomes: [ContributionOutcome] = []
+    /// The author's date the snap claims by its times alone, whatever any streak holds, YYYY-MM-DD (SD-1, SD-2).
+    public var authorDate: String = ""
 
     /// All fields unset.
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(outcomes: [ContributionOutcome] = []) {
+    public init(outcomes: [ContributionOutcome] = [], authorDate: String = "") {
         self.outcomes = outcomes
+        self.authorDate = authorDate
     }
 }
 

@@ -5,22 +5,29 @@ internal import StreaksDomain
 
 extension StreaksService {
     /// PH-1: what would be refused, before any byte is stored. Recording decides again.
-    func planContribution(_ request: PlanContributionRequest, context: CallContext) async throws -> PlanContributionReply {
+    func planContribution(_ request: PlanContributionRequest, context _: CallContext) async throws -> PlanContributionReply {
         let user = try UserID(parsing: request.userID, field: "user_id")
         let asked = try Self.streakIDs(request.streakIDs)
         let received = request.receivedAt ?? clock.now()
-        return try await work.run(context) { [self] work in
-            let ids = asked.isEmpty ? try await streaks.activeIDs(of: user, work.sql) : asked
-            let stored = Dictionary(
-                try await streaks.lock(ids, work.sql).map { ($0.row.id, $0) },
-                uniquingKeysWith: { first, _ in first }
-            )
-            return PlanContributionReply(
-                outcomes: ids.map { id in
-                    Self.plan(id, stored[id], user, receivedAt: received, capturedAt: request.capturedAt, now: work.now)
-                }
-            )
-        }
+        let now = clock.now()
+        // Plain reads: what is decided here is decided again under locks when it is recorded.
+        async let zones = ZoneRepository.histories(of: [user], streaks.database)
+        let ids = asked.isEmpty ? try await streaks.activeIDs(of: user) : asked
+        let stored = Dictionary(
+            try await streaks.ledgers(ids).map { ($0.row.id, $0) },
+            uniquingKeysWith: { first, _ in first }
+        )
+        let date = (try await zones[user] ?? ZoneHistory(.utc)).dateClaimed(
+            receivedAt: received,
+            capturedAt: request.capturedAt,
+            StreakKeeper.policy
+        )
+        return PlanContributionReply(
+            outcomes: ids.map { id in
+                Self.plan(id, stored[id], user, receivedAt: received, capturedAt: request.capturedAt, now: now)
+            },
+            authorDate: date.description
+        )
     }
 
     private static func plan(

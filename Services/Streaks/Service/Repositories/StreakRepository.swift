@@ -28,7 +28,7 @@ struct StreakRepository: Sendable {
         let rows = try await sql.query(
             "SELECT \(StreakRow.columns) FROM streak WHERE id = ANY(\(wanted)) ORDER BY id FOR UPDATE"
         ).map(StreakRow.init)
-        return try await load(rows, sql)
+        return try await Self.load(rows, sql)
     }
 
     /// Locks up to `limit` streaks whose next date is due; other replicas' are passed over (D7).
@@ -38,10 +38,10 @@ struct StreakRepository: Sendable {
             SELECT \(StreakRow.columns) FROM streak WHERE next_due <= \(now) ORDER BY next_due LIMIT \(limit) FOR UPDATE SKIP LOCKED
             """
         ).map(StreakRow.init)
-        return try await load(rows, sql)
+        return try await Self.load(rows, sql)
     }
 
-    private func load(_ rows: [StreakRow], _ sql: Transaction) async throws -> [StoredStreak] {
+    static func load(_ rows: [StreakRow], _ sql: some QueryExecutor) async throws -> [StoredStreak] {
         guard !rows.isEmpty else { return [] }
         let zones = try await ZoneRepository.histories(of: rows.flatMap { [$0.userA, $0.userB] }, sql)
         let ids = rows.map(\.id)
@@ -73,16 +73,26 @@ struct StreakRepository: Sendable {
         }
     }
 
-    /// Stores what a ledger folded to. `newPhotos` adds to the number of snaps.
-    func save(_ id: StreakID, _ state: StreakState, endedAt: Instant?, newPhotos: Int = 0, _ sql: Transaction) async throws {
+    /// Stores what a ledger folded to. `posted` is the new snap, `newPhotos` adds to the number of them.
+    func save(
+        _ row: StreakRow,
+        _ state: StreakState,
+        endedAt: Instant?,
+        posted: (user: UserID, date: CalendarDate)?,
+        newPhotos: Int,
+        _ sql: Transaction
+    ) async throws {
+        let newestA = posted.flatMap { $0.user == row.userA ? $0.date : nil }
+        let newestB = posted.flatMap { $0.user == row.userB ? $0.date : nil }
         _ = try await sql.execute(
             """
             UPDATE streak SET status = \(StreakStatus(state.status).rawValue), current_count = \(Int32(state.count)),
                 longest_count = \(Int32(state.longest)), last_completed_date = \(state.lastCompletedDate),
                 deadline_at = \(state.deadlineAt), at_risk_from = \(state.atRiskFrom), next_due = \(state.nextDue),
                 broken_by = \(state.brokenBy), broken_at = \(state.brokenAt), missed_date = \(state.missedDate),
-                ended_at = \(endedAt), photo_count = photo_count + \(newPhotos), looked_at = \(state.asOf)
-            WHERE id = \(id)
+                ended_at = \(endedAt), photo_count = photo_count + \(newPhotos), looked_at = \(state.asOf),
+                newest_a = greatest(newest_a, \(newestA)), newest_b = greatest(newest_b, \(newestB))
+            WHERE id = \(row.id)
             """
         )
     }
@@ -102,8 +112,10 @@ struct StreakRepository: Sendable {
         )
     }
 
-    /// Streaks of a user that run, or broke so lately that they can still be saved.
-    func activeIDs(of user: UserID, _ sql: Transaction) async throws -> [StreakID] {
+    /// The streaks of a user that run.
+    func activeIDs(of user: UserID, _ sql: Transaction) async throws -> [StreakID] { try await Self.activeIDs(of: user, sql) }
+
+    static func activeIDs(of user: UserID, _ sql: some QueryExecutor) async throws -> [StreakID] {
         try await sql.query(
             """
             SELECT id FROM streak WHERE user_a = \(user) AND status = 1 UNION ALL
