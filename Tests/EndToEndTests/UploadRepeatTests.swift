@@ -18,7 +18,8 @@ struct UploadRepeatTests {
 
     /// The bytes of `data`, up to the envelope's end.
     private static func data(_ reply: HTTPReply) -> String {
-        guard let start = reply.text.range(of: "\"data\":"), let end = reply.text.range(of: ",\"meta\":", options: .backwards) else {
+        guard let start = reply.text.range(of: "\"data\":"), let end = reply.text.range(of: ",\"meta\":", options: .backwards)
+        else {
             return reply.text
         }
         return String(reply.text[start.upperBound..<end.lowerBound])
@@ -28,7 +29,9 @@ struct UploadRepeatTests {
     private func isOne(_ person: Person) async throws {
         #expect(try await person.home.sql("SELECT count(*) FROM media.snap WHERE user_id = '\(person.id)'") == "1")
         #expect(try await person.home.sql("SELECT count(*) FROM streaks.contribution WHERE user_id = '\(person.id)'") == "1")
-        #expect(try await person.home.sql("SELECT photo_count FROM streaks.streak WHERE '\(person.id)' IN (user_a, user_b)") == "1")
+        #expect(
+            try await person.home.sql("SELECT photo_count FROM streaks.streak WHERE '\(person.id)' IN (user_a, user_b)") == "1"
+        )
         #expect(Self.files(of: person).count == 2, "\(Self.files(of: person).map(\.path))")
     }
 

@@ -4,9 +4,13 @@ import Testing
 
 @Suite("base64url")
 struct Base64URLTests {
-    @Test("is that of RFC 4648 §10, without padding", arguments: [
-        ("", ""), ("f", "Zg"), ("fo", "Zm8"), ("foo", "Zm9v"), ("foob", "Zm9vYg"), ("fooba", "Zm9vYmE"), ("foobar", "Zm9vYmFy"),
-    ])
+    @Test(
+        "is that of RFC 4648 §10, without padding",
+        arguments: [
+            ("", ""), ("f", "Zg"), ("fo", "Zm8"), ("foo", "Zm9v"), ("foob", "Zm9vYg"), ("fooba", "Zm9vYmE"),
+            ("foobar", "Zm9vYmFy"),
+        ]
+    )
     func vectors(plain: String, text: String) {
         #expect(Base64URL.encode(Array(plain.utf8)) == text)
         #expect(Base64URL.decode(text) == Array(plain.utf8))
@@ -31,9 +35,12 @@ struct Base64URLTests {
         }
     }
 
-    @Test("reads nothing but its own text", arguments: [
-        "Zg=", "Zg==", "Zm8=", "A", "Zm9vA", "Zm9v ", " Zm9v", "Zm\n9v", "A+z/4ME", "Zm9v.", "Zé8", "Zm9\0", "Ｚｇ",
-    ])
+    @Test(
+        "reads nothing but its own text",
+        arguments: [
+            "Zg=", "Zg==", "Zm8=", "A", "Zm9vA", "Zm9v ", " Zm9v", "Zm\n9v", "A+z/4ME", "Zm9v.", "Zé8", "Zm9\0", "Ｚｇ",
+        ]
+    )
     func refusals(text: String) {
         #expect(Base64URL.decode(text) == nil)
     }

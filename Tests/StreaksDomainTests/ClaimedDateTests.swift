@@ -19,7 +19,10 @@ import Testing
         let captured = "2026-05-02T20:00:00Z"
         #expect(claimed("2026-05-03T04:00:00Z", captured) == day("2026-05-02"))
         #expect(claimed("2026-05-03T04:00:01Z", captured) == day("2026-05-03"))
-        #expect(claimed("2026-05-02T21:00:00Z", "2026-05-02T22:00:01Z") == day("2026-05-02"), "a clock ahead claims no later date")
+        #expect(
+            claimed("2026-05-02T21:00:00Z", "2026-05-02T22:00:01Z") == day("2026-05-02"),
+            "a clock ahead claims no later date"
+        )
     }
 
     @Test("It is what the ledger credits while the date is free, whatever was posted for it before") func ledger() throws {

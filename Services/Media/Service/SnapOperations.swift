@@ -114,7 +114,9 @@ struct SnapOperations: Sendable {
         _ context: CallContext
     ) async throws -> Bool {
         let dates = counted.outcomes.filter { $0.refused == nil }.compactMap { outcome -> (StreakID, CalendarDate)? in
-            guard let streak = StreakID(outcome.streakID), let date = outcome.date.flatMap({ CalendarDate($0) }) else { return nil }
+            guard let streak = StreakID(outcome.streakID), let date = outcome.date.flatMap({ CalendarDate($0) }) else {
+                return nil
+            }
             return (streak, date)
         }
         return try await work.run(context) { [repository, snaps] work in

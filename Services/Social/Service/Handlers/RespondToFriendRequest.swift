@@ -9,7 +9,8 @@ extension SocialService {
     func respondToFriendRequest(_ request: RespondToFriendRequestRequest, context: CallContext) async throws -> FriendshipReply {
         let user = try context.requireUser()
         let id = try FriendshipID(parsing: request.friendshipID, field: "friendship_id")
-        let reply = try await mutations.run(context, request) { [self] work in
+        return try await mutations.run(context, request, completedBy: { try await withStreak($0, user: user, context) }) {
+            [self] work in
             guard let stored = try await friendships.lock(id, work.sql), stored.involves(user),
                 let other = try await profiles.profile(stored.other(than: user), context: context)
             else { throw ServiceError.notFound("friend request") }
@@ -27,6 +28,5 @@ extension SocialService {
                 other
             )
         }
-        return reply.status == .accepted ? try await withStreak(reply, user: user, context) : reply
     }
 }

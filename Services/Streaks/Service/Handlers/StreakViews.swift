@@ -37,7 +37,9 @@ extension StreaksService {
         }
         if !stale.isEmpty {
             try await work.run(context) { [keeper] work in
-                for stored in try await keeper.streaks.lock(stale.map(\.id), work.sql) { _ = try await keeper.settle(stored, work) }
+                for stored in try await keeper.streaks.lock(stale.map(\.id), work.sql) {
+                    _ = try await keeper.settle(stored, work)
+                }
             }
             seen = try await streaks.seen(selection, by: user, withFriends: withFriends, now: now)
         }
