@@ -195,7 +195,7 @@ let testTargets: [Target] = [
         resources: [.copy("streak-cases.json"), .copy("model")]
     ),
     tests("TidyTests", []),
-    tests("EndToEndTests", ["Bus", "Wire", "Kernel", "CommonAPI", "TestingAPI", "Images", logging]),
+    tests("EndToEndTests", ["Bus", "Wire", "Kernel", "CommonAPI", "StreaksAPI", "TestingAPI", "Images", logging]),
     .executableTarget(
         name: "outbox-victim",
         dependencies: ["Outbox", "Bus", "Database", "Kernel", "Wire", logging],

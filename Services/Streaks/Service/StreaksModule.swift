@@ -17,6 +17,7 @@ public enum StreaksModule: ServiceModule {
             [
                 Migration(version: 1, name: "streaks", sql: PackageResources.V0001_streaks_sql),
                 Migration(version: 2, name: "newest_dates", sql: PackageResources.V0002_newest_dates_sql),
+                Migration(version: 3, name: "checkpoint", sql: PackageResources.V0003_checkpoint_sql),
             ]
         ),
     ]

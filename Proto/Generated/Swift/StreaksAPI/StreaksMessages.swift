@@ -392,6 +392,7 @@ public struct StartForFriendshipReply: Sendable, Equatable {
 
 public struct GetFriendSummariesRequest: Sendable, Equatable {
     public var userID: String = ""
+    /// Empty means everybody the user has a streak with.
     public var friendIDs: [String] = []
 
     /// All fields unset.

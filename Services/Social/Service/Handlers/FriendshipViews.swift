@@ -48,9 +48,8 @@ extension SocialService {
         return reply
     }
 
-    /// Streak summaries by friend, in one round trip (SO-3).
+    /// Streak summaries by friend, in one round trip (SO-3); of everybody when nobody is named.
     func summaries(of user: UserID, with friends: [String], _ context: CallContext) async throws -> [String: FriendSummary] {
-        guard !friends.isEmpty else { return [:] }
         let reply = try await streaks.getFriendSummaries(
             GetFriendSummariesRequest(userID: user.description, friendIDs: friends),
             context: context

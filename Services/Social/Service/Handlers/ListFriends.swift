@@ -12,7 +12,10 @@ extension SocialService {
         let limit = request.limit == 0 ? 50 : Int(request.limit)
         let page = try await friendships.friends(of: user, before: try PageCursor(request.cursor), limit: limit + 1)
         let shown = page.prefix(limit)
-        let streaks = try await summaries(of: user, with: shown.map { $0.summary?.userID ?? $0.friend.description }, context)
+        // Who sees all friends at once need not send their ids there and back.
+        let isEverybody = request.cursor.isEmpty && page.count <= limit
+        let asked = isEverybody ? [] : shown.map { $0.summary?.userID ?? $0.friend.description }
+        let streaks = shown.isEmpty ? [:] : try await summaries(of: user, with: asked, context)
         let unknown = shown.filter { $0.summary == nil }.map(\.friend)
         let told = unknown.isEmpty ? [:] : try await profiles.profiles(unknown, context: context)
         var friends: [Friend] = []

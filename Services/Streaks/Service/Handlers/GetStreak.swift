@@ -9,7 +9,7 @@ extension StreaksService {
         let user = try context.requireUser()
         let id = try StreakID(parsing: request.streakID, field: "streak_id")
         guard let view = try await views(.one(id), of: user, withFriends: true, context).first,
-            let stored = try await streaks.ledgers([id]).first
+            let stored = try await streaks.ledgers([id], isWhole: true).first
         else { throw ServiceError.notFound("streak") }
         let state = fold(stored.ledger, StreakKeeper.policy, at: max(clock.now(), stored.row.lookedAt))
         let next = StreakKeeper.policy.milestones.next(after: state.count)

@@ -63,7 +63,7 @@ struct StreakRow: Sendable {
     func newestDate(of user: UserID) -> CalendarDate? { user == userA ? newestA : newestB }
 }
 
-/// A streak with its whole ledger, locked in a transaction.
+/// A streak with its ledger, whole or from its checkpoint on.
 struct StoredStreak: Sendable {
     let row: StreakRow
     let ledger: StreakLedger

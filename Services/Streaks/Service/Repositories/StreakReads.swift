@@ -18,7 +18,7 @@ enum StreakSelection: Sendable {
     case one(StreakID)
     /// All that run, oldest first.
     case running
-    /// The newest with each of these friends, unless it has ended.
+    /// The newest with each of these friends, or with everybody when none is named, unless it has ended.
     case newest(with: [UserID])
 }
 
@@ -70,13 +70,13 @@ extension StreakRepository {
                 SELECT * FROM streak WHERE user_b = \(user) AND status = 1
                 """
         case .newest(let friends):
-            let low = friends.filter { $0 < user }
-            let high = friends.filter { $0 > user }
+            let low: Query = friends.isEmpty ? "true" : "user_a = ANY(\(friends.filter { $0 < user }))"
+            let high: Query = friends.isEmpty ? "true" : "user_b = ANY(\(friends.filter { $0 > user }))"
             return """
                 SELECT * FROM (
-                    (SELECT DISTINCT ON (user_b) * FROM streak WHERE user_a = \(user) AND user_b = ANY(\(high))
+                    (SELECT DISTINCT ON (user_b) * FROM streak WHERE user_a = \(user) AND \(high)
                      ORDER BY user_b, started_at DESC) UNION ALL
-                    (SELECT DISTINCT ON (user_a) * FROM streak WHERE user_b = \(user) AND user_a = ANY(\(low))
+                    (SELECT DISTINCT ON (user_a) * FROM streak WHERE user_b = \(user) AND \(low)
                      ORDER BY user_a, started_at DESC)) AS newest
                 WHERE status <> 3
                 """
@@ -104,10 +104,10 @@ extension StreakRepository {
         return Set(try rows.map { PostedDate(streak: try $0.get(at: 0), user: try $0.get(at: 1), date: try $0.get(at: 2)) })
     }
 
-    /// Streaks with their ledgers, as they stand.
-    func ledgers(_ ids: some Sequence<StreakID>) async throws -> [StoredStreak] {
+    /// Streaks with their ledgers, as they stand; `isWhole` from the start, otherwise from their checkpoints on.
+    func ledgers(_ ids: some Sequence<StreakID>, isWhole: Bool = false) async throws -> [StoredStreak] {
         let rows = try await database.query("SELECT \(StreakRow.columns) FROM streak WHERE id = ANY(\(Array(Set(ids))))")
-        return try await Self.load(try rows.map(StreakRow.init), database)
+        return try await Self.load(try rows.map(StreakRow.init), isWhole: isWhole, database)
     }
 
     /// The ids of the running streaks of a user.

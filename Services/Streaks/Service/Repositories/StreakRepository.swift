@@ -6,6 +6,7 @@ internal import StreaksDomain
 /// Streaks and their ledgers.
 struct StreakRepository: Sendable {
     let database: Database
+    private static let beforeEverything = CalendarDate(dayNumber: -100_000)
 
     /// A new streak with count 0.
     ///
@@ -41,13 +42,33 @@ struct StreakRepository: Sendable {
         return try await Self.load(rows, sql)
     }
 
-    static func load(_ rows: [StreakRow], _ sql: some QueryExecutor) async throws -> [StoredStreak] {
+    /// The next change of these streaks folds their ledgers from the start. Waits for who is changing them now.
+    func forgetCheckpoints(of ids: [StreakID], _ sql: Transaction) async throws {
+        _ = try await sql.query("SELECT 1 FROM streak WHERE id = ANY(\(ids)) ORDER BY id FOR UPDATE")
+        try await CheckpointRepository.delete(of: ids, sql)
+    }
+
+    /// A locked streak with every entry its ledger ever had.
+    func whole(_ row: StreakRow, _ sql: Transaction) async throws -> StoredStreak {
+        guard let stored = try await Self.load([row], isWhole: true, sql).first else { throw ServiceError.internal }
+        return stored
+    }
+
+    /// The ledgers of these rows from their checkpoints on, or from the start.
+    static func load(_ rows: [StreakRow], isWhole: Bool = false, _ sql: some QueryExecutor) async throws -> [StoredStreak] {
         guard !rows.isEmpty else { return [] }
         let zones = try await ZoneRepository.histories(of: rows.flatMap { [$0.userA, $0.userB] }, sql)
         let ids = rows.map(\.id)
         var contributions: [StreakID: [StreakLedger.Contribution]] = [:]
+        let bases = isWhole ? [:] : try await CheckpointRepository.find(ids, sql)
+        // The checkpoints that were read say where to begin: newer ones may have been stored since.
+        let starts = ids.map { bases[$0]?.settledThrough ?? Self.beforeEverything }
         let entries = try await sql.query(
-            "SELECT streak_id, user_id, on_date, received_at, recorded_at FROM contribution WHERE streak_id = ANY(\(ids))"
+            """
+            SELECT streak_id, user_id, on_date, received_at, recorded_at
+            FROM contribution JOIN unnest(\(ids), \(starts)) AS base (id, settled_through)
+                ON streak_id = base.id AND on_date > base.settled_through
+            """
         )
         for entry in entries {
             let (streak, user, date, received, recorded) = try entry.decode(
@@ -66,8 +87,10 @@ struct StreakRepository: Sendable {
                 ledger: StreakLedger(
                     start: row.startedAt,
                     participants: participants,
+                    base: bases[row.id],
                     contributions: contributions[row.id] ?? [],
-                    endedAt: row.endedAt
+                    endedAt: row.endedAt,
+                    longestShown: Int(row.longest)
                 )
             )
         }
