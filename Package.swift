@@ -202,7 +202,7 @@ let testTargets: [Target] = [
         resources: [.copy("streak-cases.json"), .copy("model")]
     ),
     tests("TidyTests", ["Processes"]),
-    tests("EndToEndTests", ["Bus", "Wire", "Kernel", "CommonAPI", "TestingAPI", "Images", "Processes", logging]),
+    tests("EndToEndTests", ["Bus", "Wire", "Kernel", "CommonAPI", "StreaksAPI", "TestingAPI", "Images", "Processes", logging]),
     .executableTarget(
         name: "outbox-victim",
         dependencies: ["Outbox", "Bus", "Database", "Kernel", "Wire", logging],

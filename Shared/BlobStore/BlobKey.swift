@@ -26,22 +26,28 @@ public struct BlobKey: Hashable, Comparable, Sendable, CustomStringConvertible {
         left.description.utf8.lexicographicallyPrecedes(right.description.utf8)
     }
 
-    /// Whether the bytes are a key, or (for `list`) the beginning of one.
+    /// Whether the bytes are a key, or (for `list`) the beginning of one. One pass: every link to a photo is checked.
     static func isKey(_ bytes: Substring.UTF8View, orPrefix: Bool = false) -> Bool {
         if orPrefix && bytes.isEmpty { return true }
         guard bytes.count <= 512 else { return false }
-        var segments = bytes.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-        if orPrefix && segments.last?.isEmpty == true { segments.removeLast() }
-        return (1...8).contains(segments.count) && segments.allSatisfy { isSegment($0) }
-    }
-
-    static func isSegment(_ bytes: Substring.UTF8View) -> Bool {
-        guard (1...128).contains(bytes.count), bytes.first != UInt8(ascii: ".") else { return false }
-        return bytes.allSatisfy { byte in
+        var segments = 1
+        var length = 0
+        for byte in bytes {
             switch byte {
-            case 48...57, 65...90, 97...122, UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"): true
-            default: false
+            case UInt8(ascii: "/"):
+                guard length > 0 else { return false }
+                segments += 1
+                length = 0
+            case UInt8(ascii: ".") where length == 0: return false
+            case 48...57, 65...90, 97...122, UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
+                length += 1
+                guard length <= 128 else { return false }
+            default: return false
             }
         }
+        return length > 0 ? segments <= 8 : orPrefix && segments <= 9
     }
+
+    /// Whether the bytes are one segment of a key.
+    static func isSegment(_ bytes: Substring.UTF8View) -> Bool { isKey(bytes) && !bytes.contains(UInt8(ascii: "/")) }
 }

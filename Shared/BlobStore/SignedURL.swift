@@ -16,7 +16,7 @@ public enum SignedURL {
             for: signed(key.description, expires.seconds),
             using: SymmetricKey(data: secret)
         )
-        return "/media/\(key)?exp=\(expires.seconds)&sig=\(base64url(Array(code)))"
+        return "/media/\(key)?exp=\(expires.seconds)&sig=\(Base64URL.encode(Array(code)))"
     }
 
     /// The key of a link that is genuine and has not expired. Signatures are compared in constant time.
@@ -36,7 +36,7 @@ public enum SignedURL {
         now: Instant,
         secret: [UInt8]
     ) throws(ServiceError) -> BlobKey {
-        guard let seconds = Int64(expires), String(seconds) == expires, let code = bytes(base64url: signature),
+        guard let seconds = Int64(expires), String(seconds) == expires, signature.utf8.count == 43, let code = Base64URL.decode(signature),
             HMAC<SHA256>.isValidAuthenticationCode(code, authenticating: signed(key, seconds), using: SymmetricKey(data: secret)),
             let blobKey = try? BlobKey(key)
         else { throw .notFound("file") }
@@ -45,42 +45,4 @@ public enum SignedURL {
     }
 
     private static func signed(_ key: String, _ expires: Int64) -> [UInt8] { Array("media.v1\n\(key)\n\(expires)".utf8) }
-
-    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
-
-    private static func base64url(_ bytes: [UInt8]) -> String {
-        var text: [UInt8] = []
-        var bits = 0
-        var count = 0
-        for byte in bytes {
-            bits = bits << 8 | Int(byte)
-            count += 8
-            while count >= 6 {
-                count -= 6
-                text.append(alphabet[bits >> count & 63])
-            }
-            bits &= (1 << count) - 1
-        }
-        if count > 0 { text.append(alphabet[bits << (6 - count) & 63]) }
-        return String(decoding: text, as: UTF8.self)
-    }
-
-    /// The 32 bytes of a signature; nil for any other text, also for a second spelling of the same bytes.
-    private static func bytes(base64url text: String) -> [UInt8]? {
-        guard text.utf8.count == 43 else { return nil }
-        var bytes: [UInt8] = []
-        var bits = 0
-        var count = 0
-        for character in text.utf8 {
-            guard let value = alphabet.firstIndex(of: character) else { return nil }
-            bits = bits << 6 | value
-            count += 6
-            if count >= 8 {
-                count -= 8
-                bytes.append(UInt8(bits >> count & 255))
-                bits &= (1 << count) - 1
-            }
-        }
-        return bits == 0 ? bytes : nil
-    }
 }

@@ -15,21 +15,30 @@ public struct ID<Entity>: Hashable, Comparable, Sendable, CustomStringConvertibl
 
     /// An id from 36-character text in either case; nil for anything else.
     public init?(_ text: some StringProtocol) {
+        // Lists are read by the hundred: one generic call for a text, not one for each character.
+        if let known = text.utf8.withContiguousStorageIfAvailable({ Self.parse($0) }) {
+            guard let known else { return nil }
+            self = known
+        } else {
+            var copy = String(text)
+            guard let known = copy.withUTF8({ Self.parse($0) }) else { return nil }
+            self = known
+        }
+    }
+
+    private static func parse(_ text: UnsafeBufferPointer<UInt8>) -> Self? {
+        guard text.count == 36 else { return nil }
         var halves: (UInt64, UInt64) = (0, 0)
-        var digits = 0
-        var position = 0
-        for byte in text.utf8 {
+        for position in 0..<36 {
+            let byte = text[position]
             if position == 8 || position == 13 || position == 18 || position == 23 {
                 guard byte == UInt8(ascii: "-") else { return nil }
             } else {
-                guard let value = Self.hexValue(byte), digits < 32 else { return nil }
-                if digits < 16 { halves.0 = halves.0 << 4 | value } else { halves.1 = halves.1 << 4 | value }
-                digits += 1
+                guard let value = hexValue(byte) else { return nil }
+                if position < 18 { halves.0 = halves.0 << 4 | value } else { halves.1 = halves.1 << 4 | value }
             }
-            position += 1
         }
-        guard position == 36, digits == 32 else { return nil }
-        self.init(high: halves.0, low: halves.1)
+        return Self(high: halves.0, low: halves.1)
     }
 
     /// An id from a field of a request.
@@ -49,8 +58,7 @@ public struct ID<Entity>: Hashable, Comparable, Sendable, CustomStringConvertibl
                     buffer[position] = UInt8(ascii: "-")
                     position += 1
                 }
-                let half = index < 16 ? high : low
-                let nibble = UInt8(truncatingIfNeeded: half >> UInt64((15 - index % 16) * 4)) & 15
+                let nibble = UInt8(truncatingIfNeeded: (index < 16 ? high : low) >> UInt64((15 - index % 16) * 4)) & 15
                 buffer[position] = nibble < 10 ? 48 + nibble : 87 + nibble
                 position += 1
             }

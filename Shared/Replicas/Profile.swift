@@ -18,6 +18,8 @@ public struct Profile: Sendable, Hashable {
     public let zoneSince: Instant
     /// Whether the person may be seen.
     public let status: AccountStatus
+    /// Version of the terms of service that were accepted; empty when none were (AU-9).
+    public let termsVersion: String
 
     /// Whether the account can be found, befriended and shown.
     public var isVisible: Bool { status == .active }

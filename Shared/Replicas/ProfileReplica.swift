@@ -28,6 +28,7 @@ public struct ProfileReplica: Sendable {
     public static let migrations: [Migration] = [
         Migration(version: 1, name: "profile_replica", sql: PackageResources.profile_V0001_sql),
         Migration(version: 2, name: "profile_snapshot", sql: PackageResources.profile_V0002_sql),
+        Migration(version: 3, name: "profile_terms", sql: PackageResources.profile_V0003_sql),
     ]
 
     /// Takes up every change of a profile. An older version never overwrites a newer one.
@@ -73,6 +74,14 @@ public struct ProfileReplica: Sendable {
     /// One person; nil when there is no such account.
     public func profile(_ id: UserID, context: CallContext) async throws -> Profile? {
         try await profiles([id], context: context)[id]
+    }
+
+    /// Whether this person has accepted terms of service (AU-9). A yes is believed as it is known here; before a no, `auth` is asked,
+    /// because its event may be on its way.
+    public func hasAcceptedTerms(_ id: UserID, context: CallContext) async throws -> Bool {
+        if try await select("user_id = \(id)").first?.termsVersion.isEmpty == false { return true }
+        let reply = try await auth.getSummaries(GetSummariesRequest(userIDs: [id.description]), context: context)
+        return try await take(reply).contains { $0.userID == id && !$0.termsVersion.isEmpty }
     }
 
     /// The person with this username; nil when there is none.
@@ -124,14 +133,14 @@ public struct ProfileReplica: Sendable {
 
     private static func selection(_ condition: Query) -> Query {
         """
-        SELECT user_id, username, display_name, avatar_key, time_zone, time_zone_since, status
+        SELECT user_id, username, display_name, avatar_key, time_zone, time_zone_since, status, terms_version
         FROM profile_replica WHERE \(condition)
         """
     }
 
     private static func profile(_ row: Row) throws -> Profile {
-        let (id, username, displayName, avatarKey, zone, since, status) = try row.decode(
-            as: (UserID.self, String.self, String.self, String.self, String.self, Instant.self, Int32.self)
+        let (id, username, displayName, avatarKey, zone, since, status, terms) = try row.decode(
+            as: (UserID.self, String.self, String.self, String.self, String.self, Instant.self, Int32.self, String.self)
         )
         return Profile(
             userID: id,
@@ -140,7 +149,8 @@ public struct ProfileReplica: Sendable {
             avatarKey: avatarKey,
             zone: Zone(zone) ?? .utc,
             zoneSince: since,
-            status: AccountStatus(rawValue: status)
+            status: AccountStatus(rawValue: status),
+            termsVersion: terms
         )
     }
 
@@ -151,12 +161,13 @@ public struct ProfileReplica: Sendable {
             try await sql.execute(
                 """
                 INSERT INTO profile_replica AS known
-                    (user_id, version, username, display_name, avatar_key, time_zone, time_zone_since, status)
+                    (user_id, version, username, display_name, avatar_key, time_zone, time_zone_since, status, terms_version)
                 VALUES (\(id), \(state.version), \(state.username), \(state.displayName), \(state.avatarKey), \(state.timeZone),
-                    \(state.timeZoneSince ?? .epoch), \(state.status.rawValue))
+                    \(state.timeZoneSince ?? .epoch), \(state.status.rawValue), \(state.termsVersion))
                 ON CONFLICT (user_id) DO UPDATE SET version = EXCLUDED.version, username = EXCLUDED.username,
                     display_name = EXCLUDED.display_name, avatar_key = EXCLUDED.avatar_key, time_zone = EXCLUDED.time_zone,
-                    time_zone_since = EXCLUDED.time_zone_since, status = EXCLUDED.status
+                    time_zone_since = EXCLUDED.time_zone_since, status = EXCLUDED.status,
+                    terms_version = EXCLUDED.terms_version
                 WHERE known.version < EXCLUDED.version
                 """
             ) == 1
@@ -175,7 +186,8 @@ extension Profile {
             avatarKey: state.avatarKey,
             zone: Zone(state.timeZone) ?? .utc,
             zoneSince: state.timeZoneSince ?? .epoch,
-            status: state.status
+            status: state.status,
+            termsVersion: state.termsVersion
         )
     }
 }

@@ -29,9 +29,9 @@ public struct TokenSigner: Sendable {
         for pem in pemKeys {
             guard let key = try? ES256PrivateKey(pem: pem), let parameters = key.parameters else { throw InvalidKey() }
             let publicKey = PublicKey(
-                kid: Self.thumbprint(x: parameters.x, y: parameters.y),
-                x: Self.urlSafe(parameters.x),
-                y: Self.urlSafe(parameters.y)
+                kid: try Self.thumbprint(x: parameters.x, y: parameters.y),
+                x: try Self.urlSafe(parameters.x),
+                y: try Self.urlSafe(parameters.y)
             )
             await keys.add(ecdsa: key, kid: JWKIdentifier(string: publicKey.kid))
             publicKeys.append(publicKey)
@@ -55,12 +55,14 @@ public struct TokenSigner: Sendable {
         try await keys.sign(AccessTokenClaims(token), kid: signingKeyID)
     }
 
-    private static func thumbprint(x: String, y: String) -> String {
-        let canonical = "{\"crv\":\"P-256\",\"kty\":\"EC\",\"x\":\"\(urlSafe(x))\",\"y\":\"\(urlSafe(y))\"}"
-        return urlSafe(Data(SHA256.hash(data: Array(canonical.utf8))).base64EncodedString())
+    private static func thumbprint(x: String, y: String) throws -> String {
+        let canonical = "{\"crv\":\"P-256\",\"kty\":\"EC\",\"x\":\"\(try urlSafe(x))\",\"y\":\"\(try urlSafe(y))\"}"
+        return Base64URL.encode(Array(SHA256.hash(data: Array(canonical.utf8))))
     }
 
-    private static func urlSafe(_ base64: String) -> String {
-        base64.replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+    /// The library gives coordinates in plain base64.
+    private static func urlSafe(_ base64: String) throws -> String {
+        guard let bytes = Data(base64Encoded: base64) else { throw InvalidKey() }
+        return Base64URL.encode(bytes)
     }
 }

@@ -72,8 +72,8 @@ public final class TokenVerifier: Sendable {
 
     private static func verify(_ text: String, _ keys: JWTKeyCollection, _ keyIDs: Set<String>) async throws -> AccessToken? {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 3, let header = Data(base64URL: parts[0]),
-            let fields = try? JSONDecoder().decode(Header.self, from: header), fields.alg == "ES256", keyIDs.contains(fields.kid)
+        guard parts.count == 3, let header = Base64URL.decode(parts[0]),
+            let fields = try? JSONDecoder().decode(Header.self, from: Data(header)), fields.alg == "ES256", keyIDs.contains(fields.kid)
         else { return nil }
         return try await keys.verify(text, as: AccessTokenClaims.self).token
     }
@@ -92,13 +92,5 @@ public final class TokenVerifier: Sendable {
             throw ServiceError(.unauthenticated, "INVALID_TOKEN", "The access token is not valid yet.")
         }
         return token
-    }
-}
-
-extension Data {
-    /// Bytes from base64url without padding (RFC 7515).
-    init?(base64URL text: some StringProtocol) {
-        let standard = String(text).replacing("-", with: "+").replacing("_", with: "/")
-        self.init(base64Encoded: standard + String(repeating: "=", count: (4 - standard.utf8.count % 4) % 4))
     }
 }

@@ -39,6 +39,18 @@ struct IdempotencyTests {
         return String(text[start.upperBound..<end.lowerBound])
     }
 
+    @Test func `a repeated acceptance shows the streak as the first did, whatever has happened since`() async throws {
+        let (ida, joe) = try await two()
+        let friendship = try #require(try await ida.request(joe).data["friendship_id"].string)
+        let replies = try await atOnce(16) { try await joe.respond(friendship, key: "accept") }
+        #expect(Set(replies.map(\.status)) == [200], "\(replies.map(\.text))")
+        #expect(Set(replies.map(Self.data)).count == 1)
+        #expect(replies[0].data["streak"]["current_count"].int == 0)
+        for person in [ida, joe] { #expect(try await person.upload(try Photos.jpeg(15)).status == 201) }
+        #expect(Self.data(try await joe.respond(friendship, key: "accept")) == Self.data(replies[0]))
+        #expect(try await joe.get("/api/streaks").data["streaks"][0]["current_count"].int == 1)
+    }
+
     @Test func `the same key with another body is refused`() async throws {
         let (ida, joe) = try await two()
         let third = try await Person.register("kim", at: ida.home)

@@ -11,7 +11,7 @@ struct OperationTests {
     private static let routes: [(String, String)] = [
         ("post", "/api/auth/register"), ("post", "/api/auth/login"), ("post", "/api/auth/refresh"), ("post", "/auth/refresh"),
         ("post", "/api/auth/logout"), ("get", "/api/users/me"), ("get", "/api/users/me/profile"),
-        ("get", "/.well-known/jwks.json"),
+        ("post", "/api/users/me/terms"), ("get", "/.well-known/jwks.json"),
         ("post", "/api/friends/request"), ("put", "/api/friends/{friendship_id}/respond"), ("get", "/api/friends"),
         ("get", "/api/friends/requests"), ("get", "/api/streaks"), ("get", "/api/streaks/active"),
         ("get", "/api/streaks/{streak_id}"),

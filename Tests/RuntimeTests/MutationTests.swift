@@ -102,6 +102,32 @@ struct MutationTests {
         }
     }
 
+    @Test("gets the reply that was completed first, after a failure and when 32 come at once")
+    func completed() async throws {
+        try await withFixture { fixture in
+            @Sendable func change(_ key: String, _ complete: @escaping @Sendable (Note) async throws -> Note) async throws
+                -> String
+            {
+                try await fixture.mutations.run(context(key), Note("a"), completedBy: complete) { work in
+                    _ = try await work.sql.execute("INSERT INTO effects VALUES ('a')")
+                    return Note("half")
+                }.text
+            }
+            await #expect(throws: ServiceError.self) { _ = try await change("k") { _ in throw ServiceError.unavailable("away") } }
+            #expect(try await effects(fixture) == 1, "the change stands")
+            let first = try await change("k") { Note($0.text + " and whole") }
+            #expect(first == "half and whole")
+            #expect(try await change("k") { _ in Note("asked again") } == first)
+            let replies = try await withThrowingTaskGroup(of: String.self) { tasks in
+                for number in 0..<32 { tasks.addTask { try await change("other") { Note("\($0.text) \(number)") } } }
+                return try await tasks.reduce(into: Set<String>()) { $0.insert($1) }
+            }
+            #expect(replies.count == 1)
+            #expect(try await change("other") { _ in Note("asked again") } == replies.first)
+            #expect(try await effects(fixture) == 2)
+        }
+    }
+
     @Test("that was refused may be tried again")
     func refusal() async throws {
         try await withFixture { fixture in

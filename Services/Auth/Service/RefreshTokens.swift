@@ -1,5 +1,5 @@
 internal import Crypto
-internal import FoundationEssentials
+internal import Kernel
 internal import Runtime
 
 /// Makes refresh tokens and their successors (AU-4).
@@ -17,18 +17,14 @@ struct RefreshTokens: Sendable {
 
     /// 256 random bits, base64url.
     func first() -> String {
-        Self.text(SymmetricKey(size: .bits256).withUnsafeBytes { Array($0) })
+        Base64URL.encode(SymmetricKey(size: .bits256).withUnsafeBytes { Array($0) })
     }
 
     /// The token that replaces `token`; always the same one.
     func successor(of token: String) -> String {
-        Self.text(Array(HMAC<SHA256>.authenticationCode(for: Array("refresh \(token)".utf8), using: key)))
+        Base64URL.encode(Array(HMAC<SHA256>.authenticationCode(for: Array("refresh \(token)".utf8), using: key)))
     }
 
     /// What is stored.
     func hash(_ token: String) -> [UInt8] { Array(SHA256.hash(data: Array(token.utf8))) }
-
-    private static func text(_ bytes: [UInt8]) -> String {
-        Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
-    }
 }

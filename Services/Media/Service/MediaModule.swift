@@ -15,7 +15,14 @@ public enum MediaModule: ServiceModule {
     public static let about = "daily snaps, their renditions, and the feed"
     public static let migrations = [
         MigrationSet("block_replica", BlockReplica.migrations),
-        MigrationSet("media", [Migration(version: 1, name: "snaps", sql: PackageResources.V0001_snaps_sql)]),
+        MigrationSet("profile_replica", ProfileReplica.migrations),
+        MigrationSet(
+            "media",
+            [
+                Migration(version: 1, name: "snaps", sql: PackageResources.V0001_snaps_sql),
+                Migration(version: 2, name: "one_operation", sql: PackageResources.V0002_one_operation_sql),
+            ]
+        ),
     ]
     public static var descriptor: (bytes: [UInt8], hash: String) { (MediaMethods.descriptorSet, MediaMethods.descriptorHash) }
 
@@ -37,12 +44,19 @@ public enum MediaModule: ServiceModule {
             base: try settings.get(BlobSettings.publicURL)
         )
         let streaks = StreaksClient(environment.bus)
+        let profiles = ProfileReplica(database: environment.database, bus: environment.bus)
         let operations = SnapOperations(
+            repository: SnapOperationRepository(database: environment.database),
             snaps: snaps,
             streaks: streaks,
             work: environment.work,
             links: links,
             blobs: blobs,
+            images: ImageProcessor(
+                threads: try settings.get(threads),
+                queueLimit: try settings.get(queue),
+                logger: environment.logger
+            ),
             clock: environment.clock,
             logger: environment.logger
         )
@@ -52,11 +66,7 @@ public enum MediaModule: ServiceModule {
             blocks: blocks,
             operations: operations,
             blobs: blobs,
-            images: ImageProcessor(
-                threads: try settings.get(threads),
-                queueLimit: try settings.get(queue),
-                logger: environment.logger
-            ),
+            profiles: profiles,
             streaks: streaks,
             links: links,
             clock: environment.clock,
@@ -65,13 +75,14 @@ public enum MediaModule: ServiceModule {
         )
         return ServiceAssembly(
             endpoints: service.endpoints(),
-            consumers: blocks.handlers(),
+            consumers: blocks.handlers() + [profiles.handler()],
             jobs: [
                 Job("block_snapshot", every: .seconds(60)) { _ in
                     try await blocks.loadSnapshotOnce(context: .expiring(in: .minutes(10)))
                     return 0
                 },
                 Job("unfinished_snaps", every: .seconds(1)) { _ in try await operations.sweep() },
+                OldOperations(operations: operations).job,
                 AbandonedUploads(blobs: blobs).job,
             ]
         )

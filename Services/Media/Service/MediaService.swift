@@ -1,6 +1,5 @@
 internal import BlobStore
 internal import Bus
-internal import Images
 internal import Kernel
 internal import Logging
 internal import MediaAPI
@@ -15,7 +14,7 @@ struct MediaService: MediaServiceProtocol {
     let blocks: BlockReplica
     let operations: SnapOperations
     let blobs: any BlobStore
-    let images: ImageProcessor
+    let profiles: ProfileReplica
     let streaks: StreaksClient
     let links: MediaLinks
     let clock: any Clock

@@ -1,5 +1,6 @@
 internal import BlobStore
 internal import Bus
+internal import Images
 internal import Kernel
 internal import Logging
 internal import MediaAPI
@@ -7,27 +8,81 @@ internal import MediaDomain
 internal import Outbox
 internal import StreaksAPI
 
-/// Drives snaps to their end (D6, RC-4's pattern): stored → counted by `streaks` → recorded here. Each step may be repeated.
+/// Drives snaps to their end (D6, RC-4's pattern): claimed → stored → counted by `streaks` → recorded here. Each step may be repeated.
 ///
-/// The operation row is written before `streaks` is asked, and `streaks` gives one operation id one answer. So whoever finds an unfinished
-/// operation, the request or the sweeper after a crash, brings it to the same end.
+/// The operation's row comes first, and `streaks` gives one operation id one answer. So whoever finds an unfinished operation, the
+/// request, a repeat of it or the sweeper after a crash, brings it to the same end.
 struct SnapOperations: Sendable {
-    /// How long a request has before the sweeper takes its operation up.
-    static let lease = Interval.seconds(20)
+    /// How long the maker of renditions, and then the request, has before others take its operation up.
+    static let lease = Interval.seconds(15)
+    /// How often a repeat looks whether the first has made its renditions.
+    private static let glance = Duration.milliseconds(20)
+    /// Least time of a request that waiting makes sense in.
+    private static let leastTime = Interval.milliseconds(200)
 
+    let repository: SnapOperationRepository
     let snaps: SnapRepository
     let streaks: StreaksClient
     let work: UnitOfWorkFactory
     let links: MediaLinks
     let blobs: any BlobStore
+    let images: ImageProcessor
     let clock: any Clock
     let logger: Logger
+
+    /// Claims the operation, stores the photo's renditions and drives it to its end.
+    ///
+    /// - Returns: the reply of the upload; nil when the same was claimed before, or somebody has taken it away.
+    func start(_ operation: SnapOperation, from incoming: BlobKey, context: CallContext) async throws -> UploadSnapReply? {
+        guard try await repository.claim(operation, until: SystemClock.now() + Self.lease) else { return nil }
+        var made = operation
+        do {
+            let renditions = try await images.renditions(of: try await blobs.read(incoming, limit: 10 << 20))
+            (made.width, made.height) = (Int32(renditions.width), Int32(renditions.height))
+            _ = try await blobs.put(try BlobKey(operation.displayKey), renditions.display)
+            _ = try await blobs.put(try BlobKey(operation.thumbnailKey), renditions.thumbnail)
+            guard try await repository.begin(made, until: SystemClock.now() + Self.lease) else {
+                try await deleteRenditions(of: operation)
+                return nil
+            }
+        } catch {
+            try await abandon(operation)
+            throw error
+        }
+        return try await drive(made, context: context)
+    }
+
+    /// The answer of an operation that somebody else has begun, waiting for its renditions and driving it on if need be.
+    ///
+    /// - Returns: nil when it has come to nothing, so that everything is to be asked again.
+    /// - Throws: the refusal when no streak takes it.
+    func answer(of stored: StoredOperation, context: CallContext) async throws -> UploadSnapReply? {
+        var current = stored
+        while true {
+            switch current.standing {
+            case .done(let reply): return reply
+            case .underWay: return try await drive(current.operation, context: context)
+            case .void: return nil
+            case .beingMade(let lease):
+                if lease <= SystemClock.now() {
+                    try await abandon(current.operation)
+                    return nil
+                }
+                guard context.remaining > Self.leastTime else {
+                    throw ServiceError.unavailable("The first upload of this photo has not ended.")
+                }
+                try await Task.sleep(for: Self.glance)
+            }
+            guard let next = try await repository.find(stored.operation.id) else { return nil }
+            current = next
+        }
+    }
 
     /// Counts the snap and records it.
     ///
     /// - Returns: the reply of the upload.
     /// - Throws: the refusal when no streak takes it, and `UNAVAILABLE` when `streaks` is away; then the sweeper goes on.
-    func drive(_ operation: SnapOperation, context: CallContext) async throws -> UploadSnapReply {
+    private func drive(_ operation: SnapOperation, context: CallContext) async throws -> UploadSnapReply {
         let counted = try await streaks.recordContribution(
             RecordContributionRequest(
                 operationID: operation.id.description,
@@ -40,56 +95,74 @@ struct SnapOperations: Sendable {
         )
         let accepted = counted.outcomes.filter { $0.refused == nil }
         guard !accepted.isEmpty else {
-            try await refuse(operation, context)
+            _ = try await repository.refuse(operation.id, now: clock.now())
+            try await deleteRenditions(of: operation)
             throw SnapRefusal.error(counted.outcomes.map { ($0.streakID, $0.refused ?? "") })
         }
         let reply = try reply(operation, counted)
-        let isMine = try await work.run(context) { [snaps] work in
-            guard try await snaps.end(operation.id, state: 2, reply: reply, now: work.now, work.sql) else { return false }
-            let dates = accepted.compactMap { outcome -> (StreakID, CalendarDate)? in
-                guard let streak = StreakID(outcome.streakID), let date = outcome.date.flatMap({ CalendarDate($0) }) else {
-                    return nil
-                }
-                return (streak, date)
+        if try await record(operation, counted, reply, context) { return reply }
+        // The sweeper or a repeat was faster; its answer is the answer.
+        guard case .done(let first)? = try await repository.find(operation.id)?.standing else { throw ServiceError.internal }
+        return first
+    }
+
+    /// The snap, its event and the answer in one transaction. - Returns: false when somebody else has ended the operation.
+    private func record(
+        _ operation: SnapOperation,
+        _ counted: RecordContributionReply,
+        _ reply: UploadSnapReply,
+        _ context: CallContext
+    ) async throws -> Bool {
+        let dates = counted.outcomes.filter { $0.refused == nil }.compactMap { outcome -> (StreakID, CalendarDate)? in
+            guard let streak = StreakID(outcome.streakID), let date = outcome.date.flatMap({ CalendarDate($0) }) else {
+                return nil
             }
-            try await snaps.insert(operation, postedAt: operation.receivedAt, isOnTime: counted.onTime, dates: dates, work.sql)
+            return (streak, date)
+        }
+        return try await work.run(context) { [repository, snaps] work in
+            guard try await repository.finish(operation.id, reply: reply, now: work.now, work.sql) else { return false }
+            try await snaps.insert(operation, isOnTime: counted.onTime, dates: dates, work.sql)
             try await work.emit(
                 SnapPosted(
                     snapID: operation.id.description,
                     userID: operation.user.description,
-                    streakIDs: accepted.map(\.streakID),
+                    streakIDs: dates.map(\.0.description),
                     postedAt: operation.receivedAt,
                     onTime: counted.onTime
                 )
             )
             return true
         }
-        if isMine { return reply }
-        // The sweeper or a repeat was faster; its answer is the answer.
-        guard case .done(let first)? = try await snaps.state(of: operation.id) else { throw ServiceError.internal }
-        return first
     }
 
-    /// Brings operations to their end whose request died. - Returns: how many were taken up.
+    /// Brings operations to their end whose request died. - Returns: 0: what it took up is not due again at once.
     func sweep() async throws -> Int {
         // Leases run on the machine's clock: moving the development clock must not take a request's operation away.
         let now = SystemClock.now()
-        let stranded = try await snaps.takeStranded(now: now, leaseUntil: now + Self.lease, limit: 20)
-        for operation in stranded {
+        for stored in try await repository.takeStranded(now: now, until: now + Self.lease, limit: 20) {
+            let id = stored.operation.id
             do {
-                _ = try await drive(operation, context: CallContext(deadline: now + .seconds(10)))
-                logger.info("an unfinished snap was brought to its end", metadata: ["operation": "\(operation.id)"])
+                if case .beingMade = stored.standing {
+                    try await abandon(stored.operation)
+                } else {
+                    _ = try await drive(stored.operation, context: CallContext(deadline: now + .seconds(10)))
+                }
+                logger.info("an unfinished snap was brought to its end", metadata: ["operation": "\(id)"])
             } catch {
-                logger.warning("an unfinished snap waits", metadata: ["operation": "\(operation.id)", "error": "\(error)"])
+                logger.warning("an unfinished snap waits", metadata: ["operation": "\(id)", "error": "\(error)"])
             }
         }
         return 0
     }
 
-    private func refuse(_ operation: SnapOperation, _ context: CallContext) async throws {
-        _ = try await work.run(context) { [snaps] work in
-            try await snaps.end(operation.id, state: 3, reply: nil, now: work.now, work.sql)
-        }
+    /// The row first: whoever makes the renditions learns from it that they are not wanted. What he writes after this, and does not live
+    /// to delete, goes with the row (`OldOperations`).
+    private func abandon(_ operation: SnapOperation) async throws {
+        guard try await repository.abandon(operation.id, now: clock.now()) else { return }
+        try await deleteRenditions(of: operation)
+    }
+
+    func deleteRenditions(of operation: SnapOperation) async throws {
         for key in [operation.displayKey, operation.thumbnailKey] { try await blobs.delete(try BlobKey(key)) }
     }
 

@@ -39,7 +39,7 @@ extension StreakLedger {
         return date
     }
 
-    /// SD-1, SD-2, and the grace of TS-4.
+    /// SD-1, SD-2, and the grace of TS-4. A date that is taken is not claimed twice: what comes late for it counts for today.
     private func creditedDate(
         _ author: Participant,
         _ receivedAt: Instant,
@@ -53,10 +53,8 @@ extension StreakLedger {
             date < today && date >= author.firstDate(since: start)
                 && !(contributions[date]?.contains { $0.user == author.user } ?? false)
         }
-        if let capturedAt {
-            let captured = zones.date(at: capturedAt)
-            if isFree(captured), receivedAt <= zones.end(of: captured) + policy.lateTolerance { return captured }
-        }
+        let claimed = author.zones.dateClaimed(receivedAt: receivedAt, capturedAt: capturedAt, policy)
+        if isFree(claimed) { return claimed }
         if let grace = state.graceDate, isFree(grace) { return grace }
         return today
     }
@@ -106,5 +104,18 @@ extension Walk {
             member.zones.end(of: slot.upperBound) <= now
                 && !slot.contains { ledger.hasContributed(member.user, on: $0, known: now) }
         }
+    }
+}
+
+extension ZoneHistory {
+    /// The author's date that a contribution claims by its times alone, whatever any ledger holds: that of the client's clock while it is
+    /// tolerated, else that of the receipt (SD-1, SD-2). A repeat within the tolerance claims the same date again.
+    public func dateClaimed(receivedAt: Instant, capturedAt: Instant?, _ policy: StreakPolicy) -> CalendarDate {
+        let zones = known(at: receivedAt)
+        let today = zones.date(at: receivedAt)
+        guard let captured = capturedAt.map(zones.date(at:)), captured < today,
+            receivedAt <= zones.end(of: captured) + policy.lateTolerance
+        else { return today }
+        return captured
     }
 }

@@ -8,6 +8,8 @@ internal import Wire
 struct StreakKeeper: Sendable {
     let streaks: StreakRepository
     static let policy = StreakPolicy.mutual
+    /// Dates that a ledger is loaded with, at most, before its checkpoint moves on.
+    private static let mostDates = 35
 
     /// Settles what is due, does what the command says, stores the result and tells it. The streak must be locked by `work`.
     ///
@@ -20,10 +22,43 @@ struct StreakKeeper: Sendable {
     ) async throws -> StreakChange {
         // Replicas' clocks differ a little; a streak's time never goes back.
         let now = max(work.now, stored.row.lookedAt)
-        let change = try stored.ledger.applying(command, Self.policy, at: now, lastLook: stored.row.lookedAt)
-        try await streaks.save(stored.row.id, change.state, endedAt: change.ledger.endedAt, newPhotos: newPhotos, work.sql)
+        var isReloaded = false
+        let change: StreakChange
+        do throws(ServiceError) {
+            change = try stored.ledger.applying(command, Self.policy, at: now, lastLook: stored.row.lookedAt)
+        } catch {
+            guard error == .ledgerTooShort else { throw error }
+            isReloaded = true
+            let whole = try await streaks.whole(stored.row, work.sql).ledger
+            change = try whole.applying(command, Self.policy, at: now, lastLook: stored.row.lookedAt)
+        }
+        var posted: (user: UserID, date: CalendarDate)?
+        if case .contribute(let user, _, _) = command, let date = change.creditedTo { posted = (user, date) }
+        try await streaks.save(
+            stored.row,
+            change.state,
+            endedAt: change.ledger.endedAt,
+            posted: posted,
+            newPhotos: newPhotos,
+            work.sql
+        )
+        try await keepCheckpoint(of: stored.row.id, change.ledger, isReloaded: isReloaded, now: now, work)
         try await work.emit(change.effects.compactMap { Self.event($0, stored.row, change.state) })
         return change
+    }
+
+    /// Moves the checkpoint on once a month's dates lie behind it. A ledger that had to be loaded whole replaces it: what happened lies
+    /// before the old one.
+    private func keepCheckpoint(of id: StreakID, _ ledger: StreakLedger, isReloaded: Bool, now: Instant, _ work: UnitOfWork)
+        async throws
+    {
+        let age = ledger.base.settledThrough.distance(to: Zone.utc.date(at: now))
+        let short = age >= Self.mostDates ? ledger.compacted(Self.policy, at: now) : ledger
+        if short.base != ledger.base {
+            try await CheckpointRepository.store(short.base, of: id, work.sql)
+        } else if isReloaded {
+            try await CheckpointRepository.delete(of: [id], work.sql)
+        }
     }
 
     /// Settles and stores; for streaks whose date is due.

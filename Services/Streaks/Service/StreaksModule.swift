@@ -12,7 +12,14 @@ public enum StreaksModule: ServiceModule {
     public static let migrations = [
         MigrationSet("profile_replica", ProfileReplica.migrations),
         MigrationSet("entitlement_replica", EntitlementReplica.migrations),
-        MigrationSet("streaks", [Migration(version: 1, name: "streaks", sql: PackageResources.V0001_streaks_sql)]),
+        MigrationSet(
+            "streaks",
+            [
+                Migration(version: 1, name: "streaks", sql: PackageResources.V0001_streaks_sql),
+                Migration(version: 2, name: "newest_dates", sql: PackageResources.V0002_newest_dates_sql),
+                Migration(version: 3, name: "checkpoint", sql: PackageResources.V0003_checkpoint_sql),
+            ]
+        ),
     ]
     public static var descriptor: (bytes: [UInt8], hash: String) { (StreaksMethods.descriptorSet, StreaksMethods.descriptorHash) }
 

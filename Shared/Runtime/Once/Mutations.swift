@@ -35,18 +35,50 @@ public struct Mutations: Sendable {
         isolation: Isolation = .readCommitted,
         _ body: @escaping @Sendable (UnitOfWork) async throws -> Reply
     ) async throws -> Reply {
-        guard let key = context.idempotencyKey else { return try await work.run(context, isolation: isolation, body) }
-        let stored = StoredReply(
-            caller: context.principal?.userID?.description ?? "-",
-            method: Request.fullName,
-            key: key,
-            request: try request.serialized()
-        )
-        return try await work.run(context, isolation: isolation) { work in
-            if let bytes = try await stored.claim(work.sql) { return try Reply(serialized: bytes) }
+        guard let stored = try StoredReply(context, request) else {
+            return try await work.run(context, isolation: isolation, body)
+        }
+        return try await run(context, stored, isWhole: true, isolation, body).reply
+    }
+
+    /// The same for a change whose reply also shows what other services make of it.
+    ///
+    /// Nobody is asked inside the transaction: `complete` asks after the commit, and what it says the first time is the answer for every
+    /// repeat. When it fails, or its process dies, the change stands and a repeat completes the reply.
+    ///
+    /// - Parameters:
+    ///   - complete: makes the whole reply from that of `body`; it may run more than once.
+    ///   - body: the change, as in `run` without `complete`.
+    public func run<Request: Message, Reply: Message>(
+        _ context: CallContext,
+        _ request: Request,
+        isolation: Isolation = .readCommitted,
+        completedBy complete: @Sendable (Reply) async throws -> Reply,
+        _ body: @escaping @Sendable (UnitOfWork) async throws -> Reply
+    ) async throws -> Reply {
+        guard let stored = try StoredReply(context, request) else {
+            return try await complete(try await work.run(context, isolation: isolation, body))
+        }
+        let (reply, isWhole) = try await run(context, stored, isWhole: false, isolation, body)
+        if isWhole { return reply }
+        let whole = try await complete(reply)
+        // A repeat at the same time may have been faster: its answer is the answer.
+        guard let first = try await stored.complete(try whole.serialized(), database) else { return whole }
+        return try Reply(serialized: first)
+    }
+
+    private func run<Reply: Message>(
+        _ context: CallContext,
+        _ stored: StoredReply,
+        isWhole: Bool,
+        _ isolation: Isolation,
+        _ body: @escaping @Sendable (UnitOfWork) async throws -> Reply
+    ) async throws -> (reply: Reply, isWhole: Bool) {
+        try await work.run(context, isolation: isolation) { work in
+            if let known = try await stored.claim(work.sql) { return (try Reply(serialized: known.reply), known.isWhole) }
             let reply = try await body(work)
-            try await stored.store(try reply.serialized(), work.sql)
-            return reply
+            try await stored.store(try reply.serialized(), isWhole: isWhole, work.sql)
+            return (reply, isWhole)
         }
     }
 
@@ -64,7 +96,18 @@ private struct StoredReply: Sendable {
     private let requestHash: [UInt8]
     private let seal: SymmetricKey
 
-    init(caller: String, method: String, key: String, request: [UInt8]) {
+    /// nil for a request without a key.
+    init?<Request: Message>(_ context: CallContext, _ request: Request) throws {
+        guard let key = context.idempotencyKey else { return nil }
+        self.init(
+            caller: context.principal?.userID?.description ?? "-",
+            method: Request.fullName,
+            key: key,
+            request: try request.serialized()
+        )
+    }
+
+    private init(caller: String, method: String, key: String, request: [UInt8]) {
         self.caller = caller
         self.method = method
         self.keyHash = Array(SHA256.hash(data: Array(key.utf8)))
@@ -81,7 +124,7 @@ private struct StoredReply: Sendable {
     /// Takes the key for this transaction; a concurrent request with the same key waits here for its end.
     ///
     /// - Returns: the reply stored by an earlier transaction, nil when this is the first.
-    func claim(_ sql: Transaction) async throws -> [UInt8]? {
+    func claim(_ sql: Transaction) async throws -> (reply: [UInt8], isWhole: Bool)? {
         let isFirst = try await sql.execute(
             """
             INSERT INTO stored_reply (caller, method, key_hash, request_hash) VALUES (\(caller), \(method), \(keyHash), \(requestHash))
@@ -89,10 +132,7 @@ private struct StoredReply: Sendable {
             """
         )
         if isFirst == 1 { return nil }
-        let rows = try await sql.query(
-            "SELECT request_hash, reply FROM stored_reply WHERE caller = \(caller) AND method = \(method) AND key_hash = \(keyHash)"
-        )
-        guard let (firstHash, reply) = try rows.first?.decode(as: ([UInt8].self, [UInt8]?.self)), let reply else {
+        guard let (firstHash, reply, isWhole) = try await find(sql), let reply else {
             throw ServiceError(.aborted, "REQUEST_IN_PROGRESS", "The first request with this key has not ended.", retryAfter: 1)
         }
         guard firstHash == requestHash else {
@@ -102,13 +142,32 @@ private struct StoredReply: Sendable {
                 "This Idempotency-Key came before with a different request."
             )
         }
-        return Array(try ChaChaPoly.open(ChaChaPoly.SealedBox(combined: reply), using: seal))
+        return (try open(reply), isWhole)
     }
 
-    func store(_ reply: [UInt8], _ sql: Transaction) async throws {
+    func store(_ reply: [UInt8], isWhole: Bool, _ sql: Transaction) async throws {
         let sealed = Array(try ChaChaPoly.seal(reply, using: seal).combined)
-        _ = try await sql.execute(
-            "UPDATE stored_reply SET reply = \(sealed) WHERE caller = \(caller) AND method = \(method) AND key_hash = \(keyHash)"
+        _ = try await sql.execute("UPDATE stored_reply SET reply = \(sealed), is_whole = \(isWhole) WHERE \(isThis)")
+    }
+
+    /// Stores the whole reply unless somebody else was faster. - Returns: what was stored before, nil when it was not.
+    func complete(_ reply: [UInt8], _ sql: some QueryExecutor) async throws -> [UInt8]? {
+        let sealed = Array(try ChaChaPoly.seal(reply, using: seal).combined)
+        let stored = try await sql.execute(
+            "UPDATE stored_reply SET reply = \(sealed), is_whole = true WHERE \(isThis) AND NOT is_whole"
         )
+        guard stored == 0, let (_, first, _) = try await find(sql) else { return nil }
+        return try first.map(open)
+    }
+
+    private var isThis: Query { "caller = \(caller) AND method = \(method) AND key_hash = \(keyHash)" }
+
+    private func find(_ sql: some QueryExecutor) async throws -> (requestHash: [UInt8], reply: [UInt8]?, isWhole: Bool)? {
+        let rows = try await sql.query("SELECT request_hash, reply, is_whole FROM stored_reply WHERE \(isThis)")
+        return try rows.first?.decode(as: ([UInt8].self, [UInt8]?.self, Bool.self))
+    }
+
+    private func open(_ sealed: [UInt8]) throws -> [UInt8] {
+        Array(try ChaChaPoly.open(ChaChaPoly.SealedBox(combined: sealed), using: seal))
     }
 }

@@ -1,4 +1,3 @@
-internal import FoundationEssentials
 public import Kernel
 
 /// Where a list goes on (PF-3): an instant and an id, opaque to clients.
@@ -22,9 +21,7 @@ public struct PageCursor: Sendable, Hashable {
     /// - Throws: `VALIDATION_ERROR` naming `cursor` for text that no list has given out.
     public init?(_ text: String) throws(ServiceError) {
         guard !text.isEmpty else { return nil }
-        let standard = text.replacing("-", with: "+").replacing("_", with: "/")
-        let padded = standard + String(repeating: "=", count: (4 - standard.utf8.count % 4) % 4)
-        guard let bytes = Data(base64Encoded: padded), bytes.count == 24 else {
+        guard let bytes = Base64URL.decode(text), bytes.count == 24 else {
             throw ServiceError.validation(field: "cursor", "is not one this list has given out")
         }
         let words = stride(from: 0, to: 24, by: 8).map { start in
@@ -42,6 +39,6 @@ public struct PageCursor: Sendable, Hashable {
     public var text: String {
         let words = [UInt64(bitPattern: instant.microseconds), high, low]
         let bytes = words.flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> UInt64(56 - 8 * $0)) } }
-        return Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+        return Base64URL.encode(bytes)
     }
 }

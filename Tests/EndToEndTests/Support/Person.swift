@@ -13,12 +13,18 @@ struct Person: Sendable {
     private(set) var token = ""
     private(set) var refreshToken = ""
 
-    /// Somebody new.
+    /// Somebody new, who has accepted the terms of service (AU-9).
     static func register(_ name: String, at home: Installation, zone: String = "UTC") async throws -> Person {
         var person = Person(home: home, username: unique(name))
         let reply = try await home.call("POST", "/api/auth/register", json: person.registration(zone: zone))
         try person.take(reply, 201)
+        let accepted = try await person.acceptTerms()
+        try #require(accepted.status == 200, "\(accepted.text)")
         return person
+    }
+
+    func acceptTerms(key: String? = nil) async throws -> HTTPReply {
+        try await post("/api/users/me/terms", "{\"version\":\"2026-01\"}", key: key)
     }
 
     init(home: Installation, username: String) {

@@ -580,6 +580,7 @@ extension ProfileState: Wire.CMessage {
             self.timeZoneSince = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "time_zone_since")
         }
         self.verifiedEmail = try Wire.Decode.string(c.pointee.verified_email, "verified_email")
+        self.termsVersion = try Wire.Decode.string(c.pointee.terms_version, "terms_version")
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -596,6 +597,57 @@ extension ProfileState: Wire.CMessage {
             c.pointee.time_zone_since = try storeTimestamp(value, arena, "time_zone_since")
         }
         if !self.verifiedEmail.isEmpty { c.pointee.verified_email = try arena.string(self.verifiedEmail, "verified_email") }
+        if !self.termsVersion.isEmpty { c.pointee.terms_version = try arena.string(self.termsVersion, "terms_version") }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension AcceptTermsRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.auth.v1.AcceptTermsRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Auth__V1__AcceptTermsRequest()
+        streaksnap__auth__v1__accept_terms_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__AcceptTermsRequest.self)
+        self.version = try Wire.Decode.string(c.pointee.version, "version")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Auth__V1__AcceptTermsRequest.self)
+        streaksnap__auth__v1__accept_terms_request__init(c)
+        if !self.version.isEmpty { c.pointee.version = try arena.string(self.version, "version") }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension AcceptTermsReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.auth.v1.AcceptTermsReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Auth__V1__AcceptTermsReply()
+        streaksnap__auth__v1__accept_terms_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__AcceptTermsReply.self)
+        self.termsVersion = try Wire.Decode.string(c.pointee.terms_version, "terms_version")
+        if let stored = c.pointee.terms_accepted_at {
+            self.termsAcceptedAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "terms_accepted_at")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Auth__V1__AcceptTermsReply.self)
+        streaksnap__auth__v1__accept_terms_reply__init(c)
+        if !self.termsVersion.isEmpty { c.pointee.terms_version = try arena.string(self.termsVersion, "terms_version") }
+        if let value = self.termsAcceptedAt {
+            c.pointee.terms_accepted_at = try storeTimestamp(value, arena, "terms_accepted_at")
+        }
         return UnsafeMutableRawPointer(c)
     }
 }

@@ -369,12 +369,14 @@ public struct ProfileState: Sendable, Equatable {
     /// When `time_zone` took effect.
     public var timeZoneSince: Kernel.Instant? = nil
     public var verifiedEmail: String = ""
+    /// Version of the terms of service that were accepted; empty when none were (AU-9).
+    public var termsVersion: String = ""
 
     /// All fields unset.
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(userID: String = "", version: Int64 = 0, username: String = "", displayName: String = "", avatarKey: String = "", timeZone: String = "", status: AccountStatus = .unspecified, timeZoneSince: Kernel.Instant? = nil, verifiedEmail: String = "") {
+    public init(userID: String = "", version: Int64 = 0, username: String = "", displayName: String = "", avatarKey: String = "", timeZone: String = "", status: AccountStatus = .unspecified, timeZoneSince: Kernel.Instant? = nil, verifiedEmail: String = "", termsVersion: String = "") {
         self.userID = userID
         self.version = version
         self.username = username
@@ -384,6 +386,34 @@ public struct ProfileState: Sendable, Equatable {
         self.status = status
         self.timeZoneSince = timeZoneSince
         self.verifiedEmail = verifiedEmail
+        self.termsVersion = termsVersion
+    }
+}
+
+public struct AcceptTermsRequest: Sendable, Equatable {
+    /// The version that was shown: "2026-01" or "v3".
+    public var version: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(version: String = "") {
+        self.version = version
+    }
+}
+
+public struct AcceptTermsReply: Sendable, Equatable {
+    public var termsVersion: String = ""
+    public var termsAcceptedAt: Kernel.Instant? = nil
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(termsVersion: String = "", termsAcceptedAt: Kernel.Instant? = nil) {
+        self.termsVersion = termsVersion
+        self.termsAcceptedAt = termsAcceptedAt
     }
 }
 

@@ -23,6 +23,8 @@ public protocol AuthServiceProtocol: Sendable {
     func getSummaries(_ request: GetSummariesRequest, context: Bus.CallContext) async throws -> GetSummariesReply
     /// Every profile in pages, oldest id first: what a replica starts from (D13).
     func listProfileSnapshots(_ request: ListProfileSnapshotsRequest, context: Bus.CallContext) async throws -> ListProfileSnapshotsReply
+    /// Stores that the user accepts the terms of service, and when (AU-9).
+    func acceptTerms(_ request: AcceptTermsRequest, context: Bus.CallContext) async throws -> AcceptTermsReply
 }
 
 /// The methods of `Auth` on the bus.
@@ -55,6 +57,9 @@ public enum AuthMethods {
     /// Every profile in pages, oldest id first: what a replica starts from (D13).
     public static let listProfileSnapshots = Bus.Method<ListProfileSnapshotsRequest, ListProfileSnapshotsReply>(
         service: "auth", version: "v1", name: "ListProfileSnapshots", isIdempotent: true, timeout: .seconds(10))
+    /// Stores that the user accepts the terms of service, and when (AU-9).
+    public static let acceptTerms = Bus.Method<AcceptTermsRequest, AcceptTermsReply>(
+        service: "auth", version: "v1", name: "AcceptTerms", isIdempotent: false, timeout: .seconds(10))
 
     /// A serialized google.protobuf.FileDescriptorSet of the package and its imports, with comments (D2).
     public static var descriptorSet: [UInt8] { EmbeddedDescriptor.bytes }
@@ -114,6 +119,11 @@ public struct AuthClient: Sendable {
     public func listProfileSnapshots(_ request: ListProfileSnapshotsRequest, context: Bus.CallContext) async throws -> ListProfileSnapshotsReply {
         try await caller.call(AuthMethods.listProfileSnapshots, request, context: context)
     }
+
+    /// Stores that the user accepts the terms of service, and when (AU-9).
+    public func acceptTerms(_ request: AcceptTermsRequest, context: Bus.CallContext) async throws -> AcceptTermsReply {
+        try await caller.call(AuthMethods.acceptTerms, request, context: context)
+    }
 }
 
 extension AuthServiceProtocol {
@@ -129,6 +139,7 @@ extension AuthServiceProtocol {
             Bus.Endpoint(AuthMethods.listRevocations) { try await self.listRevocations($0, context: $1) },
             Bus.Endpoint(AuthMethods.getSummaries) { try await self.getSummaries($0, context: $1) },
             Bus.Endpoint(AuthMethods.listProfileSnapshots) { try await self.listProfileSnapshots($0, context: $1) },
+            Bus.Endpoint(AuthMethods.acceptTerms) { try await self.acceptTerms($0, context: $1) },
         ]
     }
 }

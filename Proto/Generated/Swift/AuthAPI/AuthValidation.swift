@@ -133,3 +133,20 @@ extension ListProfileSnapshotsReply {
 extension ProfileState {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
 }
+
+extension AcceptTermsRequest {
+    private static let versionPattern = Wire.Pattern(checked: "[A-Za-z0-9._-]+")
+
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.version.isEmpty {
+            violations.required(at: path, "version")
+        } else {
+            violations.length(self.version, max: 32, at: path, "version")
+            violations.pattern(self.version, Self.versionPattern, at: path, "version")
+        }
+    }
+}
+
+extension AcceptTermsReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}

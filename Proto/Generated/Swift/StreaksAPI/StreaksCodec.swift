@@ -504,6 +504,7 @@ extension PlanContributionReply: Wire.CMessage {
     public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__PlanContributionReply.self)
         self.outcomes = try Wire.Decode.messages(c.pointee.outcomes, count: c.pointee.n_outcomes, as: ContributionOutcome.self)
+        self.authorDate = try Wire.Decode.string(c.pointee.author_date, "author_date")
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -513,6 +514,7 @@ extension PlanContributionReply: Wire.CMessage {
             c.pointee.n_outcomes = self.outcomes.count
             c.pointee.outcomes = try arena.messages(self.outcomes, as: Streaksnap__Streaks__V1__ContributionOutcome.self)
         }
+        if !self.authorDate.isEmpty { c.pointee.author_date = try arena.string(self.authorDate, "author_date") }
         return UnsafeMutableRawPointer(c)
     }
 }

@@ -392,6 +392,7 @@ public struct StartForFriendshipReply: Sendable, Equatable {
 
 public struct GetFriendSummariesRequest: Sendable, Equatable {
     public var userID: String = ""
+    /// Empty means everybody the user has a streak with.
     public var friendIDs: [String] = []
 
     /// All fields unset.
@@ -468,13 +469,16 @@ public struct PlanContributionRequest: Sendable, Equatable {
 
 public struct PlanContributionReply: Sendable, Equatable {
     public var outcomes: [ContributionOutcome] = []
+    /// The author's date the snap claims by its times alone, whatever any streak holds, YYYY-MM-DD (SD-1, SD-2).
+    public var authorDate: String = ""
 
     /// All fields unset.
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(outcomes: [ContributionOutcome] = []) {
+    public init(outcomes: [ContributionOutcome] = [], authorDate: String = "") {
         self.outcomes = outcomes
+        self.authorDate = authorDate
     }
 }
 

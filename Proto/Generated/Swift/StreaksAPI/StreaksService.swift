@@ -12,7 +12,7 @@ public protocol StreaksServiceProtocol: Sendable {
     func getTodaysPrompt(_ request: GetTodaysPromptRequest, context: Bus.CallContext) async throws -> TodaysPrompt
     /// Starts the streak of a new friendship; the same friendship always gets the same answer (SO-2).
     func startForFriendship(_ request: StartForFriendshipRequest, context: Bus.CallContext) async throws -> StartForFriendshipReply
-    /// Streak summaries of one user with up to 100 friends, in one round trip (SO-3).
+    /// Streak summaries of one user with up to 100 friends, or with all, in one round trip (SO-3).
     func getFriendSummaries(_ request: GetFriendSummariesRequest, context: Bus.CallContext) async throws -> GetFriendSummariesReply
     /// Which of a user's streaks could take a snap now, and for which date; changes nothing (PH-1).
     func planContribution(_ request: PlanContributionRequest, context: Bus.CallContext) async throws -> PlanContributionReply
@@ -36,7 +36,7 @@ public enum StreaksMethods {
     /// Starts the streak of a new friendship; the same friendship always gets the same answer (SO-2).
     public static let startForFriendship = Bus.Method<StartForFriendshipRequest, StartForFriendshipReply>(
         service: "streaks", version: "v1", name: "StartForFriendship", isIdempotent: true, timeout: .seconds(10))
-    /// Streak summaries of one user with up to 100 friends, in one round trip (SO-3).
+    /// Streak summaries of one user with up to 100 friends, or with all, in one round trip (SO-3).
     public static let getFriendSummaries = Bus.Method<GetFriendSummariesRequest, GetFriendSummariesReply>(
         service: "streaks", version: "v1", name: "GetFriendSummaries", isIdempotent: true, timeout: .seconds(10))
     /// Which of a user's streaks could take a snap now, and for which date; changes nothing (PH-1).
@@ -82,7 +82,7 @@ public struct StreaksClient: Sendable {
         try await caller.call(StreaksMethods.startForFriendship, request, context: context)
     }
 
-    /// Streak summaries of one user with up to 100 friends, in one round trip (SO-3).
+    /// Streak summaries of one user with up to 100 friends, or with all, in one round trip (SO-3).
     public func getFriendSummaries(_ request: GetFriendSummariesRequest, context: Bus.CallContext) async throws -> GetFriendSummariesReply {
         try await caller.call(StreaksMethods.getFriendSummaries, request, context: context)
     }

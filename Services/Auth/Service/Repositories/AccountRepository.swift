@@ -29,7 +29,8 @@ struct Account: Sendable {
             avatarKey: avatarKey,
             timeZone: timeZone,
             status: status,
-            timeZoneSince: timeZoneSince
+            timeZoneSince: timeZoneSince,
+            termsVersion: termsVersion ?? ""
         )
     }
 }
@@ -72,6 +73,16 @@ struct AccountRepository: Sendable {
         try await database.query(
             "SELECT \(Self.columns) FROM account WHERE id = ANY(\(ids)) OR username = ANY(\(usernames)) LIMIT 400"
         ).map(Self.account)
+    }
+
+    /// Stores which terms an active account has accepted (AU-9). - Returns: the account as it is now; nil when there is none.
+    func acceptTerms(_ terms: String, by id: UserID, now: Instant, _ sql: Transaction) async throws -> Account? {
+        try await sql.query(
+            """
+            UPDATE account SET terms_version = \(terms), terms_accepted_at = \(now), version = version + 1, updated_at = \(now)
+            WHERE id = \(id) AND status = 1 RETURNING \(Self.columns)
+            """
+        ).first.map(Self.account)
     }
 
     /// Accounts after an id, in the order of ids.

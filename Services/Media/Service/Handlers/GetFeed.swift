@@ -14,10 +14,13 @@ extension MediaService {
         let hidden = try await blocks.hidden(from: user, among: all.compactMap { UserID($0.friendID) })
         let open = all.filter { streak in UserID(streak.friendID).map { !hidden.contains($0) } ?? false }
         let yesterday = Zone.utc.date(at: now).advanced(by: -1)
-        let shown = try await snaps.shown(in: open.compactMap { StreakID($0.streakID) }, since: yesterday)
+        let shown = Dictionary(
+            try await snaps.shown(in: open.compactMap { StreakID($0.streakID) }, since: yesterday).map { ($0.slot, $0) },
+            uniquingKeysWith: { first, _ in first }
+        )
         let items = try open.map { streak -> (FeedItem, Instant?) in
-            let yours = shown.first { $0.matches(streak.streakID, user.description, streak.yourDate) }
-            let friends = shown.first { $0.matches(streak.streakID, streak.friendID, streak.friendDate) }
+            let yours = SnapSlot(streak.streakID, user, streak.yourDate).flatMap { shown[$0] }
+            let friends = SnapSlot(streak.streakID, UserID(streak.friendID), streak.friendDate).flatMap { shown[$0] }
             let isLocked = friends != nil && yours == nil
             let item = FeedItem(
                 streakID: streak.streakID,
@@ -39,7 +42,7 @@ extension MediaService {
     private func view(_ snap: ShownSnap, _ now: Instant) throws -> MediaAPI.Snap {
         MediaAPI.Snap(
             id: snap.id.description,
-            userID: snap.user.description,
+            userID: snap.slot.user.description,
             photoURL: try links.link(snap.displayKey, now: now),
             thumbnailURL: try links.link(snap.thumbnailKey, now: now),
             width: snap.width,
@@ -52,8 +55,10 @@ extension MediaService {
     }
 }
 
-extension ShownSnap {
-    fileprivate func matches(_ streak: String, _ user: String, _ date: String) -> Bool {
-        self.streak.description == streak && self.user.description == user && self.date.description == date
+extension SnapSlot {
+    /// From what streaks says of an open date.
+    fileprivate init?(_ streak: String, _ user: UserID?, _ date: String) {
+        guard let streak = StreakID(streak), let user, let date = CalendarDate(date) else { return nil }
+        self.init(streak: streak, date: date, user: user)
     }
 }

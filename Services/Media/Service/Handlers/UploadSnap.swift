@@ -2,15 +2,13 @@ internal import BlobStore
 internal import Bus
 internal import CommonAPI
 internal import Crypto
-internal import Database
-internal import Images
 internal import Kernel
 internal import MediaAPI
 internal import MediaDomain
 internal import StreaksAPI
 
 extension MediaService {
-    /// PH-1, PH-3. Plan (may it be posted at all?) → decode and store renditions → record the operation → drive it to its end.
+    /// PH-1, PH-3, AU-9. Plan (may it be posted at all?) → claim the operation → store renditions → drive it to its end.
     func uploadSnap(_ request: UploadSnapRequest, context: CallContext) async throws -> UploadSnapReply {
         let user = try context.requireUser()
         let receivedAt = clock.now()
@@ -28,6 +26,8 @@ extension MediaService {
         }
     }
 
+    /// One turn after another until there is an answer: whoever finds the same upload begun elsewhere takes its answer, and asks again when
+    /// that came to nothing.
     private func post(
         _ request: UploadSnapRequest,
         _ photo: CommonAPI.Blob,
@@ -36,32 +36,88 @@ extension MediaService {
         receivedAt: Instant,
         _ context: CallContext
     ) async throws -> UploadSnapReply {
+        guard try await profiles.hasAcceptedTerms(user, context: context) else {
+            throw ServiceError(.failedPrecondition, "TERMS_NOT_ACCEPTED", "Accept the terms of service before you post.")
+        }
         let target = try SnapTarget(request.streakIDs)
         let keyHash = context.idempotencyKey.map { Array(SHA256.hash(data: Array($0.utf8))) }
         let requestHash = Self.hash(of: request, photo)
-        if let keyHash, let first = try await firstAnswer(user, keyHash, requestHash, context) { return first }
-        let plan = try await streaks.planContribution(
-            PlanContributionRequest(
-                userID: user.description,
-                streakIDs: target.ids.map(\.description),
-                receivedAt: receivedAt,
-                capturedAt: request.capturedAt
-            ),
-            context: context
-        )
-        guard plan.outcomes.contains(where: { $0.refused == nil }) else {
-            if let first = try await sameBytes(photo, plan, user, receivedAt) { return first }
-            throw SnapRefusal.error(plan.outcomes.map { ($0.streakID, $0.refused ?? "") })
+        while context.remaining > .zero {
+            if let keyHash, let known = try await operations.repository.find(user: user, keyHash: keyHash) {
+                guard known.operation.requestHash == requestHash else {
+                    throw ServiceError(
+                        .invalidArgument,
+                        "IDEMPOTENCY_KEY_REUSED",
+                        "This Idempotency-Key came before with a different request."
+                    )
+                }
+                if let first = try await operations.answer(of: known, context: context) { return first }
+                continue
+            }
+            let plan = try await streaks.planContribution(
+                PlanContributionRequest(
+                    userID: user.description,
+                    streakIDs: target.ids.map(\.description),
+                    receivedAt: receivedAt,
+                    capturedAt: request.capturedAt
+                ),
+                context: context
+            )
+            let operation = try operation(request, photo, plan, by: user, receivedAt, keyHash, requestHash)
+            guard plan.outcomes.contains(where: { $0.refused == nil }) else {
+                if let first = try await firstAnswer(operation, context) { return first }
+                throw SnapRefusal.error(plan.outcomes.map { ($0.streakID, $0.refused ?? "") })
+            }
+            if let same = try await sameContent(operation) {
+                if let first = try await operations.answer(of: same, context: context) { return first }
+            } else if let reply = try await operations.start(operation, from: incoming, context: context) {
+                return reply
+            }
         }
-        let renditions = try await images.renditions(of: try await blobs.read(incoming, limit: 10 << 20))
+        throw ServiceError.unavailable("The first upload of this photo has not ended.")
+    }
+
+    /// PH-3: the answer of an upload of the same bytes for the same date that one of these streaks has taken; nil when there is none.
+    private func firstAnswer(_ operation: SnapOperation, _ context: CallContext) async throws -> UploadSnapReply? {
+        guard let date = operation.claimedDate, !operation.streaks.isEmpty,
+            let earlier = try await operations.repository.find(
+                user: operation.user,
+                sha256: operation.sha256,
+                date: date,
+                covering: operation.streaks
+            ), let answer = try await operations.answer(of: earlier, context: context)
+        else { return nil }
+        let ids = Set(operation.streaks.map(\.description))
+        return answer.streaks.contains { $0.accepted && ids.contains($0.streakID) } ? answer : nil
+    }
+
+    private func sameContent(_ operation: SnapOperation) async throws -> StoredOperation? {
+        guard let contentHash = operation.contentHash else { return nil }
+        return try await operations.repository.find(user: operation.user, contentHash: contentHash)
+    }
+
+    private func operation(
+        _ request: UploadSnapRequest,
+        _ photo: CommonAPI.Blob,
+        _ plan: PlanContributionReply,
+        by user: UserID,
+        _ receivedAt: Instant,
+        _ keyHash: [UInt8]?,
+        _ requestHash: [UInt8]
+    ) throws -> SnapOperation {
         let id: OperationID = ids.make()
-        let folder = "snaps/\(Zone.utc.date(at: receivedAt))/\(id)"
-        let operation = SnapOperation(
+        guard let date = CalendarDate(plan.authorDate) else { throw ServiceError.internal }
+        let streaks = plan.outcomes.compactMap { StreakID($0.streakID) }
+        let content = [photo.sha256, plan.authorDate] + streaks.sorted().map(\.description)
+        let folder = "snaps/\(user)/\(Zone.utc.date(at: receivedAt))/\(id)"
+        return SnapOperation(
             id: id,
             user: user,
             keyHash: keyHash,
             requestHash: requestHash,
-            streaks: plan.outcomes.compactMap { StreakID($0.streakID) },
+            contentHash: Array(SHA256.hash(data: Array(content.joined(separator: "\n").utf8))),
+            claimedDate: date,
+            streaks: streaks,
             caption: request.caption,
             promptID: request.promptID,
             capturedAt: request.capturedAt,
@@ -69,60 +125,8 @@ extension MediaService {
             sha256: Self.bytes(hex: photo.sha256),
             displayKey: folder + "/display.jpg",
             thumbnailKey: folder + "/thumbnail.jpg",
-            width: Int32(renditions.width),
-            height: Int32(renditions.height)
-        )
-        _ = try await blobs.put(try BlobKey(operation.displayKey), renditions.display)
-        _ = try await blobs.put(try BlobKey(operation.thumbnailKey), renditions.thumbnail)
-        do {
-            try await operations.work.run(context) { [snaps] work in
-                try await snaps.insert(operation, nextAttemptAt: SystemClock.now() + SnapOperations.lease, work.sql)
-            }
-        } catch let error as DatabaseError where error.isUniqueViolation("snap_operation_key") {
-            // The same request on another connection was faster: its operation is the one to bring to the end (PF-4).
-            for key in [operation.displayKey, operation.thumbnailKey] { try await blobs.delete(try BlobKey(key)) }
-            guard let keyHash, let first = try await firstAnswer(user, keyHash, requestHash, context) else { throw error }
-            return first
-        }
-        return try await operations.drive(operation, context: context)
-    }
-
-    /// PF-4: what the key stands for already; nil when it is new.
-    private func firstAnswer(
-        _ user: UserID,
-        _ keyHash: [UInt8],
-        _ requestHash: [UInt8],
-        _ context: CallContext
-    ) async throws -> UploadSnapReply? {
-        guard let known = try await snaps.find(user: user, keyHash: keyHash) else { return nil }
-        guard known.requestHash == requestHash else {
-            throw ServiceError(
-                .invalidArgument,
-                "IDEMPOTENCY_KEY_REUSED",
-                "This Idempotency-Key came before with a different request."
-            )
-        }
-        switch known.state {
-        case .done(let reply): return reply
-        case .underWay(let operation): return try await operations.drive(operation, context: context)
-        case .refused: throw ServiceError(.alreadyExists, "ALREADY_POSTED", "This snap was refused before.")
-        }
-    }
-
-    /// PH-3: the same bytes for the same date and streaks get the first answer.
-    private func sameBytes(
-        _ photo: CommonAPI.Blob,
-        _ plan: PlanContributionReply,
-        _ user: UserID,
-        _ receivedAt: Instant
-    ) async throws -> UploadSnapReply? {
-        let ids = plan.outcomes.compactMap { StreakID($0.streakID) }
-        guard !ids.isEmpty, plan.outcomes.allSatisfy({ $0.refused == "ALREADY_POSTED" }) else { return nil }
-        return try await snaps.repeated(
-            user: user,
-            sha256: Self.bytes(hex: photo.sha256),
-            streaks: ids,
-            since: receivedAt - .hours(24)
+            width: 0,
+            height: 0
         )
     }
 

@@ -1,11 +1,16 @@
 internal import Database
 internal import Kernel
 
-/// A snap as a streak shows it.
-struct ShownSnap: Sendable {
+/// Where a streak shows a snap: for whose date.
+struct SnapSlot: Hashable, Sendable {
     let streak: StreakID
     let date: CalendarDate
     let user: UserID
+}
+
+/// A snap as a streak shows it.
+struct ShownSnap: Sendable {
+    let slot: SnapSlot
     let id: SnapID
     let caption: String?
     let capturedAt: Instant
@@ -33,26 +38,17 @@ extension SnapRepository {
             FROM streak_snap s JOIN snap p ON p.id = s.snap_id WHERE s.streak_id = ANY(\(streaks)) AND s.on_date >= \(date)
             """
         ).map { row in
-            let (streak, date, user, id, caption, captured, posted, onTime, display, thumbnail, width, height) = try row.decode(
-                as: (
-                    StreakID.self, CalendarDate.self, UserID.self, SnapID.self, String?.self, Instant.self, Instant.self,
-                    Bool.self,
-                    String.self, String.self, Int32.self, Int32.self
-                )
-            )
-            return ShownSnap(
-                streak: streak,
-                date: date,
-                user: user,
-                id: id,
-                caption: caption,
-                capturedAt: captured,
-                postedAt: posted,
-                isOnTime: onTime,
-                displayKey: display,
-                thumbnailKey: thumbnail,
-                width: width,
-                height: height
+            ShownSnap(
+                slot: SnapSlot(streak: try row.get(at: 0), date: try row.get(at: 1), user: try row.get(at: 2)),
+                id: try row.get(at: 3),
+                caption: try row.get(at: 4),
+                capturedAt: try row.get(at: 5),
+                postedAt: try row.get(at: 6),
+                isOnTime: try row.get(at: 7),
+                displayKey: try row.get(at: 8),
+                thumbnailKey: try row.get(at: 9),
+                width: try row.get(at: 10),
+                height: try row.get(at: 11)
             )
         }
     }

@@ -27,10 +27,10 @@ extension SocialService {
         )
     }
 
-    /// The reply with the streak that starts on acceptance (SO-2). When `streaks` cannot answer now, the event starts it a moment later.
+    /// The reply with the streak that starts on acceptance (SO-2); any other as it is. When `streaks` cannot answer now, the event starts it a moment later.
     func withStreak(_ reply: FriendshipReply, user: UserID, _ context: CallContext) async throws -> FriendshipReply {
         var reply = reply
-        guard let other = reply.user?.userID else { return reply }
+        guard reply.status == .accepted, let other = reply.user?.userID else { return reply }
         do {
             let started = try await streaks.startForFriendship(
                 StartForFriendshipRequest(friendshipID: reply.friendshipID, userAID: user.description, userBID: other),
@@ -48,9 +48,8 @@ extension SocialService {
         return reply
     }
 
-    /// Streak summaries by friend, in one round trip (SO-3).
+    /// Streak summaries by friend, in one round trip (SO-3); of everybody when nobody is named.
     func summaries(of user: UserID, with friends: [String], _ context: CallContext) async throws -> [String: FriendSummary] {
-        guard !friends.isEmpty else { return [:] }
         let reply = try await streaks.getFriendSummaries(
             GetFriendSummariesRequest(userID: user.description, friendIDs: friends),
             context: context

@@ -1,27 +1,44 @@
 internal import Bus
 internal import Kernel
 internal import Replicas
+internal import Runtime
 internal import SocialAPI
 internal import StreaksAPI
 
 extension SocialService {
-    /// SO-3. Two queries of its own and one round trip to `streaks` for the page, side by side.
+    /// SO-3. One query of its own and one round trip to `streaks` for the page.
     func listFriends(_ request: ListFriendsRequest, context: CallContext) async throws -> ListFriendsReply {
         let user = try context.requireUser()
-        let page = try await page(of: user, .accepted, limit: request.limit, cursor: request.cursor)
-        let others = page.shown.map { $0.other(than: user) }
-        async let people = profiles.profiles(others, context: context)
-        async let summaries = summaries(of: user, with: others.map(\.description), context)
-        let (known, streaks) = (try await people, try await summaries)
-        let friends = page.shown.compactMap { stored -> Friend? in
-            guard let other = known[stored.other(than: user)], other.isVisible else { return nil }
-            return Friend(
-                friendshipID: stored.id.description,
-                user: other.summary,
-                friendsSince: stored.friendship.since,
-                streak: streaks[other.userID.description].map(Self.streak)
+        let limit = request.limit == 0 ? 50 : Int(request.limit)
+        let page = try await friendships.friends(of: user, before: try PageCursor(request.cursor), limit: limit + 1)
+        let shown = page.prefix(limit)
+        // Who sees all friends at once need not send their ids there and back.
+        let isEverybody = request.cursor.isEmpty && page.count <= limit
+        let asked = isEverybody ? [] : shown.map { $0.summary?.userID ?? $0.friend.description }
+        let streaks = shown.isEmpty ? [:] : try await summaries(of: user, with: asked, context)
+        let unknown = shown.filter { $0.summary == nil }.map(\.friend)
+        let told = unknown.isEmpty ? [:] : try await profiles.profiles(unknown, context: context)
+        var friends: [Friend] = []
+        friends.reserveCapacity(shown.count)
+        for entry in shown {
+            let profile = told[entry.friend]
+            guard let summary = entry.summary ?? profile?.summary, entry.isVisible || profile?.isVisible == true else { continue }
+            friends.append(
+                Friend(
+                    friendshipID: entry.id.description,
+                    user: summary,
+                    friendsSince: entry.since,
+                    streak: streaks[summary.userID].map(Self.streak)
+                )
             )
         }
-        return ListFriendsReply(friends: friends, meta: page.meta)
+        guard page.count > limit, let last = shown.last else { return ListFriendsReply(friends: friends, meta: PageMeta()) }
+        return ListFriendsReply(friends: friends, meta: PageMeta(nextCursor: PageCursor(after: last.since, last.id).text))
+    }
+
+    /// Where the list goes on: one entry more than asked was read to know whether it does.
+    static func meta(_ page: [StoredFriendship], _ limit: Int) -> PageMeta {
+        guard page.count > limit, let last = page.prefix(limit).last else { return PageMeta() }
+        return PageMeta(nextCursor: PageCursor(after: last.friendship.since, last.id).text)
     }
 }

@@ -13,7 +13,8 @@ extension SocialService {
         guard let seen = try await friendships.find(id), seen.involves(user),
             let other = try await profiles.profile(seen.other(than: user), context: context), other.isVisible
         else { throw ServiceError.notFound("friend request") }
-        let reply = try await mutations.run(context, request) { [self] work in
+        return try await mutations.run(context, request, completedBy: { try await withStreak($0, user: user, context) }) {
+            [self] work in
             guard let stored = try await friendships.lock(id, work.sql), stored.involves(user) else {
                 throw ServiceError.notFound("friend request")
             }
@@ -31,6 +32,5 @@ extension SocialService {
                 other
             )
         }
-        return reply.status == .accepted ? try await withStreak(reply, user: user, context) : reply
     }
 }

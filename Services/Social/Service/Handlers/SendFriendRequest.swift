@@ -14,7 +14,8 @@ extension SocialService {
             throw ServiceError(.invalidArgument, "CANNOT_BEFRIEND_SELF", "You cannot be your own friend.")
         }
         guard other.isVisible else { throw ServiceError.notFound("user") }
-        let reply = try await mutations.run(context, request) { [self] work in
+        return try await mutations.run(context, request, completedBy: { try await withStreak($0, user: user, context) }) {
+            [self] work in
             try await friendships.lockSender(user, work.sql)
             let stored = try await friendships.lock(user, other.userID, newID: work.ids.make(), now: work.now, work.sql)
             // Blocking locks the same row, so one of the two sees the other.
@@ -46,7 +47,6 @@ extension SocialService {
                 other
             )
         }
-        return reply.status == .accepted ? try await withStreak(reply, user: user, context) : reply
     }
 
     private func target(of request: SendFriendRequestRequest, _ context: CallContext) async throws -> Profile {

@@ -12,6 +12,10 @@ struct PeopleConsumer: Sendable {
         let isGone = profile.status == .deleted
         guard isNewZone || isGone else { return }
         let ids = try await keeper.streaks.activeIDs(of: profile.userID, work.sql)
+        // News of a zone may come so late that it moves dates which a checkpoint has settled.
+        if isNewZone, profile.zoneSince < work.now - StreakKeeper.policy.finality {
+            try await keeper.streaks.forgetCheckpoints(of: ids, work.sql)
+        }
         let running = try await keeper.streaks.lock(ids, work.sql)
         for stored in running { _ = try await keeper.apply(isGone ? .end : .look, to: stored, work) }
         if isGone { try await keeper.refreshStats(running.flatMap { [$0.row.userA, $0.row.userB] }, work) }

@@ -9,12 +9,11 @@ extension StreaksService {
         let friends = try request.friendIDs.enumerated().map { index, text in
             try UserID(parsing: text, field: "friend_ids[\(index)]")
         }
-        let rows = try await streaks.newest(of: user, with: friends).filter { $0.status != .ended }
-        let views = try await views(rows, of: user, context)
+        let views = try await views(.newest(with: friends), of: user, withFriends: false, context)
         return GetFriendSummariesReply(
             summaries: views.map { view in
                 FriendSummary(
-                    friendID: view.row.friend(of: user).description,
+                    friendID: view.friendID.description,
                     streakID: view.row.id.description,
                     currentCount: view.row.count,
                     longestCount: view.row.longest,

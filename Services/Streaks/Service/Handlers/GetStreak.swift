@@ -8,14 +8,13 @@ extension StreaksService {
     func getStreak(_ request: GetStreakRequest, context: CallContext) async throws -> StreakDetail {
         let user = try context.requireUser()
         let id = try StreakID(parsing: request.streakID, field: "streak_id")
-        guard let row = try await streaks.row(id), row.involves(user),
-            let view = try await views([row], of: user, context).first, let stored = try await streaks.ledger(id)
+        guard let view = try await views(.one(id), of: user, withFriends: true, context).first,
+            let stored = try await streaks.ledgers([id], isWhole: true).first
         else { throw ServiceError.notFound("streak") }
-        let friend = try await profiles.profile(row.friend(of: user), context: context)
         let state = fold(stored.ledger, StreakKeeper.policy, at: max(clock.now(), stored.row.lookedAt))
         let next = StreakKeeper.policy.milestones.next(after: state.count)
         return StreakDetail(
-            streak: Self.item(view, friend: friend),
+            streak: Self.item(view),
             calendar: (0..<90).reversed().map { back in
                 let date = view.yourDate.advanced(by: -back)
                 return CalendarDay(

@@ -5,33 +5,43 @@ internal import StreaksDomain
 
 extension StreaksService {
     /// PH-1: what would be refused, before any byte is stored. Recording decides again.
-    func planContribution(_ request: PlanContributionRequest, context: CallContext) async throws -> PlanContributionReply {
+    func planContribution(_ request: PlanContributionRequest, context _: CallContext) async throws -> PlanContributionReply {
         let user = try UserID(parsing: request.userID, field: "user_id")
         let asked = try Self.streakIDs(request.streakIDs)
         let received = request.receivedAt ?? clock.now()
-        return try await work.run(context) { [self] work in
-            let ids = asked.isEmpty ? try await streaks.activeIDs(of: user, work.sql) : asked
-            let stored = Dictionary(
-                try await streaks.lock(ids, work.sql).map { ($0.row.id, $0) },
-                uniquingKeysWith: { first, _ in first }
-            )
-            return PlanContributionReply(
-                outcomes: ids.map { id in
-                    Self.plan(id, stored[id], user, receivedAt: received, capturedAt: request.capturedAt, now: work.now)
-                }
-            )
+        let now = clock.now()
+        // Plain reads: what is decided here is decided again under locks when it is recorded.
+        async let zones = ZoneRepository.histories(of: [user], streaks.database)
+        let ids = asked.isEmpty ? try await streaks.activeIDs(of: user) : asked
+        func outcomes(_ ids: [StreakID], isWhole: Bool) async throws -> [StreakID: ContributionOutcome] {
+            var outcomes: [StreakID: ContributionOutcome] = [:]
+            for stored in try await streaks.ledgers(ids, isWhole: isWhole) {
+                outcomes[stored.row.id] = Self.plan(stored, user, receivedAt: received, capturedAt: request.capturedAt, now: now)
+            }
+            return outcomes
         }
+        var planned = try await outcomes(ids, isWhole: false)
+        let tooShort = planned.filter { $0.value.refused == ServiceError.ledgerTooShort.reason }.map(\.key)
+        if !tooShort.isEmpty { planned.merge(try await outcomes(tooShort, isWhole: true)) { $1 } }
+        let date = (try await zones[user] ?? ZoneHistory(.utc)).dateClaimed(
+            receivedAt: received,
+            capturedAt: request.capturedAt,
+            StreakKeeper.policy
+        )
+        return PlanContributionReply(
+            outcomes: ids.map { planned[$0] ?? ContributionOutcome(streakID: $0.description, refused: "NOT_A_MEMBER") },
+            authorDate: date.description
+        )
     }
 
     private static func plan(
-        _ id: StreakID,
-        _ stored: StoredStreak?,
+        _ stored: StoredStreak,
         _ user: UserID,
         receivedAt: Instant,
         capturedAt: Instant?,
         now: Instant
     ) -> ContributionOutcome {
-        guard let stored else { return ContributionOutcome(streakID: id.description, refused: "NOT_A_MEMBER") }
+        let id = stored.row.id
         do throws(ServiceError) {
             let date = try stored.ledger.dateCredited(
                 to: user,

@@ -1,13 +1,15 @@
 internal import Bus
 internal import CommonAPI
 internal import Kernel
-internal import Replicas
 internal import StreaksAPI
 internal import StreaksDomain
 
 /// What a member sees of a streak (MS-4).
 struct StreakView: Sendable {
     let row: StreakRow
+    let friendID: UserID
+    /// nil unless friends were asked for.
+    let friend: UserSummary?
     let yourDate: CalendarDate
     let friendDate: CalendarDate
     let youPosted: Bool
@@ -22,38 +24,65 @@ struct StreakView: Sendable {
 }
 
 extension StreaksService {
-    /// The views of rows; those whose date is due are settled first, because looking settles (SD-4).
-    func views(_ rows: [StreakRow], of user: UserID, _ context: CallContext) async throws -> [StreakView] {
+    /// What a member sees of some streaks, the friends' names included if wished. Streaks whose date is due are settled first, because
+    /// looking settles (SD-4).
+    func views(_ selection: StreakSelection, of user: UserID, withFriends: Bool, _ context: CallContext) async throws
+        -> [StreakView]
+    {
         let now = clock.now()
-        let rows = try await settled(rows, now: now, context)
-        guard !rows.isEmpty else { return [] }
-        let people = [user] + rows.map { $0.friend(of: user) }
-        async let histories = ZoneRepository.histories(of: people, streaks.database)
-        // No clock on earth shows a date before yesterday's or after tomorrow's of UTC.
-        let posted = try await streaks.contributions(to: rows.map(\.id), since: Zone.utc.date(at: now).advanced(by: -1))
-        let zones = try await histories
-        let yourDate = (zones[user] ?? ZoneHistory(.utc)).date(at: now)
-        return rows.map { row in
-            let friend = row.friend(of: user)
-            let friendDate = (zones[friend] ?? ZoneHistory(.utc)).date(at: now)
-            let dates = posted[row.id] ?? []
+        var seen = try await streaks.seen(selection, by: user, withFriends: withFriends, now: now)
+        // A deadline moves on each midnight although nothing can break yet; lists must not show one that has passed.
+        let stale = seen.map(\.row).filter { row in
+            row.isDue(at: now) || (row.status == .active && row.deadlineAt.map { $0 <= now } ?? false)
+        }
+        if !stale.isEmpty {
+            try await work.run(context) { [keeper] work in
+                for stored in try await keeper.streaks.lock(stale.map(\.id), work.sql) {
+                    _ = try await keeper.settle(stored, work)
+                }
+            }
+            seen = try await streaks.seen(selection, by: user, withFriends: withFriends, now: now)
+        }
+        let posted = try await postedDates(seen, by: user)
+        let unknown = withFriends ? seen.filter { $0.friend == nil }.map { $0.row.friend(of: user) } : []
+        let told = unknown.isEmpty ? [:] : try await profiles.profiles(unknown, context: context)
+        return seen.map { streak in
+            let friend = streak.row.friend(of: user)
+            func hasPosted(_ person: UserID, _ date: CalendarDate) -> Bool {
+                guard let newest = streak.row.newestDate(of: person), newest > date else {
+                    return streak.row.newestDate(of: person) == date
+                }
+                return posted.contains(PostedDate(streak: streak.row.id, user: person, date: date))
+            }
             return StreakView(
-                row: row,
-                yourDate: yourDate,
-                friendDate: friendDate,
-                youPosted: dates.contains(PostedDate(user: user, date: yourDate)),
-                friendPosted: dates.contains(PostedDate(user: friend, date: friendDate)),
-                isAtRisk: row.status == .active && row.atRiskFrom.map { now > $0 } ?? false
+                row: streak.row,
+                friendID: friend,
+                friend: streak.friend ?? told[friend]?.summary,
+                yourDate: streak.yourDate,
+                friendDate: streak.friendDate,
+                youPosted: hasPosted(user, streak.yourDate),
+                friendPosted: hasPosted(friend, streak.friendDate),
+                isAtRisk: streak.row.status == .active && streak.row.atRiskFrom.map { now > $0 } ?? false
             )
         }
     }
 
+    /// The ledgers' word on streaks whose newest date lies after today's: somebody posted and then travelled west (SD-3).
+    private func postedDates(_ seen: [SeenStreak], by user: UserID) async throws -> Set<PostedDate> {
+        let doubtful = seen.filter { streak in
+            let (yours, theirs) = (streak.row.newestDate(of: user), streak.row.newestDate(of: streak.row.friend(of: user)))
+            return yours.map { $0 > streak.yourDate } ?? false || theirs.map { $0 > streak.friendDate } ?? false
+        }
+        guard let earliest = doubtful.map({ min($0.yourDate, $0.friendDate) }).min() else { return [] }
+        return try await streaks.contributions(to: doubtful.map(\.row.id), since: earliest)
+    }
+
     /// The item of a list.
-    static func item(_ view: StreakView, friend: Profile?) -> StreakItem {
+    static func item(_ view: StreakView) -> StreakItem {
         let row = view.row
         return StreakItem(
             id: row.id.description,
-            friend: friend?.summary,
+            friend: view.friend,
             status: row.status,
             currentCount: row.count,
             longestCount: row.longest,
@@ -67,21 +96,5 @@ extension StreaksService {
             brokenByUserID: row.brokenBy?.description,
             brokenAt: row.brokenAt
         )
-    }
-
-    private func settled(_ rows: [StreakRow], now: Instant, _ context: CallContext) async throws -> [StreakRow] {
-        // A deadline moves on each midnight although nothing can break yet; lists must not show one that has passed.
-        let stale = rows.filter { row in
-            row.isDue(at: now) || (row.status == .active && row.deadlineAt.map { $0 <= now } ?? false)
-        }
-        guard !stale.isEmpty else { return rows }
-        try await work.run(context) { [keeper] work in
-            for stored in try await keeper.streaks.lock(stale.map(\.id), work.sql) { _ = try await keeper.settle(stored, work) }
-        }
-        var fresh: [StreakRow] = []
-        for row in rows {
-            if let again = try await streaks.row(row.id) { fresh.append(again) }
-        }
-        return fresh
     }
 }

@@ -1,59 +1,122 @@
+internal import CommonAPI
 internal import Database
 internal import Kernel
 internal import StreaksDomain
 
+/// A streak as one of its members finds it: everything a list shows, from one statement.
+struct SeenStreak: Sendable {
+    let row: StreakRow
+    /// The reader's date by their own clock, and the friend's by theirs.
+    let yourDate: CalendarDate
+    let friendDate: CalendarDate
+    /// nil when it was not asked for, or `auth` has not told of the friend yet.
+    let friend: UserSummary?
+}
+
+/// Which streaks are looked at.
+enum StreakSelection: Sendable {
+    case one(StreakID)
+    /// All that run, oldest first.
+    case running
+    /// The newest with each of these friends, or with everybody when none is named, unless it has ended.
+    case newest(with: [UserID])
+}
+
 /// What lists and details read, without locks.
 extension StreakRepository {
-    /// One streak's row.
-    func row(_ id: StreakID) async throws -> StreakRow? {
-        try await database.query("SELECT \(StreakRow.columns) FROM streak WHERE id = \(id)").first.map(StreakRow.init)
+    /// The streaks of a user, in one statement.
+    func seen(_ selection: StreakSelection, by user: UserID, withFriends: Bool, now: Instant) async throws -> [SeenStreak] {
+        let profile: Query =
+            withFriends
+            ? """
+            , p.username, p.display_name FROM mine
+            LEFT JOIN (SELECT user_id AS known, username, display_name FROM profile_replica) AS p ON p.known = mine.friend
+            """ : " FROM mine"
+        let rows = try await database.query(
+            """
+            WITH mine AS (SELECT s.*, CASE WHEN s.user_a = \(user) THEN s.user_b ELSE s.user_a END AS friend
+                FROM (\(Self.chosen(selection, user))) AS s WHERE s.user_a = \(user) OR s.user_b = \(user))
+            SELECT \(StreakRow.columns), \(Self.zone("\(user)", now)), \(Self.zone("mine.friend", now))\(profile)
+            ORDER BY mine.started_at, mine.id
+            """
+        )
+        var zones: [String: Zone] = [:]
+        func date(at column: Int, of row: Row) throws -> CalendarDate {
+            guard let name = try row.get(at: column, as: String?.self) else { return Zone.utc.date(at: now) }
+            let zone = zones[name] ?? Zone(name) ?? .utc
+            zones[name] = zone
+            return zone.date(at: now)
+        }
+        let first = StreakRow.columnCount
+        return try rows.map { row in
+            let streak = try StreakRow(row)
+            return SeenStreak(
+                row: streak,
+                yourDate: try date(at: first, of: row),
+                friendDate: try date(at: first + 1, of: row),
+                friend: withFriends ? try Self.summary(of: streak.friend(of: user), row, at: first + 2) : nil
+            )
+        }
     }
 
-    /// The running streaks of a user, oldest first.
-    func active(of user: UserID) async throws -> [StreakRow] {
-        try await database.query(
-            """
-            SELECT \(StreakRow.columns) FROM streak WHERE user_a = \(user) AND status = 1 UNION ALL
-            SELECT \(StreakRow.columns) FROM streak WHERE user_b = \(user) AND status = 1 ORDER BY started_at, id
-            """
-        ).map(StreakRow.init)
+    private static func chosen(_ selection: StreakSelection, _ user: UserID) -> Query {
+        switch selection {
+        case .one(let id):
+            return "SELECT * FROM streak WHERE id = \(id)"
+        case .running:
+            // Two index scans instead of one OR: each reads only the rows it returns.
+            return """
+                SELECT * FROM streak WHERE user_a = \(user) AND status = 1 UNION ALL
+                SELECT * FROM streak WHERE user_b = \(user) AND status = 1
+                """
+        case .newest(let friends):
+            let low: Query = friends.isEmpty ? "true" : "user_a = ANY(\(friends.filter { $0 < user }))"
+            let high: Query = friends.isEmpty ? "true" : "user_b = ANY(\(friends.filter { $0 > user }))"
+            return """
+                SELECT * FROM (
+                    (SELECT DISTINCT ON (user_b) * FROM streak WHERE user_a = \(user) AND \(high)
+                     ORDER BY user_b, started_at DESC) UNION ALL
+                    (SELECT DISTINCT ON (user_a) * FROM streak WHERE user_b = \(user) AND \(low)
+                     ORDER BY user_a, started_at DESC)) AS newest
+                WHERE status <> 3
+                """
+        }
     }
 
-    /// The newest streak of a user with each of these friends.
-    func newest(of user: UserID, with friends: [UserID]) async throws -> [StreakRow] {
-        let low = friends.filter { $0 < user }
-        let high = friends.filter { $0 > user }
-        return try await database.query(
-            """
-            SELECT DISTINCT ON (user_a, user_b) \(StreakRow.columns) FROM streak
-            WHERE (user_a = \(user) AND user_b = ANY(\(high))) OR (user_b = \(user) AND user_a = ANY(\(low)))
-            ORDER BY user_a, user_b, started_at DESC
-            """
-        ).map(StreakRow.init)
+    /// The zone a clock follows now; the first one known also holds for all time before it.
+    private static func zone(_ person: Query, _ now: Instant) -> Query {
+        """
+        coalesce((SELECT zone FROM zone_change WHERE user_id = \(person) AND since <= \(now) ORDER BY since DESC LIMIT 1),
+            (SELECT zone FROM zone_change WHERE user_id = \(person) ORDER BY since LIMIT 1))
+        """
+    }
+
+    private static func summary(of user: UserID, _ row: Row, at column: Int) throws -> UserSummary? {
+        guard let username = try row.get(at: column, as: String?.self) else { return nil }
+        return UserSummary(userID: user.description, username: username, displayName: try row.get(at: column + 1), avatarURL: nil)
     }
 
     /// Who posted for which date, from a date on.
-    func contributions(to streaks: [StreakID], since date: CalendarDate) async throws -> [StreakID: Set<PostedDate>] {
-        guard !streaks.isEmpty else { return [:] }
-        var posted: [StreakID: Set<PostedDate>] = [:]
+    func contributions(to streaks: [StreakID], since date: CalendarDate) async throws -> Set<PostedDate> {
         let rows = try await database.query(
             "SELECT streak_id, user_id, on_date FROM contribution WHERE streak_id = ANY(\(streaks)) AND on_date >= \(date)"
         )
-        for row in rows {
-            let (streak, user, date) = try row.decode(as: (StreakID.self, UserID.self, CalendarDate.self))
-            posted[streak, default: []].insert(PostedDate(user: user, date: date))
-        }
-        return posted
+        return Set(try rows.map { PostedDate(streak: try $0.get(at: 0), user: try $0.get(at: 1), date: try $0.get(at: 2)) })
     }
 
-    /// A streak with its ledger, as it stands.
-    func ledger(_ id: StreakID) async throws -> StoredStreak? {
-        try await database.transaction { sql in try await lock([id], sql).first }
+    /// Streaks with their ledgers, as they stand; `isWhole` from the start, otherwise from their checkpoints on.
+    func ledgers(_ ids: some Sequence<StreakID>, isWhole: Bool = false) async throws -> [StoredStreak] {
+        let rows = try await database.query("SELECT \(StreakRow.columns) FROM streak WHERE id = ANY(\(Array(Set(ids))))")
+        return try await Self.load(try rows.map(StreakRow.init), isWhole: isWhole, database)
     }
+
+    /// The ids of the running streaks of a user.
+    func activeIDs(of user: UserID) async throws -> [StreakID] { try await Self.activeIDs(of: user, database) }
 }
 
 /// Somebody posted for a date.
 struct PostedDate: Hashable, Sendable {
+    let streak: StreakID
     let user: UserID
     let date: CalendarDate
 }

@@ -6,6 +6,7 @@ internal import StreaksDomain
 /// Streaks and their ledgers.
 struct StreakRepository: Sendable {
     let database: Database
+    private static let beforeEverything = CalendarDate(dayNumber: -100_000)
 
     /// A new streak with count 0.
     ///
@@ -28,7 +29,7 @@ struct StreakRepository: Sendable {
         let rows = try await sql.query(
             "SELECT \(StreakRow.columns) FROM streak WHERE id = ANY(\(wanted)) ORDER BY id FOR UPDATE"
         ).map(StreakRow.init)
-        return try await load(rows, sql)
+        return try await Self.load(rows, sql)
     }
 
     /// Locks up to `limit` streaks whose next date is due; other replicas' are passed over (D7).
@@ -38,16 +39,36 @@ struct StreakRepository: Sendable {
             SELECT \(StreakRow.columns) FROM streak WHERE next_due <= \(now) ORDER BY next_due LIMIT \(limit) FOR UPDATE SKIP LOCKED
             """
         ).map(StreakRow.init)
-        return try await load(rows, sql)
+        return try await Self.load(rows, sql)
     }
 
-    private func load(_ rows: [StreakRow], _ sql: Transaction) async throws -> [StoredStreak] {
+    /// The next change of these streaks folds their ledgers from the start. Waits for who is changing them now.
+    func forgetCheckpoints(of ids: [StreakID], _ sql: Transaction) async throws {
+        _ = try await sql.query("SELECT 1 FROM streak WHERE id = ANY(\(ids)) ORDER BY id FOR UPDATE")
+        try await CheckpointRepository.delete(of: ids, sql)
+    }
+
+    /// A locked streak with every entry its ledger ever had.
+    func whole(_ row: StreakRow, _ sql: Transaction) async throws -> StoredStreak {
+        guard let stored = try await Self.load([row], isWhole: true, sql).first else { throw ServiceError.internal }
+        return stored
+    }
+
+    /// The ledgers of these rows from their checkpoints on, or from the start.
+    static func load(_ rows: [StreakRow], isWhole: Bool = false, _ sql: some QueryExecutor) async throws -> [StoredStreak] {
         guard !rows.isEmpty else { return [] }
         let zones = try await ZoneRepository.histories(of: rows.flatMap { [$0.userA, $0.userB] }, sql)
         let ids = rows.map(\.id)
         var contributions: [StreakID: [StreakLedger.Contribution]] = [:]
+        let bases = isWhole ? [:] : try await CheckpointRepository.find(ids, sql)
+        // The checkpoints that were read say where to begin: newer ones may have been stored since.
+        let starts = ids.map { bases[$0]?.settledThrough ?? Self.beforeEverything }
         let entries = try await sql.query(
-            "SELECT streak_id, user_id, on_date, received_at, recorded_at FROM contribution WHERE streak_id = ANY(\(ids))"
+            """
+            SELECT streak_id, user_id, on_date, received_at, recorded_at
+            FROM contribution JOIN unnest(\(ids), \(starts)) AS base (id, settled_through)
+                ON streak_id = base.id AND on_date > base.settled_through
+            """
         )
         for entry in entries {
             let (streak, user, date, received, recorded) = try entry.decode(
@@ -66,23 +87,35 @@ struct StreakRepository: Sendable {
                 ledger: StreakLedger(
                     start: row.startedAt,
                     participants: participants,
+                    base: bases[row.id],
                     contributions: contributions[row.id] ?? [],
-                    endedAt: row.endedAt
+                    endedAt: row.endedAt,
+                    longestShown: Int(row.longest)
                 )
             )
         }
     }
 
-    /// Stores what a ledger folded to. `newPhotos` adds to the number of snaps.
-    func save(_ id: StreakID, _ state: StreakState, endedAt: Instant?, newPhotos: Int = 0, _ sql: Transaction) async throws {
+    /// Stores what a ledger folded to. `posted` is the new snap, `newPhotos` adds to the number of them.
+    func save(
+        _ row: StreakRow,
+        _ state: StreakState,
+        endedAt: Instant?,
+        posted: (user: UserID, date: CalendarDate)?,
+        newPhotos: Int,
+        _ sql: Transaction
+    ) async throws {
+        let newestA = posted.flatMap { $0.user == row.userA ? $0.date : nil }
+        let newestB = posted.flatMap { $0.user == row.userB ? $0.date : nil }
         _ = try await sql.execute(
             """
             UPDATE streak SET status = \(StreakStatus(state.status).rawValue), current_count = \(Int32(state.count)),
                 longest_count = \(Int32(state.longest)), last_completed_date = \(state.lastCompletedDate),
                 deadline_at = \(state.deadlineAt), at_risk_from = \(state.atRiskFrom), next_due = \(state.nextDue),
                 broken_by = \(state.brokenBy), broken_at = \(state.brokenAt), missed_date = \(state.missedDate),
-                ended_at = \(endedAt), photo_count = photo_count + \(newPhotos), looked_at = \(state.asOf)
-            WHERE id = \(id)
+                ended_at = \(endedAt), photo_count = photo_count + \(newPhotos), looked_at = \(state.asOf),
+                newest_a = greatest(newest_a, \(newestA)), newest_b = greatest(newest_b, \(newestB))
+            WHERE id = \(row.id)
             """
         )
     }
@@ -102,8 +135,10 @@ struct StreakRepository: Sendable {
         )
     }
 
-    /// Streaks of a user that run, or broke so lately that they can still be saved.
-    func activeIDs(of user: UserID, _ sql: Transaction) async throws -> [StreakID] {
+    /// The streaks of a user that run.
+    func activeIDs(of user: UserID, _ sql: Transaction) async throws -> [StreakID] { try await Self.activeIDs(of: user, sql) }
+
+    static func activeIDs(of user: UserID, _ sql: some QueryExecutor) async throws -> [StreakID] {
         try await sql.query(
             """
             SELECT id FROM streak WHERE user_a = \(user) AND status = 1 UNION ALL

@@ -5,12 +5,12 @@ internal import StreaksDomain
 /// Which zone a person's clock followed since when (SD-3).
 enum ZoneRepository {
     /// The histories of these people; somebody unknown is absent.
-    static func histories(of users: [UserID], _ sql: Transaction) async throws -> [UserID: ZoneHistory] {
-        try histories(try await sql.query(selection(users)))
-    }
-
-    static func histories(of users: [UserID], _ database: Database) async throws -> [UserID: ZoneHistory] {
-        try histories(try await database.query(selection(users)))
+    static func histories(of users: [UserID], _ sql: some QueryExecutor) async throws -> [UserID: ZoneHistory] {
+        try histories(
+            try await sql.query(
+                "SELECT user_id, since, zone FROM zone_change WHERE user_id = ANY(\(users)) ORDER BY user_id, since"
+            )
+        )
     }
 
     /// Adds a change. - Returns: whether it was news.
@@ -24,10 +24,6 @@ enum ZoneRepository {
             ON CONFLICT DO NOTHING
             """
         ) == 1
-    }
-
-    private static func selection(_ users: [UserID]) -> Query {
-        "SELECT user_id, since, zone FROM zone_change WHERE user_id = ANY(\(users)) ORDER BY user_id, since"
     }
 
     private static func histories(_ rows: [Row]) throws -> [UserID: ZoneHistory] {

@@ -907,6 +907,96 @@ void   streaksnap__auth__v1__profile_state__free_unpacked
   assert(message->base.descriptor == &streaksnap__auth__v1__profile_state__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__auth__v1__accept_terms_request__init
+                     (Streaksnap__Auth__V1__AcceptTermsRequest         *message)
+{
+  static const Streaksnap__Auth__V1__AcceptTermsRequest init_value = STREAKSNAP__AUTH__V1__ACCEPT_TERMS_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__auth__v1__accept_terms_request__get_packed_size
+                     (const Streaksnap__Auth__V1__AcceptTermsRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__accept_terms_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__auth__v1__accept_terms_request__pack
+                     (const Streaksnap__Auth__V1__AcceptTermsRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__accept_terms_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__auth__v1__accept_terms_request__pack_to_buffer
+                     (const Streaksnap__Auth__V1__AcceptTermsRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__accept_terms_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Auth__V1__AcceptTermsRequest *
+       streaksnap__auth__v1__accept_terms_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Auth__V1__AcceptTermsRequest *)
+     protobuf_c_message_unpack (&streaksnap__auth__v1__accept_terms_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__auth__v1__accept_terms_request__free_unpacked
+                     (Streaksnap__Auth__V1__AcceptTermsRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__auth__v1__accept_terms_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__auth__v1__accept_terms_reply__init
+                     (Streaksnap__Auth__V1__AcceptTermsReply         *message)
+{
+  static const Streaksnap__Auth__V1__AcceptTermsReply init_value = STREAKSNAP__AUTH__V1__ACCEPT_TERMS_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__auth__v1__accept_terms_reply__get_packed_size
+                     (const Streaksnap__Auth__V1__AcceptTermsReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__accept_terms_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__auth__v1__accept_terms_reply__pack
+                     (const Streaksnap__Auth__V1__AcceptTermsReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__accept_terms_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__auth__v1__accept_terms_reply__pack_to_buffer
+                     (const Streaksnap__Auth__V1__AcceptTermsReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__accept_terms_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Auth__V1__AcceptTermsReply *
+       streaksnap__auth__v1__accept_terms_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Auth__V1__AcceptTermsReply *)
+     protobuf_c_message_unpack (&streaksnap__auth__v1__accept_terms_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__auth__v1__accept_terms_reply__free_unpacked
+                     (Streaksnap__Auth__V1__AcceptTermsReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__auth__v1__accept_terms_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 static const ProtobufCFieldDescriptor streaksnap__auth__v1__register_request__field_descriptors[6] =
 {
   {
@@ -2044,7 +2134,7 @@ const ProtobufCMessageDescriptor streaksnap__auth__v1__list_profile_snapshots_re
   (ProtobufCMessageInit) streaksnap__auth__v1__list_profile_snapshots_reply__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__auth__v1__profile_state__field_descriptors[9] =
+static const ProtobufCFieldDescriptor streaksnap__auth__v1__profile_state__field_descriptors[10] =
 {
   {
     "user_id",
@@ -2154,11 +2244,24 @@ static const ProtobufCFieldDescriptor streaksnap__auth__v1__profile_state__field
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "terms_version",
+    11,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__ProfileState, terms_version),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__auth__v1__profile_state__field_indices_by_name[] = {
   4,   /* field[4] = avatar_key */
   3,   /* field[3] = display_name */
   6,   /* field[6] = status */
+  9,   /* field[9] = terms_version */
   5,   /* field[5] = time_zone */
   7,   /* field[7] = time_zone_since */
   0,   /* field[0] = user_id */
@@ -2166,10 +2269,11 @@ static const unsigned streaksnap__auth__v1__profile_state__field_indices_by_name
   8,   /* field[8] = verified_email */
   1,   /* field[1] = version */
 };
-static const ProtobufCIntRange streaksnap__auth__v1__profile_state__number_ranges[1 + 1] =
+static const ProtobufCIntRange streaksnap__auth__v1__profile_state__number_ranges[2 + 1] =
 {
   { 1, 0 },
-  { 0, 9 }
+  { 11, 9 },
+  { 0, 10 }
 };
 const ProtobufCMessageDescriptor streaksnap__auth__v1__profile_state__descriptor =
 {
@@ -2179,11 +2283,100 @@ const ProtobufCMessageDescriptor streaksnap__auth__v1__profile_state__descriptor
   "Streaksnap__Auth__V1__ProfileState",
   "streaksnap.auth.v1",
   sizeof(Streaksnap__Auth__V1__ProfileState),
-  9,
+  10,
   streaksnap__auth__v1__profile_state__field_descriptors,
   streaksnap__auth__v1__profile_state__field_indices_by_name,
-  1,  streaksnap__auth__v1__profile_state__number_ranges,
+  2,  streaksnap__auth__v1__profile_state__number_ranges,
   (ProtobufCMessageInit) streaksnap__auth__v1__profile_state__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__auth__v1__accept_terms_request__field_descriptors[1] =
+{
+  {
+    "version",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__AcceptTermsRequest, version),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__auth__v1__accept_terms_request__field_indices_by_name[] = {
+  0,   /* field[0] = version */
+};
+static const ProtobufCIntRange streaksnap__auth__v1__accept_terms_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__auth__v1__accept_terms_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.auth.v1.AcceptTermsRequest",
+  "AcceptTermsRequest",
+  "Streaksnap__Auth__V1__AcceptTermsRequest",
+  "streaksnap.auth.v1",
+  sizeof(Streaksnap__Auth__V1__AcceptTermsRequest),
+  1,
+  streaksnap__auth__v1__accept_terms_request__field_descriptors,
+  streaksnap__auth__v1__accept_terms_request__field_indices_by_name,
+  1,  streaksnap__auth__v1__accept_terms_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__auth__v1__accept_terms_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__auth__v1__accept_terms_reply__field_descriptors[2] =
+{
+  {
+    "terms_version",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__AcceptTermsReply, terms_version),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "terms_accepted_at",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__AcceptTermsReply, terms_accepted_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__auth__v1__accept_terms_reply__field_indices_by_name[] = {
+  1,   /* field[1] = terms_accepted_at */
+  0,   /* field[0] = terms_version */
+};
+static const ProtobufCIntRange streaksnap__auth__v1__accept_terms_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor streaksnap__auth__v1__accept_terms_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.auth.v1.AcceptTermsReply",
+  "AcceptTermsReply",
+  "Streaksnap__Auth__V1__AcceptTermsReply",
+  "streaksnap.auth.v1",
+  sizeof(Streaksnap__Auth__V1__AcceptTermsReply),
+  2,
+  streaksnap__auth__v1__accept_terms_reply__field_descriptors,
+  streaksnap__auth__v1__accept_terms_reply__field_indices_by_name,
+  1,  streaksnap__auth__v1__accept_terms_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__auth__v1__accept_terms_reply__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCEnumValue streaksnap__auth__v1__account_status__enum_values_by_number[5] =

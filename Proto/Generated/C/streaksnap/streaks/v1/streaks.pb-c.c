@@ -2073,7 +2073,7 @@ const ProtobufCMessageDescriptor streaksnap__streaks__v1__plan_contribution_requ
   (ProtobufCMessageInit) streaksnap__streaks__v1__plan_contribution_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__streaks__v1__plan_contribution_reply__field_descriptors[1] =
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__plan_contribution_reply__field_descriptors[2] =
 {
   {
     "outcomes",
@@ -2087,14 +2087,27 @@ static const ProtobufCFieldDescriptor streaksnap__streaks__v1__plan_contribution
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "author_date",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__PlanContributionReply, author_date),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__streaks__v1__plan_contribution_reply__field_indices_by_name[] = {
+  1,   /* field[1] = author_date */
   0,   /* field[0] = outcomes */
 };
 static const ProtobufCIntRange streaksnap__streaks__v1__plan_contribution_reply__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 1 }
+  { 0, 2 }
 };
 const ProtobufCMessageDescriptor streaksnap__streaks__v1__plan_contribution_reply__descriptor =
 {
@@ -2104,7 +2117,7 @@ const ProtobufCMessageDescriptor streaksnap__streaks__v1__plan_contribution_repl
   "Streaksnap__Streaks__V1__PlanContributionReply",
   "streaksnap.streaks.v1",
   sizeof(Streaksnap__Streaks__V1__PlanContributionReply),
-  1,
+  2,
   streaksnap__streaks__v1__plan_contribution_reply__field_descriptors,
   streaksnap__streaks__v1__plan_contribution_reply__field_indices_by_name,
   1,  streaksnap__streaks__v1__plan_contribution_reply__number_ranges,

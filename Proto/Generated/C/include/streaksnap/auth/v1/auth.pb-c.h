@@ -36,6 +36,8 @@ typedef struct Streaksnap__Auth__V1__GetSummariesReply Streaksnap__Auth__V1__Get
 typedef struct Streaksnap__Auth__V1__ListProfileSnapshotsRequest Streaksnap__Auth__V1__ListProfileSnapshotsRequest;
 typedef struct Streaksnap__Auth__V1__ListProfileSnapshotsReply Streaksnap__Auth__V1__ListProfileSnapshotsReply;
 typedef struct Streaksnap__Auth__V1__ProfileState Streaksnap__Auth__V1__ProfileState;
+typedef struct Streaksnap__Auth__V1__AcceptTermsRequest Streaksnap__Auth__V1__AcceptTermsRequest;
+typedef struct Streaksnap__Auth__V1__AcceptTermsReply Streaksnap__Auth__V1__AcceptTermsReply;
 
 
 /* --- enums --- */
@@ -346,10 +348,32 @@ struct  Streaksnap__Auth__V1__ProfileState
   Streaksnap__Auth__V1__AccountStatus status;
   Google__Protobuf__Timestamp *time_zone_since;
   char *verified_email;
+  char *terms_version;
 };
 #define STREAKSNAP__AUTH__V1__PROFILE_STATE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__profile_state__descriptor) \
-    , (char *)protobuf_c_empty_string, 0, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, STREAKSNAP__AUTH__V1__ACCOUNT_STATUS__ACCOUNT_STATUS_UNSPECIFIED, NULL, (char *)protobuf_c_empty_string }
+    , (char *)protobuf_c_empty_string, 0, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, STREAKSNAP__AUTH__V1__ACCOUNT_STATUS__ACCOUNT_STATUS_UNSPECIFIED, NULL, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string }
+
+
+struct  Streaksnap__Auth__V1__AcceptTermsRequest
+{
+  ProtobufCMessage base;
+  char *version;
+};
+#define STREAKSNAP__AUTH__V1__ACCEPT_TERMS_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__accept_terms_request__descriptor) \
+    , (char *)protobuf_c_empty_string }
+
+
+struct  Streaksnap__Auth__V1__AcceptTermsReply
+{
+  ProtobufCMessage base;
+  char *terms_version;
+  Google__Protobuf__Timestamp *terms_accepted_at;
+};
+#define STREAKSNAP__AUTH__V1__ACCEPT_TERMS_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__accept_terms_reply__descriptor) \
+    , (char *)protobuf_c_empty_string, NULL }
 
 
 /* Streaksnap__Auth__V1__RegisterRequest methods */
@@ -732,6 +756,44 @@ Streaksnap__Auth__V1__ProfileState *
 void   streaksnap__auth__v1__profile_state__free_unpacked
                      (Streaksnap__Auth__V1__ProfileState *message,
                       ProtobufCAllocator *allocator);
+/* Streaksnap__Auth__V1__AcceptTermsRequest methods */
+void   streaksnap__auth__v1__accept_terms_request__init
+                     (Streaksnap__Auth__V1__AcceptTermsRequest         *message);
+size_t streaksnap__auth__v1__accept_terms_request__get_packed_size
+                     (const Streaksnap__Auth__V1__AcceptTermsRequest   *message);
+size_t streaksnap__auth__v1__accept_terms_request__pack
+                     (const Streaksnap__Auth__V1__AcceptTermsRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__auth__v1__accept_terms_request__pack_to_buffer
+                     (const Streaksnap__Auth__V1__AcceptTermsRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Auth__V1__AcceptTermsRequest *
+       streaksnap__auth__v1__accept_terms_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__auth__v1__accept_terms_request__free_unpacked
+                     (Streaksnap__Auth__V1__AcceptTermsRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Auth__V1__AcceptTermsReply methods */
+void   streaksnap__auth__v1__accept_terms_reply__init
+                     (Streaksnap__Auth__V1__AcceptTermsReply         *message);
+size_t streaksnap__auth__v1__accept_terms_reply__get_packed_size
+                     (const Streaksnap__Auth__V1__AcceptTermsReply   *message);
+size_t streaksnap__auth__v1__accept_terms_reply__pack
+                     (const Streaksnap__Auth__V1__AcceptTermsReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__auth__v1__accept_terms_reply__pack_to_buffer
+                     (const Streaksnap__Auth__V1__AcceptTermsReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Auth__V1__AcceptTermsReply *
+       streaksnap__auth__v1__accept_terms_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__auth__v1__accept_terms_reply__free_unpacked
+                     (Streaksnap__Auth__V1__AcceptTermsReply *message,
+                      ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
 typedef void (*Streaksnap__Auth__V1__RegisterRequest_Closure)
@@ -794,6 +856,12 @@ typedef void (*Streaksnap__Auth__V1__ListProfileSnapshotsReply_Closure)
 typedef void (*Streaksnap__Auth__V1__ProfileState_Closure)
                  (const Streaksnap__Auth__V1__ProfileState *message,
                   void *closure_data);
+typedef void (*Streaksnap__Auth__V1__AcceptTermsRequest_Closure)
+                 (const Streaksnap__Auth__V1__AcceptTermsRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Auth__V1__AcceptTermsReply_Closure)
+                 (const Streaksnap__Auth__V1__AcceptTermsReply *message,
+                  void *closure_data);
 
 /* --- services --- */
 
@@ -821,6 +889,8 @@ extern const ProtobufCMessageDescriptor streaksnap__auth__v1__get_summaries_repl
 extern const ProtobufCMessageDescriptor streaksnap__auth__v1__list_profile_snapshots_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__auth__v1__list_profile_snapshots_reply__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__auth__v1__profile_state__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__auth__v1__accept_terms_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__auth__v1__accept_terms_reply__descriptor;
 
 PROTOBUF_C__END_DECLS
 

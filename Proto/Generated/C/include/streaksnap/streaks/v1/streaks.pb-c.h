@@ -317,10 +317,11 @@ struct  Streaksnap__Streaks__V1__PlanContributionReply
   ProtobufCMessage base;
   size_t n_outcomes;
   Streaksnap__Streaks__V1__ContributionOutcome **outcomes;
+  char *author_date;
 };
 #define STREAKSNAP__STREAKS__V1__PLAN_CONTRIBUTION_REPLY__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__plan_contribution_reply__descriptor) \
-    , 0,NULL }
+    , 0,NULL, (char *)protobuf_c_empty_string }
 
 
 struct  Streaksnap__Streaks__V1__RecordContributionRequest

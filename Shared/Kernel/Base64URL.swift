@@ -1,0 +1,64 @@
+/// Bytes as text for URLs and tokens: base64url without padding (RFC 4648 §5, RFC 7515 §2).
+///
+/// Reading is strict: every sequence of bytes has one spelling, so a text that was signed or hashed cannot be written in a second way.
+public enum Base64URL {
+    private static let alphabet: StaticString = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+
+    /// The text of `bytes`.
+    public static func encode(_ bytes: some Collection<UInt8>) -> String {
+        let count = (bytes.count * 4 + 2) / 3
+        return String(unsafeUninitializedCapacity: count) { text in
+            let digits = alphabet.utf8Start
+            var position = 0
+            var bits = UInt32(0)
+            var held = 0
+            for byte in bytes {
+                bits = bits << 8 | UInt32(byte)
+                held += 8
+                while held >= 6 {
+                    held -= 6
+                    text[position] = digits[Int(bits >> UInt32(held)) & 63]
+                    position += 1
+                }
+            }
+            if held > 0 {
+                text[position] = digits[Int(bits << UInt32(6 - held)) & 63]
+                position += 1
+            }
+            return position
+        }
+    }
+
+    /// The bytes of a text; nil for padding, other characters, a length that no bytes have, and a second spelling (bits left over that are
+    /// not zero).
+    public static func decode(_ text: some StringProtocol) -> [UInt8]? {
+        let digits = text.utf8
+        let count = digits.count
+        guard count % 4 != 1 else { return nil }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(count * 3 / 4)
+        var bits = UInt32(0)
+        var held = UInt32(0)
+        for digit in digits {
+            guard let value = value(of: digit) else { return nil }
+            bits = bits << 6 | value
+            held += 6
+            if held >= 8 {
+                held -= 8
+                bytes.append(UInt8(truncatingIfNeeded: bits >> held))
+            }
+        }
+        return bits & (1 << held - 1) == 0 ? bytes : nil
+    }
+
+    private static func value(of digit: UInt8) -> UInt32? {
+        switch digit {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(digit) - 65
+        case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt32(digit) - 71
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(digit) + 4
+        case UInt8(ascii: "-"): 62
+        case UInt8(ascii: "_"): 63
+        default: nil
+        }
+    }
+}
