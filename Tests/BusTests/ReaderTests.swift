@@ -64,7 +64,7 @@ extension BrokerTests {
                 }
                 try await eventually("both arrive") { seen.value == [1, 2] }
                 #expect(!consumption.hasEnded)
-                server.kill()
+                await server.kill()
                 try await server.start()
                 try await eventually("it has ended") { consumption.hasEnded }
                 await consumption.stop()

@@ -13,7 +13,7 @@ struct DatabaseFaultTests {
                 for name in 0..<5 { tasks.addTask { try await world.tellSurely(teller, "a\(name)", 0..<200) } }
                 for round in 1...2 {
                     try await eventually("some are heard") { try await world.heardCount() >= round * 100 }
-                    world.postgres.kill()
+                    await world.postgres.kill()
                     try await Task.sleep(for: outage)
                     try await world.postgres.start()
                 }

@@ -35,10 +35,4 @@ extension SocialService {
         guard page.count > limit, let last = shown.last else { return ListFriendsReply(friends: friends, meta: PageMeta()) }
         return ListFriendsReply(friends: friends, meta: PageMeta(nextCursor: PageCursor(after: last.since, last.id).text))
     }
-
-    /// Where the list goes on: one entry more than asked was read to know whether it does.
-    static func meta(_ page: [StoredFriendship], _ limit: Int) -> PageMeta {
-        guard page.count > limit, let last = page.prefix(limit).last else { return PageMeta() }
-        return PageMeta(nextCursor: PageCursor(after: last.friendship.since, last.id).text)
-    }
 }
