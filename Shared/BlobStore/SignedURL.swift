@@ -36,7 +36,8 @@ public enum SignedURL {
         now: Instant,
         secret: [UInt8]
     ) throws(ServiceError) -> BlobKey {
-        guard let seconds = Int64(expires), String(seconds) == expires, signature.utf8.count == 43, let code = Base64URL.decode(signature),
+        guard let seconds = Int64(expires), String(seconds) == expires, signature.utf8.count == 43,
+            let code = Base64URL.decode(signature),
             HMAC<SHA256>.isValidAuthenticationCode(code, authenticating: signed(key, seconds), using: SymmetricKey(data: secret)),
             let blobKey = try? BlobKey(key)
         else { throw .notFound("file") }

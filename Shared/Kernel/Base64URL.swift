@@ -6,8 +6,19 @@ public enum Base64URL {
 
     /// The text of `bytes`.
     public static func encode(_ bytes: some Collection<UInt8>) -> String {
-        let count = (bytes.count * 4 + 2) / 3
-        return String(unsafeUninitializedCapacity: count) { text in
+        // One generic call for all bytes, not one for each.
+        bytes.withContiguousStorageIfAvailable { text(of: $0) } ?? Array(bytes).withUnsafeBufferPointer { text(of: $0) }
+    }
+
+    /// The bytes of a text; nil for padding, other characters, a length that no bytes have, and a second spelling (bits left over that are
+    /// not zero).
+    public static func decode(_ text: some StringProtocol) -> [UInt8]? {
+        if let bytes = text.utf8.withContiguousStorageIfAvailable({ self.bytes(of: $0) }) { return bytes }
+        return Array(text.utf8).withUnsafeBufferPointer { bytes(of: $0) }
+    }
+
+    private static func text(of bytes: UnsafeBufferPointer<UInt8>) -> String {
+        String(unsafeUninitializedCapacity: (bytes.count * 4 + 2) / 3) { text in
             let digits = alphabet.utf8Start
             var position = 0
             var bits = UInt32(0)
@@ -29,14 +40,10 @@ public enum Base64URL {
         }
     }
 
-    /// The bytes of a text; nil for padding, other characters, a length that no bytes have, and a second spelling (bits left over that are
-    /// not zero).
-    public static func decode(_ text: some StringProtocol) -> [UInt8]? {
-        let digits = text.utf8
-        let count = digits.count
-        guard count % 4 != 1 else { return nil }
+    private static func bytes(of digits: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
+        guard digits.count % 4 != 1 else { return nil }
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(count * 3 / 4)
+        bytes.reserveCapacity(digits.count * 3 / 4)
         var bits = UInt32(0)
         var held = UInt32(0)
         for digit in digits {

@@ -73,7 +73,8 @@ public final class TokenVerifier: Sendable {
     private static func verify(_ text: String, _ keys: JWTKeyCollection, _ keyIDs: Set<String>) async throws -> AccessToken? {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, let header = Base64URL.decode(parts[0]),
-            let fields = try? JSONDecoder().decode(Header.self, from: Data(header)), fields.alg == "ES256", keyIDs.contains(fields.kid)
+            let fields = try? JSONDecoder().decode(Header.self, from: Data(header)), fields.alg == "ES256",
+            keyIDs.contains(fields.kid)
         else { return nil }
         return try await keys.verify(text, as: AccessTokenClaims.self).token
     }
