@@ -129,9 +129,13 @@ let contracts: [Target] = [
 ]
 
 let services: [[Target]] = [
-    service("Auth", apis: ["AuthAPI", "BillingAPI", "StreaksAPI"], extra: ["Passwords", "Replicas", "Tokens", crypto]),
-    service("Social", apis: ["SocialAPI", "StreaksAPI"], extra: ["Replicas"]),
-    service("Streaks", apis: ["StreaksAPI", "SocialAPI"], extra: ["Replicas"], main: ["StreaksReplay"]),
+    service(
+        "Auth",
+        apis: ["AuthAPI", "BillingAPI", "MediaAPI", "NotificationsAPI", "SocialAPI", "StreaksAPI"],
+        extra: ["Passwords", "Replicas", "Tokens", crypto]
+    ),
+    service("Social", apis: ["AuthAPI", "SocialAPI", "StreaksAPI"], extra: ["Replicas"]),
+    service("Streaks", apis: ["AuthAPI", "StreaksAPI", "SocialAPI"], extra: ["Replicas"], main: ["StreaksReplay"]),
     [
         .target(
             name: "StreaksReplay",
@@ -140,9 +144,9 @@ let services: [[Target]] = [
             swiftSettings: strict
         )
     ],
-    service("Media", apis: ["MediaAPI", "StreaksAPI"], extra: ["BlobStore", "Images", crypto, logging]),
-    service("Notifications", apis: ["NotificationsAPI", "SocialAPI", "StreaksAPI"], extra: ["Replicas"]),
-    service("Billing", apis: ["BillingAPI", "StreaksAPI"]),
+    service("Media", apis: ["AuthAPI", "MediaAPI", "StreaksAPI"], extra: ["BlobStore", "Images", crypto, logging]),
+    service("Notifications", apis: ["AuthAPI", "NotificationsAPI", "SocialAPI", "StreaksAPI"], extra: ["Replicas"]),
+    service("Billing", apis: ["AuthAPI", "BillingAPI", "StreaksAPI"]),
 ]
 
 // The gateway compiles without any service's message types (D2).

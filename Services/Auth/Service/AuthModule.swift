@@ -17,6 +17,7 @@ public enum AuthModule: ServiceModule {
             "auth",
             [Migration(version: 1, name: "accounts_and_sessions", sql: PackageResources.V0001_accounts_and_sessions_sql)]
         ),
+        MigrationSet("auth_lifecycle", [Migration(version: 1, name: "lifecycle", sql: PackageResources.V0101_lifecycle_sql)]),
     ]
     public static var descriptor: (bytes: [UInt8], hash: String) { (AuthMethods.descriptorSet, AuthMethods.descriptorHash) }
 
@@ -44,6 +45,9 @@ public enum AuthModule: ServiceModule {
         let service = AuthService(
             accounts: AccountRepository(database: environment.database),
             sessions: SessionRepository(database: environment.database),
+            lifecycle: LifecycleRepository(database: environment.database),
+            exports: ExportRepository(database: environment.database),
+            sources: DataSources(environment.bus),
             passwords: PasswordHasher(cost: try settings.get(bcryptCost)),
             signer: try await TokenSigner(pemKeys: KeyFolder(path: try settings.get(keyFolder)).load()),
             refreshTokens: try RefreshTokens(secret: try settings.get(refreshSecret)),
@@ -53,10 +57,10 @@ public enum AuthModule: ServiceModule {
         )
         return ServiceAssembly(
             endpoints: service.endpoints(),
-            consumers: FactConsumers.all,
+            consumers: FactConsumers.all + [service.moderationHandler],
             jobs: [
                 Job("expired_sessions", every: .seconds(60)) { now in try await service.sessions.purge(now: now) }
-            ]
+            ] + service.accountJobs
         )
     }
 }

@@ -8,10 +8,14 @@ internal import Tokens
 
 /// Accounts, sessions and profiles. The table of contents: one handler file per RPC, in `Handlers/`.
 ///
-/// register · login · refresh · logout · getMe · getSigningKeys · getSummaries · listProfileSnapshots
+/// register · login · refresh · logout · getMe · getSigningKeys · getSummaries · listProfileSnapshots ·
+/// deleteAccount · restoreAccount · exportMyData
 struct AuthService: AuthServiceProtocol {
     let accounts: AccountRepository
     let sessions: SessionRepository
+    let lifecycle: LifecycleRepository
+    let exports: ExportRepository
+    let sources: DataSources
     let passwords: PasswordHasher
     let signer: TokenSigner
     let refreshTokens: RefreshTokens

@@ -11,7 +11,8 @@ public enum MediaModule: ServiceModule {
     public static let name = "media"
     public static let about = "daily snaps, their renditions, and the feed"
     public static let migrations = [
-        MigrationSet("media", [Migration(version: 1, name: "snaps", sql: PackageResources.V0001_snaps_sql)])
+        MigrationSet("media", [Migration(version: 1, name: "snaps", sql: PackageResources.V0001_snaps_sql)]),
+        MigrationSet("media_lifecycle", [Migration(version: 1, name: "owners", sql: PackageResources.V0101_owners_sql)]),
     ]
     public static var descriptor: (bytes: [UInt8], hash: String) { (MediaMethods.descriptorSet, MediaMethods.descriptorHash) }
 
@@ -59,9 +60,11 @@ public enum MediaModule: ServiceModule {
         )
         return ServiceAssembly(
             endpoints: service.endpoints(),
+            consumers: LifecycleConsumers.all,
             jobs: [
                 Job("unfinished_snaps", every: .seconds(1)) { _ in try await operations.sweep() },
                 AbandonedUploads(blobs: blobs).job,
+                PhotoOwners(owners: OwnerRepository(database: environment.database), blobs: blobs).job,
             ]
         )
     }

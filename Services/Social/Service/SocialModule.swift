@@ -23,6 +23,6 @@ public enum SocialModule: ServiceModule {
             streaks: StreaksClient(environment.bus),
             mutations: environment.mutations
         )
-        return ServiceAssembly(endpoints: service.endpoints(), consumers: [service.profiles.handler()])
+        return ServiceAssembly(endpoints: service.endpoints(), consumers: [service.profiles.handler()] + LifecycleConsumers.all)
     }
 }

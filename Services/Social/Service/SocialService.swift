@@ -7,7 +7,7 @@ internal import StreaksAPI
 
 /// Friend requests and friendships. The table of contents: one handler file per RPC, in `Handlers/`.
 ///
-/// sendFriendRequest · respondToFriendRequest · listFriends · listFriendRequests
+/// sendFriendRequest · respondToFriendRequest · listFriends · listFriendRequests · exportUserData
 struct SocialService: SocialServiceProtocol {
     let friendships: FriendshipRepository
     let profiles: ProfileReplica

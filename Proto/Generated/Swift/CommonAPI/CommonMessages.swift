@@ -143,3 +143,29 @@ public struct DescriptorReply: Sendable, Equatable {
         self.sha256 = sha256
     }
 }
+
+/// What a service holds about one person (AU-10); every service answers it, for auth alone.
+public struct ExportUserDataRequest: Sendable, Equatable {
+    public var userID: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(userID: String = "") {
+        self.userID = userID
+    }
+}
+
+public struct ExportUserDataReply: Sendable, Equatable {
+    /// A JSON object.
+    public var json: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(json: String = "") {
+        self.json = json
+    }
+}

@@ -99,3 +99,45 @@ extension FriendshipEnded: Wire.CMessage {
         return UnsafeMutableRawPointer(c)
     }
 }
+
+extension ModerationActionTaken: Wire.CMessage {
+    public static var fullName: String { "streaksnap.social.v1.ModerationActionTaken" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Social__V1__ModerationActionTaken()
+        streaksnap__social__v1__moderation_action_taken__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__ModerationActionTaken.self)
+        self.actionID = try Wire.Decode.string(c.pointee.action_id, "action_id")
+        self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
+        self.action = ModerationAction(rawValue: Int32(truncatingIfNeeded: c.pointee.action.rawValue))
+        if let stored = c.pointee.taken_at {
+            self.takenAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "taken_at")
+        }
+        if let stored = c.pointee.until {
+            self.until = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "until")
+        }
+        self.moderatorID = try Wire.Decode.string(c.pointee.moderator_id, "moderator_id")
+        self.reportID = try Wire.Decode.string(c.pointee.report_id, "report_id")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Social__V1__ModerationActionTaken.self)
+        streaksnap__social__v1__moderation_action_taken__init(c)
+        if !self.actionID.isEmpty { c.pointee.action_id = try arena.string(self.actionID, "action_id") }
+        if !self.userID.isEmpty { c.pointee.user_id = try arena.string(self.userID, "user_id") }
+        c.pointee.action = Streaksnap__Social__V1__ModerationAction(rawValue: .init(truncatingIfNeeded: self.action.rawValue))
+        if let value = self.takenAt {
+            c.pointee.taken_at = try storeTimestamp(value, arena, "taken_at")
+        }
+        if let value = self.until {
+            c.pointee.until = try storeTimestamp(value, arena, "until")
+        }
+        if !self.moderatorID.isEmpty { c.pointee.moderator_id = try arena.string(self.moderatorID, "moderator_id") }
+        if !self.reportID.isEmpty { c.pointee.report_id = try arena.string(self.reportID, "report_id") }
+        return UnsafeMutableRawPointer(c)
+    }
+}

@@ -61,6 +61,32 @@ public struct FriendshipEnded: Sendable, Equatable {
     }
 }
 
+/// An administrator decided about a person (SO-9); `auth` suspends or bans the account.
+public struct ModerationActionTaken: Sendable, Equatable {
+    public var actionID: String = ""
+    public var userID: String = ""
+    public var action: ModerationAction = .unspecified
+    public var takenAt: Kernel.Instant? = nil
+    /// When a suspension ends; unset otherwise.
+    public var until: Kernel.Instant? = nil
+    public var moderatorID: String = ""
+    public var reportID: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(actionID: String = "", userID: String = "", action: ModerationAction = .unspecified, takenAt: Kernel.Instant? = nil, until: Kernel.Instant? = nil, moderatorID: String = "", reportID: String = "") {
+        self.actionID = actionID
+        self.userID = userID
+        self.action = action
+        self.takenAt = takenAt
+        self.until = until
+        self.moderatorID = moderatorID
+        self.reportID = reportID
+    }
+}
+
 extension FriendRequestSent: Wire.Event {
     public static var subject: String { "evt.social.v1.FriendRequestSent" }
     public var aggregateID: String { friendshipID }
@@ -74,4 +100,9 @@ extension FriendshipAccepted: Wire.Event {
 extension FriendshipEnded: Wire.Event {
     public static var subject: String { "evt.social.v1.FriendshipEnded" }
     public var aggregateID: String { friendshipID }
+}
+
+extension ModerationActionTaken: Wire.Event {
+    public static var subject: String { "evt.social.v1.ModerationActionTaken" }
+    public var aggregateID: String { userID }
 }

@@ -13,3 +13,7 @@ extension FriendshipAccepted {
 extension FriendshipEnded {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
 }
+
+extension ModerationActionTaken {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}

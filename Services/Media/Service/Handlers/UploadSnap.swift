@@ -55,7 +55,7 @@ extension MediaService {
         }
         let renditions = try await images.renditions(of: try await blobs.read(incoming, limit: 10 << 20))
         let id: OperationID = ids.make()
-        let folder = "snaps/\(Zone.utc.date(at: receivedAt))/\(id)"
+        let folder = "snaps/\(user)/\(Zone.utc.date(at: receivedAt))/\(id)"
         let operation = SnapOperation(
             id: id,
             user: user,

@@ -21,6 +21,7 @@ struct StreakRow: Sendable {
     let endedAt: Instant?
     let photoCount: Int32
     let lookedAt: Instant
+    let brokenOff: StreakLedger.BrokenOff?
 
     /// The one of the two who is not `user`.
     func friend(of user: UserID) -> UserID { user == userA ? userB : userA }
@@ -31,36 +32,33 @@ struct StreakRow: Sendable {
 
     static let columns: Query = """
         id, user_a, user_b, started_at, status, current_count, longest_count, last_completed_date, deadline_at, at_risk_from, next_due,
-        broken_by, broken_at, ended_at, photo_count, looked_at
+        broken_by, broken_at, ended_at, photo_count, looked_at, broken_off_at, broken_off_by
         """
 
+    /// - Parameter row: of `columns`, and nothing else.
     init(_ row: Row) throws {
-        (
-            id, userA, userB, startedAt, status, count, longest, lastCompletedDate, deadlineAt, atRiskFrom, nextDue, brokenBy,
-            brokenAt,
-            endedAt, photoCount, lookedAt
-        ) = try Self.decode(row)
-    }
-
-    private static func decode(
-        _ row: Row
-    ) throws -> (
-        StreakID, UserID, UserID, Instant, StreakStatus, Int32, Int32, CalendarDate?, Instant?, Instant?, Instant?, UserID?,
-        Instant?,
-        Instant?, Int32, Instant
-    ) {
-        let (id, a, b, started, status, count, longest, last, deadline, risk, due, by, broken, ended, photos, looked) =
-            try row.decode(
-                as: (
-                    StreakID.self, UserID.self, UserID.self, Instant.self, Int32.self, Int32.self, Int32.self, CalendarDate?.self,
-                    Instant?.self, Instant?.self, Instant?.self, UserID?.self, Instant?.self, Instant?.self, Int32.self,
-                    Instant.self
-                )
-            )
-        return (
-            id, a, b, started, StreakStatus(rawValue: status), count, longest, last, deadline, risk, due, by, broken, ended,
-            photos, looked
-        )
+        id = try row.get(at: 0)
+        userA = try row.get(at: 1)
+        userB = try row.get(at: 2)
+        startedAt = try row.get(at: 3)
+        status = StreakStatus(rawValue: try row.get(at: 4, as: Int32.self))
+        count = try row.get(at: 5)
+        longest = try row.get(at: 6)
+        lastCompletedDate = try row.get(at: 7)
+        deadlineAt = try row.get(at: 8)
+        atRiskFrom = try row.get(at: 9)
+        nextDue = try row.get(at: 10)
+        brokenBy = try row.get(at: 11)
+        brokenAt = try row.get(at: 12)
+        endedAt = try row.get(at: 13)
+        photoCount = try row.get(at: 14)
+        lookedAt = try row.get(at: 15)
+        let off: (at: Instant?, by: UserID?) = (try row.get(at: 16), try row.get(at: 17))
+        if let at = off.at, let by = off.by {
+            brokenOff = StreakLedger.BrokenOff(at: at, user: by)
+        } else {
+            brokenOff = nil
+        }
     }
 }
 

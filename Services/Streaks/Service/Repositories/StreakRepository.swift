@@ -67,7 +67,8 @@ struct StreakRepository: Sendable {
                     start: row.startedAt,
                     participants: participants,
                     contributions: contributions[row.id] ?? [],
-                    endedAt: row.endedAt
+                    endedAt: row.endedAt,
+                    brokenOff: row.brokenOff
                 )
             )
         }

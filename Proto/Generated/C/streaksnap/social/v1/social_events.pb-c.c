@@ -142,6 +142,51 @@ void   streaksnap__social__v1__friendship_ended__free_unpacked
   assert(message->base.descriptor == &streaksnap__social__v1__friendship_ended__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__social__v1__moderation_action_taken__init
+                     (Streaksnap__Social__V1__ModerationActionTaken         *message)
+{
+  static const Streaksnap__Social__V1__ModerationActionTaken init_value = STREAKSNAP__SOCIAL__V1__MODERATION_ACTION_TAKEN__INIT;
+  *message = init_value;
+}
+size_t streaksnap__social__v1__moderation_action_taken__get_packed_size
+                     (const Streaksnap__Social__V1__ModerationActionTaken *message)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__moderation_action_taken__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__social__v1__moderation_action_taken__pack
+                     (const Streaksnap__Social__V1__ModerationActionTaken *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__moderation_action_taken__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__social__v1__moderation_action_taken__pack_to_buffer
+                     (const Streaksnap__Social__V1__ModerationActionTaken *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__moderation_action_taken__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Social__V1__ModerationActionTaken *
+       streaksnap__social__v1__moderation_action_taken__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Social__V1__ModerationActionTaken *)
+     protobuf_c_message_unpack (&streaksnap__social__v1__moderation_action_taken__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__social__v1__moderation_action_taken__free_unpacked
+                     (Streaksnap__Social__V1__ModerationActionTaken *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__social__v1__moderation_action_taken__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 static const ProtobufCFieldDescriptor streaksnap__social__v1__friend_request_sent__field_descriptors[4] =
 {
   {
@@ -371,5 +416,121 @@ const ProtobufCMessageDescriptor streaksnap__social__v1__friendship_ended__descr
   streaksnap__social__v1__friendship_ended__field_indices_by_name,
   1,  streaksnap__social__v1__friendship_ended__number_ranges,
   (ProtobufCMessageInit) streaksnap__social__v1__friendship_ended__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__social__v1__moderation_action_taken__field_descriptors[7] =
+{
+  {
+    "action_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ModerationActionTaken, action_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "user_id",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ModerationActionTaken, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "action",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ModerationActionTaken, action),
+    &streaksnap__social__v1__moderation_action__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "taken_at",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ModerationActionTaken, taken_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "until",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ModerationActionTaken, until),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "moderator_id",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ModerationActionTaken, moderator_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "report_id",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__ModerationActionTaken, report_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__social__v1__moderation_action_taken__field_indices_by_name[] = {
+  2,   /* field[2] = action */
+  0,   /* field[0] = action_id */
+  5,   /* field[5] = moderator_id */
+  6,   /* field[6] = report_id */
+  3,   /* field[3] = taken_at */
+  4,   /* field[4] = until */
+  1,   /* field[1] = user_id */
+};
+static const ProtobufCIntRange streaksnap__social__v1__moderation_action_taken__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 7 }
+};
+const ProtobufCMessageDescriptor streaksnap__social__v1__moderation_action_taken__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.social.v1.ModerationActionTaken",
+  "ModerationActionTaken",
+  "Streaksnap__Social__V1__ModerationActionTaken",
+  "streaksnap.social.v1",
+  sizeof(Streaksnap__Social__V1__ModerationActionTaken),
+  7,
+  streaksnap__social__v1__moderation_action_taken__field_descriptors,
+  streaksnap__social__v1__moderation_action_taken__field_indices_by_name,
+  1,  streaksnap__social__v1__moderation_action_taken__number_ranges,
+  (ProtobufCMessageInit) streaksnap__social__v1__moderation_action_taken__init,
   NULL,NULL,NULL    /* reserved[123] */
 };

@@ -15,10 +15,12 @@ PROTOBUF_C__BEGIN_DECLS
 #endif
 
 #include "google/protobuf/timestamp.pb-c.h"
+#include "streaksnap/social/v1/social.pb-c.h"
 
 typedef struct Streaksnap__Social__V1__FriendRequestSent Streaksnap__Social__V1__FriendRequestSent;
 typedef struct Streaksnap__Social__V1__FriendshipAccepted Streaksnap__Social__V1__FriendshipAccepted;
 typedef struct Streaksnap__Social__V1__FriendshipEnded Streaksnap__Social__V1__FriendshipEnded;
+typedef struct Streaksnap__Social__V1__ModerationActionTaken Streaksnap__Social__V1__ModerationActionTaken;
 
 
 /* --- enums --- */
@@ -63,6 +65,22 @@ struct  Streaksnap__Social__V1__FriendshipEnded
 #define STREAKSNAP__SOCIAL__V1__FRIENDSHIP_ENDED__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__social__v1__friendship_ended__descriptor) \
     , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL }
+
+
+struct  Streaksnap__Social__V1__ModerationActionTaken
+{
+  ProtobufCMessage base;
+  char *action_id;
+  char *user_id;
+  Streaksnap__Social__V1__ModerationAction action;
+  Google__Protobuf__Timestamp *taken_at;
+  Google__Protobuf__Timestamp *until;
+  char *moderator_id;
+  char *report_id;
+};
+#define STREAKSNAP__SOCIAL__V1__MODERATION_ACTION_TAKEN__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__social__v1__moderation_action_taken__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, STREAKSNAP__SOCIAL__V1__MODERATION_ACTION__MODERATION_ACTION_UNSPECIFIED, NULL, NULL, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string }
 
 
 /* Streaksnap__Social__V1__FriendRequestSent methods */
@@ -122,6 +140,25 @@ Streaksnap__Social__V1__FriendshipEnded *
 void   streaksnap__social__v1__friendship_ended__free_unpacked
                      (Streaksnap__Social__V1__FriendshipEnded *message,
                       ProtobufCAllocator *allocator);
+/* Streaksnap__Social__V1__ModerationActionTaken methods */
+void   streaksnap__social__v1__moderation_action_taken__init
+                     (Streaksnap__Social__V1__ModerationActionTaken         *message);
+size_t streaksnap__social__v1__moderation_action_taken__get_packed_size
+                     (const Streaksnap__Social__V1__ModerationActionTaken   *message);
+size_t streaksnap__social__v1__moderation_action_taken__pack
+                     (const Streaksnap__Social__V1__ModerationActionTaken   *message,
+                      uint8_t             *out);
+size_t streaksnap__social__v1__moderation_action_taken__pack_to_buffer
+                     (const Streaksnap__Social__V1__ModerationActionTaken   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Social__V1__ModerationActionTaken *
+       streaksnap__social__v1__moderation_action_taken__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__social__v1__moderation_action_taken__free_unpacked
+                     (Streaksnap__Social__V1__ModerationActionTaken *message,
+                      ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
 typedef void (*Streaksnap__Social__V1__FriendRequestSent_Closure)
@@ -133,6 +170,9 @@ typedef void (*Streaksnap__Social__V1__FriendshipAccepted_Closure)
 typedef void (*Streaksnap__Social__V1__FriendshipEnded_Closure)
                  (const Streaksnap__Social__V1__FriendshipEnded *message,
                   void *closure_data);
+typedef void (*Streaksnap__Social__V1__ModerationActionTaken_Closure)
+                 (const Streaksnap__Social__V1__ModerationActionTaken *message,
+                  void *closure_data);
 
 /* --- services --- */
 
@@ -142,6 +182,7 @@ typedef void (*Streaksnap__Social__V1__FriendshipEnded_Closure)
 extern const ProtobufCMessageDescriptor streaksnap__social__v1__friend_request_sent__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__social__v1__friendship_accepted__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__social__v1__friendship_ended__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__social__v1__moderation_action_taken__descriptor;
 
 PROTOBUF_C__END_DECLS
 
