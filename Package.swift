@@ -199,7 +199,10 @@ let testTargets: [Target] = [
         resources: [.copy("streak-cases.json"), .copy("model")]
     ),
     tests("TidyTests", []),
-    tests("EndToEndTests", ["Bus", "Wire", "Kernel", "CommonAPI", "TestingAPI", "Images", logging]),
+    tests(
+        "EndToEndTests",
+        ["Bus", "Wire", "Kernel", "AuthAPI", "CommonAPI", "SocialAPI", "TestingAPI", "Images", logging]
+    ),
     .executableTarget(
         name: "outbox-victim",
         dependencies: ["Outbox", "Bus", "Database", "Kernel", "Wire", logging],

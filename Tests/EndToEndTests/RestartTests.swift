@@ -6,7 +6,7 @@ import Testing
     static let services = ["auth", "social", "streaks", "media", "notifications", "billing", "gateway"]
 
     /// The process of a service, as it is now; nil while it is being started again.
-    private func process(_ name: String, of home: Installation) -> pid_t? {
+    func process(_ name: String, of home: Installation) -> pid_t? {
         guard let parent = home.guardian.programID else { return nil }
         for entry in (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? [] {
             guard let pid = pid_t(entry), let status = Files.text(URL(filePath: "/proc/\(pid)/status")) else { continue }

@@ -83,7 +83,12 @@ public struct AccountLife: Hashable, Sendable {
             Self.refusal("ACCOUNT_SUSPENDED", "This account is suspended", ends: "until", suspendedUntil)
         case .banned: ServiceError(.permissionDenied, "ACCOUNT_BANNED", "This account is banned.")
         case .deleted:
-            Self.refusal("ACCOUNT_SCHEDULED_FOR_DELETION", "This account is deleted and will be removed", ends: "purge_at", purgeAt)
+            Self.refusal(
+                "ACCOUNT_SCHEDULED_FOR_DELETION",
+                "This account is deleted and will be removed",
+                ends: "purge_at",
+                purgeAt
+            )
         }
     }
 

@@ -22,7 +22,9 @@ struct MediaRoute: Sendable {
             now: clock.now(),
             secret: secret
         )
-        guard try await !blobs.isWithheld(key), let info = try await blobs.info(of: key) else { throw ServiceError.notFound("file") }
+        guard try await !blobs.isWithheld(key), let info = try await blobs.info(of: key) else {
+            throw ServiceError.notFound("file")
+        }
         // Blobs never change in place, so the key and size name the bytes.
         let tag = "\"\(key.description.hashValueHex)-\(info.size)\""
         var headers: HTTPFields = [

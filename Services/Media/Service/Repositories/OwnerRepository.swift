@@ -13,13 +13,14 @@ struct DueOwner: Sendable {
 struct OwnerRepository: Sendable {
     let database: Database
 
-    /// Takes up a profile's status. Somebody who may be seen and always could leaves no row.
+    /// Takes up a profile's status. Somebody who may be seen and always could leaves no row. A lease that runs is kept: two replicas at
+    /// once could leave the older state behind.
     static func store(_ user: UserID, version: Int64, isWithheld: Bool, _ sql: Transaction) async throws {
         _ = try await sql.execute(
             """
             UPDATE photo_owner SET version = \(version), is_withheld = \(isWithheld),
                 revision = revision + CASE WHEN is_withheld <> \(isWithheld) THEN 1 ELSE 0 END,
-                due_at = CASE WHEN is_withheld <> \(isWithheld) THEN least(due_at, clock_timestamp()) ELSE due_at END
+                due_at = CASE WHEN is_withheld <> \(isWithheld) THEN coalesce(due_at, clock_timestamp()) ELSE due_at END
             WHERE user_id = \(user) AND version < \(version) AND NOT is_purged
             """
         )
@@ -39,7 +40,7 @@ struct OwnerRepository: Sendable {
             INSERT INTO photo_owner AS known (user_id, version, is_withheld, is_purged, due_at)
             VALUES (\(user), 0, true, true, clock_timestamp())
             ON CONFLICT (user_id) DO UPDATE SET is_withheld = true, is_purged = true, revision = known.revision + 1,
-                due_at = clock_timestamp()
+                due_at = coalesce(known.due_at, clock_timestamp())
             """
         )
         _ = try await sql.execute("DELETE FROM streak_snap WHERE snap_id IN (SELECT id FROM snap WHERE user_id = \(user))")
