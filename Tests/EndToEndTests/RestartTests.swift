@@ -18,7 +18,7 @@ import Testing
     }
 
     /// `kill -9`, and waits until it has been started again.
-    private func killed(_ name: String, of home: Installation) async throws {
+    func killed(_ name: String, of home: Installation) async throws {
         var first: pid_t?
         try await eventually("\(name) runs") {
             first = process(name, of: home)
@@ -33,7 +33,7 @@ import Testing
     }
 
     /// Repeats like a client does that has no answer, or one that says to come again; always with the same key.
-    private func insist(_ what: Comment, _ send: @Sendable () async throws -> HTTPReply) async throws -> HTTPReply {
+    func insist(_ what: Comment, _ send: @Sendable () async throws -> HTTPReply) async throws -> HTTPReply {
         var last: HTTPReply?
         try await eventually("\(what) is answered, last by \(last?.text ?? "nothing")", within: .seconds(60)) {
             guard let reply = try? await send() else { return false }
@@ -45,7 +45,7 @@ import Testing
         return reply
     }
 
-    private func register(_ name: String, at home: Installation) async throws -> Person {
+    func register(_ name: String, at home: Installation) async throws -> Person {
         var person = Person(home: home, username: Person.unique(name))
         let (registration, key) = (person.registration(), "register-\(person.username)")
         let reply = try await insist("registering") {

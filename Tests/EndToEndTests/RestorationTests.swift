@@ -117,11 +117,52 @@ struct RestorationTests {
 }
 
 extension RestartTests {
+    @Test(arguments: ["auth", "social", "streaks", "media", "notifications"])
+    func `a service that is killed at a deletion does its part all the same`(service: String) async throws {
+        let home = try await Installation.separate.value
+        let (gus, hal) = (try await register("gus", at: home), try await register("hal", at: home))
+        let asked = try await insist("asking") { try await gus.request(hal, key: "ask") }
+        let friendship = try #require(asked.data["friendship_id"].string)
+        _ = try await insist("accepting") { try await hal.respond(friendship, key: "accept") }
+        try await eventually("a streak has begun") { try await gus.get("/api/streaks").data["streaks"].list.count == 1 }
+        let streak = try #require(try await gus.get("/api/streaks").data["streaks"][0]["id"].string)
+        let photo = try Photos.jpeg(91)
+        _ = try await insist("posting") { try await gus.upload(photo, key: "snap") }
+        try await eventually("it was told") { try await hal.notifications("friend_posted").count == 1 }
+        let link = try await gus.photoLink()
+
+        async let death: Void = killed(service, of: home)
+        // The second answer may be that the first one has signed it out.
+        try await eventually("deleted", within: .seconds(60)) {
+            let reply = try? await gus.delete()
+            return reply?.status == 200 || reply?.code == "SESSION_REVOKED"
+        }
+        try await death
+        try await eventually("the streak has ended", within: .seconds(60)) {
+            try await hal.get("/api/streaks/\(streak)").data["streak"]["status"].string == "ended"
+        }
+        try await eventually("the friend sees nobody") {
+            let reply = try await hal.get("/api/friends")
+            return reply.status == 200 && reply.data["friends"].list.isEmpty
+        }
+        try await eventually("nor hears of anybody") {
+            let reply = try await hal.get("/api/notifications?limit=100")
+            return reply.status == 200 && !reply.text.contains("friend_posted")
+        }
+        try await eventually("nor sees the photo") { try await home.http.send("GET", link).status == 404 }
+        try await eventually("signing in says why") { try await gus.login().code == "ACCOUNT_SCHEDULED_FOR_DELETION" }
+    }
+
     @Test func `an export is never silently incomplete`() async throws {
         let home = try await Installation.separate.value
         let dora = try await Person.register("dora", at: home)
         try await eventually("every service answers") { try await dora.export().status == 200 }
-        let billing = try #require(process("billing", of: home))
+        var found: pid_t?
+        try await eventually("billing runs") {
+            found = process("billing", of: home)
+            return found != nil
+        }
+        let billing = try #require(found)
         #expect(kill(billing, SIGSTOP) == 0)
         defer { kill(billing, SIGCONT) }
         let reply = try await dora.export()

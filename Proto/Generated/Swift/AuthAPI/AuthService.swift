@@ -64,7 +64,7 @@ public enum AuthMethods {
     /// Everything all services hold about the signed-in user, as one JSON document with one member a service (AU-10). Fails rather than
     /// leave out a service that does not answer.
     public static let exportMyData = Bus.Method<ExportMyDataRequest, ExportMyDataReply>(
-        service: "auth", version: "v1", name: "ExportMyData", isIdempotent: true, timeout: .seconds(20))
+        service: "auth", version: "v1", name: "ExportMyData", isIdempotent: false, timeout: .seconds(20))
 
     /// A serialized google.protobuf.FileDescriptorSet of the package and its imports, with comments (D2).
     public static var descriptorSet: [UInt8] { EmbeddedDescriptor.bytes }

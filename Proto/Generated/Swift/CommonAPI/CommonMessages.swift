@@ -49,7 +49,7 @@ public struct Empty: Sendable, Equatable {
     public init() {}
 }
 
-/// What everybody may know of a person.
+/// What everybody may know of a person. The names of somebody who may not be seen (deleted, suspended, banned) are empty.
 public struct UserSummary: Sendable, Equatable {
     public var userID: String = ""
     public var username: String = ""

@@ -12,6 +12,17 @@ extension AuthService {
         }
         let members = [("auth", own)] + (try await others).map { ($0.name, $0.json) }
         let body = members.map { "\"\($0.0)\":\($0.1)" }.joined(separator: ",")
-        return ExportMyDataReply(json: "{\"exported_at\":\"\(clock.now())\",\"user_id\":\"\(user)\",\(body)}")
+        let json = "{\"exported_at\":\"\(clock.now())\",\"user_id\":\"\(user)\",\(body)}"
+        guard json.utf8.count <= Self.mostExportBytes else {
+            throw ServiceError(
+                .failedPrecondition,
+                "EXPORT_TOO_LARGE",
+                "There is more than one reply can hold; ask support for it."
+            )
+        }
+        return ExportMyDataReply(json: json)
     }
+
+    /// What a reply on the bus holds, with room for its envelope.
+    private static let mostExportBytes = 1_000_000
 }

@@ -65,8 +65,8 @@ struct AccountRepository: Sendable {
     func find(ids: [UserID], usernames: [String]) async throws -> [Account] {
         try await database.query(
             """
-            SELECT \(Self.columns) FROM account
-            WHERE id = ANY(\(ids)) OR (username = ANY(\(usernames)) AND deleted_at IS NULL) LIMIT 400
+            SELECT \(Self.columns) FROM account WHERE id = ANY(\(ids)) UNION
+            SELECT \(Self.columns) FROM account WHERE username = ANY(\(usernames)) AND deleted_at IS NULL LIMIT 400
             """
         ).map(Self.account)
     }

@@ -19,13 +19,22 @@ struct LifecycleRepository: Sendable {
 
     /// Who signs in with this e-mail: its present owner; without one, the last who deleted an account of it (AU-7).
     func whoSignsIn(email: String) async throws -> Account? {
-        try await database.query(
+        let key = AccountRepository.key(ofEmail: email)
+        // Two scans of two partial indexes; one condition for both would use neither.
+        let found = try await database.query(
             """
-            SELECT \(AccountRepository.columns) FROM account
-            WHERE email_key = \(AccountRepository.key(ofEmail: email)) AND (deleted_at IS NULL OR purge_at IS NOT NULL)
-            ORDER BY deleted_at DESC NULLS FIRST LIMIT 1
+            (SELECT \(AccountRepository.columns) FROM account WHERE email_key = \(key) AND deleted_at IS NULL)
+            UNION ALL
+            (SELECT \(AccountRepository.columns) FROM account WHERE email_key = \(key) AND deleted_at IS NOT NULL
+             ORDER BY deleted_at DESC LIMIT 1)
             """
-        ).first.map(AccountRepository.account)
+        ).map(AccountRepository.account)
+        return found.first { $0.status != .deleted } ?? found.first
+    }
+
+    /// Whether an account may be used; until the transaction ends nobody changes that.
+    func hold(_ id: UserID, _ sql: Transaction) async throws -> AccountLife? {
+        try await sql.query("\(Self.selection(of: id)) FOR SHARE").first.map(Self.life)
     }
 
     /// Stores the life of a locked account; the new version is what other services keep.
