@@ -131,9 +131,13 @@ let contracts: [Target] = [
 ]
 
 let services: [[Target]] = [
-    service("Auth", apis: ["AuthAPI", "BillingAPI", "StreaksAPI"], extra: ["Passwords", "Replicas", "Tokens", crypto]),
+    service(
+        "Auth",
+        apis: ["AuthAPI", "BillingAPI", "MediaAPI", "NotificationsAPI", "SocialAPI", "StreaksAPI"],
+        extra: ["Passwords", "Replicas", "Tokens", crypto]
+    ),
     service("Social", apis: ["AuthAPI", "MediaAPI", "SocialAPI", "StreaksAPI"], extra: ["Replicas"]),
-    service("Streaks", apis: ["StreaksAPI", "SocialAPI"], extra: ["Replicas"], main: ["StreaksReplay"]),
+    service("Streaks", apis: ["AuthAPI", "StreaksAPI", "SocialAPI"], extra: ["Replicas"], main: ["StreaksReplay"]),
     [
         .target(
             name: "StreaksReplay",
@@ -142,9 +146,9 @@ let services: [[Target]] = [
             swiftSettings: strict
         )
     ],
-    service("Media", apis: ["MediaAPI", "StreaksAPI"], extra: ["BlobStore", "Images", "Replicas", crypto, logging]),
-    service("Notifications", apis: ["NotificationsAPI", "SocialAPI", "StreaksAPI"], extra: ["Replicas"]),
-    service("Billing", apis: ["BillingAPI", "StreaksAPI"]),
+    service("Media", apis: ["AuthAPI", "MediaAPI", "StreaksAPI"], extra: ["BlobStore", "Images", "Replicas", crypto, logging]),
+    service("Notifications", apis: ["AuthAPI", "NotificationsAPI", "SocialAPI", "StreaksAPI"], extra: ["Replicas"]),
+    service("Billing", apis: ["AuthAPI", "BillingAPI", "StreaksAPI"]),
 ]
 
 // The gateway compiles without any service's message types (D2).
@@ -202,7 +206,12 @@ let testTargets: [Target] = [
         resources: [.copy("streak-cases.json"), .copy("model")]
     ),
     tests("TidyTests", ["Processes"]),
-    tests("EndToEndTests", ["Bus", "Wire", "Kernel", "CommonAPI", "StreaksAPI", "TestingAPI", "Images", "Processes", logging]),
+    tests(
+        "EndToEndTests",
+        [
+            "Bus", "Wire", "Kernel", "AuthAPI", "CommonAPI", "SocialAPI", "StreaksAPI", "TestingAPI", "Images", "Processes", logging,
+        ]
+    ),
     .executableTarget(
         name: "outbox-victim",
         dependencies: ["Outbox", "Bus", "Database", "Kernel", "Wire", logging],

@@ -34,7 +34,7 @@ public final class EventConsumer: Sendable {
 
     /// - Parameters:
     ///   - service: the service that hears; its durables carry its name.
-    ///   - handlers: at most one per event type.
+    ///   - handlers: those of one event type run in this order, in one transaction.
     ///   - maxAttempts: tries before an event is parked.
     public init(
         service: String,
@@ -46,7 +46,7 @@ public final class EventConsumer: Sendable {
         maxAttempts: Int = 10
     ) {
         self.service = service
-        self.handlers = Dictionary(handlers.map { ($0.subject, $0) }, uniquingKeysWith: { first, _ in first })
+        self.handlers = Dictionary(handlers.map { ($0.subject, $0) }, uniquingKeysWith: EventHandler.init(_:then:))
         self.database = database
         self.work = work
         self.jetStream = jetStream

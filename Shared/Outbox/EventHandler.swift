@@ -12,6 +12,15 @@ public struct EventHandler: Sendable {
         self.handle = { stored, work in try await handle(try E(serialized: stored.body), work) }
     }
 
+    /// Several handlers of one event, one after the other in the same transaction.
+    init(_ first: EventHandler, then second: EventHandler) {
+        self.subject = first.subject
+        self.handle = { stored, work in
+            try await first.handle(stored, work)
+            try await second.handle(stored, work)
+        }
+    }
+
     /// The service that tells it: the second word of the subject.
     var source: String { subject.split(separator: ".").dropFirst().first.map(String.init) ?? "" }
 }

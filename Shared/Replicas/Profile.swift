@@ -24,8 +24,9 @@ public struct Profile: Sendable, Hashable {
     /// Whether the account can be found, befriended and shown.
     public var isVisible: Bool { status == .active }
 
-    /// What everybody may know.
+    /// What everybody may know; of somebody who may not be seen (deleted, suspended, banned), only that there is somebody.
     public var summary: UserSummary {
-        UserSummary(userID: userID.description, username: username, displayName: displayName, avatarURL: nil)
+        guard isVisible else { return UserSummary(userID: userID.description) }
+        return UserSummary(userID: userID.description, username: username, displayName: displayName, avatarURL: nil)
     }
 }

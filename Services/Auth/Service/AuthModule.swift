@@ -20,6 +20,7 @@ public enum AuthModule: ServiceModule {
                 Migration(version: 2, name: "revocations_by_time", sql: PackageResources.V0002_revocations_by_time_sql),
             ]
         ),
+        MigrationSet("auth_lifecycle", [Migration(version: 1, name: "lifecycle", sql: PackageResources.V0101_lifecycle_sql)]),
     ]
     public static var descriptor: (bytes: [UInt8], hash: String) { (AuthMethods.descriptorSet, AuthMethods.descriptorHash) }
 
@@ -48,6 +49,9 @@ public enum AuthModule: ServiceModule {
             accounts: AccountRepository(database: environment.database),
             sessions: SessionRepository(database: environment.database),
             revocations: RevocationRepository(database: environment.database),
+            lifecycle: LifecycleRepository(database: environment.database),
+            exports: ExportRepository(database: environment.database),
+            sources: DataSources(environment.bus),
             passwords: PasswordHasher(cost: try settings.get(bcryptCost)),
             signer: try await TokenSigner(pemKeys: KeyFolder(path: try settings.get(keyFolder)).load()),
             refreshTokens: try RefreshTokens(secret: try settings.get(refreshSecret)),
@@ -57,10 +61,10 @@ public enum AuthModule: ServiceModule {
         )
         return ServiceAssembly(
             endpoints: service.endpoints(),
-            consumers: FactConsumers.all,
+            consumers: FactConsumers.all + [service.moderationHandler],
             jobs: [
                 Job("expired_sessions", every: .seconds(60)) { now in try await service.sessions.purge(now: now) }
-            ]
+            ] + service.accountJobs
         )
     }
 }

@@ -8,11 +8,15 @@ internal import Tokens
 
 /// Accounts, sessions and profiles. The table of contents: one handler file per RPC, in `Handlers/`.
 ///
-/// register · login · refresh · logout · getMe · getSigningKeys · listRevocations · getSummaries · listProfileSnapshots
+/// register · login · refresh · logout · getMe · getSigningKeys · listRevocations · getSummaries · listProfileSnapshots ·
+/// deleteAccount · restoreAccount · exportMyData
 struct AuthService: AuthServiceProtocol {
     let accounts: AccountRepository
     let sessions: SessionRepository
     let revocations: RevocationRepository
+    let lifecycle: LifecycleRepository
+    let exports: ExportRepository
+    let sources: DataSources
     let passwords: PasswordHasher
     let signer: TokenSigner
     let refreshTokens: RefreshTokens

@@ -19,6 +19,9 @@ public enum BillingModule: ServiceModule {
             subscriptions: SubscriptionRepository(database: environment.database),
             clock: environment.clock
         )
-        return ServiceAssembly(endpoints: service.endpoints(), consumers: [TokenEarnedConsumer.handler(service.tokens)])
+        return ServiceAssembly(
+            endpoints: service.endpoints(),
+            consumers: [TokenEarnedConsumer.handler(service.tokens)] + LifecycleConsumers.all
+        )
     }
 }

@@ -4,7 +4,7 @@ internal import Kernel
 
 /// Entitlements and the ledgers of recovery tokens. The table of contents: one handler file per RPC in `Handlers/`.
 ///
-/// getEntitlements · getRecoveryBalance
+/// getEntitlements · getRecoveryBalance · exportUserData
 struct BillingService: BillingServiceProtocol {
     let tokens: TokenRepository
     let subscriptions: SubscriptionRepository

@@ -22,12 +22,15 @@ struct MediaRoute: Sendable {
             now: clock.now(),
             secret: secret
         )
-        guard let info = try await blobs.info(of: key) else { throw ServiceError.notFound("file") }
+        guard try await !blobs.isWithheld(key), let info = try await blobs.info(of: key) else {
+            throw ServiceError.notFound("file")
+        }
         // Blobs never change in place, so the key and size name the bytes.
         let tag = "\"\(key.description.hashValueHex)-\(info.size)\""
         var headers: HTTPFields = [
             .contentType: key.description.hasSuffix(".png") ? "image/png" : "image/jpeg", .eTag: tag, .acceptRanges: "bytes",
-            .cacheControl: "private, max-age=86400, immutable", .requestID: exchange.requestID,
+            // PH-6: a withheld photo is not shown from a cache for longer than this.
+            .cacheControl: "private, max-age=60", .requestID: exchange.requestID,
         ]
         headers[.xContentTypeOptions] = "nosniff"
         if let known = request.headers[.ifNoneMatch], known.contains(tag) || known == "*" {

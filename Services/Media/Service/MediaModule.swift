@@ -23,6 +23,7 @@ public enum MediaModule: ServiceModule {
                 Migration(version: 2, name: "one_operation", sql: PackageResources.V0002_one_operation_sql),
             ]
         ),
+        MigrationSet("media_lifecycle", [Migration(version: 1, name: "owners", sql: PackageResources.V0101_owners_sql)]),
     ]
     public static var descriptor: (bytes: [UInt8], hash: String) { (MediaMethods.descriptorSet, MediaMethods.descriptorHash) }
 
@@ -75,7 +76,7 @@ public enum MediaModule: ServiceModule {
         )
         return ServiceAssembly(
             endpoints: service.endpoints(),
-            consumers: blocks.handlers() + [profiles.handler()],
+            consumers: blocks.handlers() + [profiles.handler()] + LifecycleConsumers.all,
             jobs: [
                 Job("block_snapshot", every: .seconds(60)) { _ in
                     try await blocks.loadSnapshotOnce(context: .expiring(in: .minutes(10)))
@@ -84,6 +85,7 @@ public enum MediaModule: ServiceModule {
                 Job("unfinished_snaps", every: .seconds(1)) { _ in try await operations.sweep() },
                 OldOperations(operations: operations).job,
                 AbandonedUploads(blobs: blobs).job,
+                PhotoOwners(owners: OwnerRepository(database: environment.database), blobs: blobs).job,
             ]
         )
     }

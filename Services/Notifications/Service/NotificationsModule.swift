@@ -15,6 +15,7 @@ public enum NotificationsModule: ServiceModule {
             "notifications",
             [Migration(version: 1, name: "notifications", sql: PackageResources.V0001_notifications_sql)]
         ),
+        MigrationSet("notifications_lifecycle", [Migration(version: 1, name: "actors", sql: PackageResources.V0101_actors_sql)]),
     ]
     public static var descriptor: (bytes: [UInt8], hash: String) {
         (NotificationsMethods.descriptorSet, NotificationsMethods.descriptorHash)
@@ -26,7 +27,8 @@ public enum NotificationsModule: ServiceModule {
         let teller = Teller(log: log, profiles: profiles)
         return ServiceAssembly(
             endpoints: NotificationsService(log: log).endpoints(),
-            consumers: [profiles.handler()] + teller.friendshipHandlers + teller.streakHandlers + teller.socialHandlers,
+            consumers: [profiles.handler()] + teller.friendshipHandlers + teller.streakHandlers + teller.socialHandlers
+                + LifecycleConsumers.all,
             jobs: [Job("old_notifications", every: .seconds(600)) { now in try await log.purge(before: now - .days(90)) }]
         )
     }

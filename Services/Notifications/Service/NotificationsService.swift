@@ -4,7 +4,7 @@ internal import Runtime
 
 /// The in-app notification log. The table of contents: one handler file per RPC in `Handlers/`, what is heard in `Consumers/`.
 ///
-/// list · unreadCount
+/// list · unreadCount · exportUserData
 struct NotificationsService: NotificationsServiceProtocol {
     let log: NotificationRepository
 }

@@ -31,7 +31,7 @@ public enum SocialModule: ServiceModule {
         let service = service(database: environment.database, bus: environment.bus, mutations: environment.mutations)
         return ServiceAssembly(
             endpoints: service.endpoints(),
-            consumers: [service.profiles.handler()],
+            consumers: [service.profiles.handler()] + LifecycleConsumers.all,
             jobs: [
                 Job("old_sent_requests", every: .seconds(600)) { now in
                     try await service.friendships.forgetSent(before: now - .hours(1))

@@ -26,6 +26,7 @@ extension StreakLedger {
         guard let author = participant(user) else { throw .notAMember }
         if let capturedAt, capturedAt > receivedAt + policy.clockTolerance { throw .capturedInFuture }
         if let endedAt, receivedAt >= endedAt { throw .notActive }
+        if let brokenOff, receivedAt >= brokenOff.at { throw .notActive }
         let date = creditedDate(author, receivedAt, capturedAt, policy, state)
         // Who travels west right after the start may see a date before the first: it is taken, and counts for nothing.
         guard date > base.settledThrough || date < firstDate else { throw .ledgerTooShort }

@@ -52,7 +52,7 @@ final class Walk {
         self.policy = policy
         self.now = now
         isEnded = ledger.endedAt.map { $0 <= now } ?? false
-        limit = ledger.endedAt.map { min($0, now) } ?? now
+        limit = [now, ledger.endedAt, ledger.brokenOff?.at].compactMap { $0 }.min() ?? now
         participants = ledger.participants.map { participant in
             var known = participant
             known.zones = participant.zones.known(at: now)
@@ -79,6 +79,7 @@ final class Walk {
             date = slot.upperBound.advanced(by: 1)
         }
         receiveGrants(until: now)
+        settleBreakOff()
         if open == nil, !isStopped, !isEnded { findOpen(from: date) }
     }
 

@@ -7,6 +7,7 @@ extension StreakLedger {
         guard let rule = policy.recovery else { throw .notBroken }
         let now = state.asOf
         if state.status == .broken, let missed = state.missedDate, let brokenAt = state.brokenAt {
+            guard brokenOff == nil else { throw .recoveryExpired }
             guard state.tokensInUse == 0 else { throw .recoveryUsed }
             guard now <= brokenAt + rule.window else { throw .recoveryExpired }
             // The date of the restoring is covered too: it must not be lost for lack of time (RC-2).

@@ -18,6 +18,8 @@ public enum StreakCommand: Hashable, Sendable {
     case freeze(CalendarDate)
     /// The friendship or an account is gone (SO-4, AU-7).
     case end
+    /// A moderator has shut a participant's account: the streak breaks by them (SO-9).
+    case breakOff(by: UserID)
     /// Nothing but settling what is due.
     case look
 }
@@ -86,6 +88,7 @@ extension StreakLedger {
         case .pause(let until): try pause(until: until, policy, settled)
         case .resume: try resume(policy, settled)
         case .freeze(let date): try freeze(date, policy, settled)
+        case .breakOff(let user): try breakOff(by: user, settled)
         case .end: if endedAt == nil { endedAt = now }
         case .look: break
         }

@@ -154,6 +154,8 @@ public struct StreakLedger: Hashable, Sendable {
     public var manualFreezes: [ManualFreeze]
     /// When the streak ended for good: the friendship or an account is gone (SO-4, AU-7).
     public var endedAt: Instant?
+    /// When it was broken off, and by whom; nil when it was not.
+    public var brokenOff: BrokenOff?
     /// The longest count ever shown. An outage declared afterwards may turn a frozen date, which extended the count, into a neutral
     /// one; what was reached stays reached (SD-8). Store `StreakState.longest` and give it back here.
     public var longestShown: Int
@@ -174,6 +176,7 @@ public struct StreakLedger: Hashable, Sendable {
         freezeGrants: [FreezeGrant] = [],
         manualFreezes: [ManualFreeze] = [],
         endedAt: Instant? = nil,
+        brokenOff: BrokenOff? = nil,
         longestShown: Int = 0
     ) {
         self.start = start
@@ -189,6 +192,7 @@ public struct StreakLedger: Hashable, Sendable {
         self.freezeGrants = freezeGrants
         self.manualFreezes = manualFreezes
         self.endedAt = endedAt
+        self.brokenOff = brokenOff
         self.longestShown = longestShown
     }
 

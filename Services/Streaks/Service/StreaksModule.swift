@@ -20,6 +20,7 @@ public enum StreaksModule: ServiceModule {
                 Migration(version: 3, name: "checkpoint", sql: PackageResources.V0003_checkpoint_sql),
             ]
         ),
+        MigrationSet("streaks_lifecycle", [Migration(version: 1, name: "lifecycle", sql: PackageResources.V0101_lifecycle_sql)]),
     ]
     public static var descriptor: (bytes: [UInt8], hash: String) { (StreaksMethods.descriptorSet, StreaksMethods.descriptorHash) }
 
@@ -39,7 +40,8 @@ public enum StreaksModule: ServiceModule {
         let people = PeopleConsumer(keeper: keeper)
         return ServiceAssembly(
             endpoints: service.endpoints(),
-            consumers: [profiles.handler(changed: people.profileChanged), entitlements.handler()] + service.friendshipHandlers,
+            consumers: [profiles.handler(changed: people.profileChanged), entitlements.handler()]
+                + service.friendshipHandlers + LifecycleConsumers(keeper: keeper).handlers,
             jobs: [
                 SettlementJob(keeper: keeper, work: environment.work).job,
                 Job("old_operations", every: .seconds(600)) { now in

@@ -651,3 +651,160 @@ extension AcceptTermsReply: Wire.CMessage {
         return UnsafeMutableRawPointer(c)
     }
 }
+
+extension DeleteAccountRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.auth.v1.DeleteAccountRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Auth__V1__DeleteAccountRequest()
+        streaksnap__auth__v1__delete_account_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__DeleteAccountRequest.self)
+        if c.pointee._password_case.rawValue == 1 {
+            self.password = try Wire.Decode.string(c.pointee.password, "password")
+        }
+        if c.pointee._apple_identity_token_case.rawValue == 2 {
+            self.appleIdentityToken = try Wire.Decode.string(c.pointee.apple_identity_token, "apple_identity_token")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Auth__V1__DeleteAccountRequest.self)
+        streaksnap__auth__v1__delete_account_request__init(c)
+        if let value = self.password {
+            c.pointee._password_case = .init(rawValue: 1)
+            c.pointee.password = try arena.string(value, "password")
+        }
+        if let value = self.appleIdentityToken {
+            c.pointee._apple_identity_token_case = .init(rawValue: 2)
+            c.pointee.apple_identity_token = try arena.string(value, "apple_identity_token")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension DeleteAccountReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.auth.v1.DeleteAccountReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Auth__V1__DeleteAccountReply()
+        streaksnap__auth__v1__delete_account_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__DeleteAccountReply.self)
+        if let stored = c.pointee.purge_at {
+            self.purgeAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "purge_at")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Auth__V1__DeleteAccountReply.self)
+        streaksnap__auth__v1__delete_account_reply__init(c)
+        if let value = self.purgeAt {
+            c.pointee.purge_at = try storeTimestamp(value, arena, "purge_at")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension RestoreAccountRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.auth.v1.RestoreAccountRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Auth__V1__RestoreAccountRequest()
+        streaksnap__auth__v1__restore_account_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__RestoreAccountRequest.self)
+        self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Auth__V1__RestoreAccountRequest.self)
+        streaksnap__auth__v1__restore_account_request__init(c)
+        if !self.userID.isEmpty { c.pointee.user_id = try arena.string(self.userID, "user_id") }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension RestoreAccountReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.auth.v1.RestoreAccountReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Auth__V1__RestoreAccountReply()
+        streaksnap__auth__v1__restore_account_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__RestoreAccountReply.self)
+        self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
+        self.username = try Wire.Decode.string(c.pointee.username, "username")
+        self.usernameChanged = c.pointee.username_changed != 0
+        self.status = AccountStatus(rawValue: Int32(truncatingIfNeeded: c.pointee.status.rawValue))
+        if let stored = c.pointee.restored_at {
+            self.restoredAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "restored_at")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Auth__V1__RestoreAccountReply.self)
+        streaksnap__auth__v1__restore_account_reply__init(c)
+        if !self.userID.isEmpty { c.pointee.user_id = try arena.string(self.userID, "user_id") }
+        if !self.username.isEmpty { c.pointee.username = try arena.string(self.username, "username") }
+        c.pointee.username_changed = self.usernameChanged ? 1 : 0
+        c.pointee.status = Streaksnap__Auth__V1__AccountStatus(rawValue: .init(truncatingIfNeeded: self.status.rawValue))
+        if let value = self.restoredAt {
+            c.pointee.restored_at = try storeTimestamp(value, arena, "restored_at")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension ExportMyDataRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.auth.v1.ExportMyDataRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Auth__V1__ExportMyDataRequest()
+        streaksnap__auth__v1__export_my_data_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Auth__V1__ExportMyDataRequest.self)
+        streaksnap__auth__v1__export_my_data_request__init(c)
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension ExportMyDataReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.auth.v1.ExportMyDataReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Auth__V1__ExportMyDataReply()
+        streaksnap__auth__v1__export_my_data_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__ExportMyDataReply.self)
+        self.json = try Wire.Decode.string(c.pointee.json, "json")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Auth__V1__ExportMyDataReply.self)
+        streaksnap__auth__v1__export_my_data_reply__init(c)
+        if !self.json.isEmpty { c.pointee.json = try arena.string(self.json, "json") }
+        return UnsafeMutableRawPointer(c)
+    }
+}

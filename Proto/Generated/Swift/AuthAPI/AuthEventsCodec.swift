@@ -64,3 +64,93 @@ extension SessionsRevoked: Wire.CMessage {
         return UnsafeMutableRawPointer(c)
     }
 }
+
+extension AccountDeleted: Wire.CMessage {
+    public static var fullName: String { "streaksnap.auth.v1.AccountDeleted" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Auth__V1__AccountDeleted()
+        streaksnap__auth__v1__account_deleted__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__AccountDeleted.self)
+        self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
+        if let stored = c.pointee.deleted_at {
+            self.deletedAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "deleted_at")
+        }
+        if let stored = c.pointee.purge_at {
+            self.purgeAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "purge_at")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Auth__V1__AccountDeleted.self)
+        streaksnap__auth__v1__account_deleted__init(c)
+        if !self.userID.isEmpty { c.pointee.user_id = try arena.string(self.userID, "user_id") }
+        if let value = self.deletedAt {
+            c.pointee.deleted_at = try storeTimestamp(value, arena, "deleted_at")
+        }
+        if let value = self.purgeAt {
+            c.pointee.purge_at = try storeTimestamp(value, arena, "purge_at")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension AccountRestored: Wire.CMessage {
+    public static var fullName: String { "streaksnap.auth.v1.AccountRestored" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Auth__V1__AccountRestored()
+        streaksnap__auth__v1__account_restored__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__AccountRestored.self)
+        self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
+        if let stored = c.pointee.restored_at {
+            self.restoredAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "restored_at")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Auth__V1__AccountRestored.self)
+        streaksnap__auth__v1__account_restored__init(c)
+        if !self.userID.isEmpty { c.pointee.user_id = try arena.string(self.userID, "user_id") }
+        if let value = self.restoredAt {
+            c.pointee.restored_at = try storeTimestamp(value, arena, "restored_at")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension AccountPurged: Wire.CMessage {
+    public static var fullName: String { "streaksnap.auth.v1.AccountPurged" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Auth__V1__AccountPurged()
+        streaksnap__auth__v1__account_purged__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__AccountPurged.self)
+        self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
+        if let stored = c.pointee.purged_at {
+            self.purgedAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "purged_at")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Auth__V1__AccountPurged.self)
+        streaksnap__auth__v1__account_purged__init(c)
+        if !self.userID.isEmpty { c.pointee.user_id = try arena.string(self.userID, "user_id") }
+        if let value = self.purgedAt {
+            c.pointee.purged_at = try storeTimestamp(value, arena, "purged_at")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}

@@ -36,6 +36,55 @@ public struct SessionsRevoked: Sendable, Equatable {
     }
 }
 
+/// An account was deleted by its owner (AU-7): everybody hides the person at once and ends what others share with them. A restoration brings
+/// back what was hidden, not what was ended.
+public struct AccountDeleted: Sendable, Equatable {
+    public var userID: String = ""
+    public var deletedAt: Kernel.Instant? = nil
+    /// When everything personal is removed, unless the account is restored before.
+    public var purgeAt: Kernel.Instant? = nil
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(userID: String = "", deletedAt: Kernel.Instant? = nil, purgeAt: Kernel.Instant? = nil) {
+        self.userID = userID
+        self.deletedAt = deletedAt
+        self.purgeAt = purgeAt
+    }
+}
+
+/// A deleted account is back (AU-7).
+public struct AccountRestored: Sendable, Equatable {
+    public var userID: String = ""
+    public var restoredAt: Kernel.Instant? = nil
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(userID: String = "", restoredAt: Kernel.Instant? = nil) {
+        self.userID = userID
+        self.restoredAt = restoredAt
+    }
+}
+
+/// A deleted account's time is over: everybody removes what is personal, for good; the bare id may remain (AU-7).
+public struct AccountPurged: Sendable, Equatable {
+    public var userID: String = ""
+    public var purgedAt: Kernel.Instant? = nil
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(userID: String = "", purgedAt: Kernel.Instant? = nil) {
+        self.userID = userID
+        self.purgedAt = purgedAt
+    }
+}
+
 extension ProfileChanged: Wire.Event {
     public static var subject: String { "evt.auth.v1.ProfileChanged" }
     public var aggregateID: String { userID }
@@ -43,5 +92,20 @@ extension ProfileChanged: Wire.Event {
 
 extension SessionsRevoked: Wire.Event {
     public static var subject: String { "evt.auth.v1.SessionsRevoked" }
+    public var aggregateID: String { userID }
+}
+
+extension AccountDeleted: Wire.Event {
+    public static var subject: String { "evt.auth.v1.AccountDeleted" }
+    public var aggregateID: String { userID }
+}
+
+extension AccountRestored: Wire.Event {
+    public static var subject: String { "evt.auth.v1.AccountRestored" }
+    public var aggregateID: String { userID }
+}
+
+extension AccountPurged: Wire.Event {
+    public static var subject: String { "evt.auth.v1.AccountPurged" }
     public var aggregateID: String { userID }
 }

@@ -9,3 +9,15 @@ extension ProfileChanged {
 extension SessionsRevoked {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
 }
+
+extension AccountDeleted {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension AccountRestored {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension AccountPurged {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}

@@ -417,6 +417,86 @@ public struct AcceptTermsReply: Sendable, Equatable {
     }
 }
 
+public struct DeleteAccountRequest: Sendable, Equatable {
+    /// Required for accounts that have a password.
+    public var password: String? = nil
+    /// A recent identity token, required for accounts that sign in with Apple only.
+    public var appleIdentityToken: String? = nil
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(password: String? = nil, appleIdentityToken: String? = nil) {
+        self.password = password
+        self.appleIdentityToken = appleIdentityToken
+    }
+}
+
+public struct DeleteAccountReply: Sendable, Equatable {
+    /// Until then an administrator can restore the account.
+    public var purgeAt: Kernel.Instant? = nil
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(purgeAt: Kernel.Instant? = nil) {
+        self.purgeAt = purgeAt
+    }
+}
+
+public struct RestoreAccountRequest: Sendable, Equatable {
+    public var userID: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(userID: String = "") {
+        self.userID = userID
+    }
+}
+
+public struct RestoreAccountReply: Sendable, Equatable {
+    public var userID: String = ""
+    /// A new one when somebody has taken the old one meanwhile.
+    public var username: String = ""
+    public var usernameChanged: Bool = false
+    /// Suspended or banned when the account was so before.
+    public var status: AccountStatus = .unspecified
+    public var restoredAt: Kernel.Instant? = nil
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(userID: String = "", username: String = "", usernameChanged: Bool = false, status: AccountStatus = .unspecified, restoredAt: Kernel.Instant? = nil) {
+        self.userID = userID
+        self.username = username
+        self.usernameChanged = usernameChanged
+        self.status = status
+        self.restoredAt = restoredAt
+    }
+}
+
+public struct ExportMyDataRequest: Sendable, Equatable {
+    /// All fields unset.
+    public init() {}
+}
+
+public struct ExportMyDataReply: Sendable, Equatable {
+    public var json: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(json: String = "") {
+        self.json = json
+    }
+}
+
 extension RegisterRequest: Wire.SecretBearing {
     public var customMirror: Mirror {
         Mirror(self, children: ["email": email as Any, "password": Wire.Redacted(), "username": username as Any, "displayName": displayName as Any, "timeZone": timeZone as Any, "timezoneOffset": timezoneOffset as Any], displayStyle: .struct)
@@ -438,5 +518,11 @@ extension RefreshRequest: Wire.SecretBearing {
 extension SignInReply: Wire.SecretBearing {
     public var customMirror: Mirror {
         Mirror(self, children: ["accessToken": Wire.Redacted(), "refreshToken": Wire.Redacted(), "tokenType": tokenType as Any, "expiresIn": expiresIn as Any, "user": user as Any], displayStyle: .struct)
+    }
+}
+
+extension DeleteAccountRequest: Wire.SecretBearing {
+    public var customMirror: Mirror {
+        Mirror(self, children: ["password": Wire.Redacted(), "appleIdentityToken": Wire.Redacted()], displayStyle: .struct)
     }
 }

@@ -230,3 +230,47 @@ extension DescriptorReply: Wire.CMessage {
         return UnsafeMutableRawPointer(c)
     }
 }
+
+extension ExportUserDataRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.common.v1.ExportUserDataRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Common__V1__ExportUserDataRequest()
+        streaksnap__common__v1__export_user_data_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Common__V1__ExportUserDataRequest.self)
+        self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Common__V1__ExportUserDataRequest.self)
+        streaksnap__common__v1__export_user_data_request__init(c)
+        if !self.userID.isEmpty { c.pointee.user_id = try arena.string(self.userID, "user_id") }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension ExportUserDataReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.common.v1.ExportUserDataReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Common__V1__ExportUserDataReply()
+        streaksnap__common__v1__export_user_data_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Common__V1__ExportUserDataReply.self)
+        self.json = try Wire.Decode.string(c.pointee.json, "json")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Common__V1__ExportUserDataReply.self)
+        streaksnap__common__v1__export_user_data_reply__init(c)
+        if !self.json.isEmpty { c.pointee.json = try arena.string(self.json, "json") }
+        return UnsafeMutableRawPointer(c)
+    }
+}

@@ -49,7 +49,7 @@ public struct Empty: Sendable, Equatable {
     public init() {}
 }
 
-/// What everybody may know of a person.
+/// What everybody may know of a person. The names of somebody who may not be seen (deleted, suspended, banned) are empty.
 public struct UserSummary: Sendable, Equatable {
     public var userID: String = ""
     public var username: String = ""
@@ -141,5 +141,31 @@ public struct DescriptorReply: Sendable, Equatable {
     public init(descriptorSet: [UInt8] = [], sha256: String = "") {
         self.descriptorSet = descriptorSet
         self.sha256 = sha256
+    }
+}
+
+/// What a service holds about one person (AU-10); every service answers it, for auth alone.
+public struct ExportUserDataRequest: Sendable, Equatable {
+    public var userID: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(userID: String = "") {
+        self.userID = userID
+    }
+}
+
+public struct ExportUserDataReply: Sendable, Equatable {
+    /// A JSON object.
+    public var json: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(json: String = "") {
+        self.json = json
     }
 }

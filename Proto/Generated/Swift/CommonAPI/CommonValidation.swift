@@ -33,3 +33,17 @@ extension ReplicaMark {
 extension DescriptorReply {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
 }
+
+extension ExportUserDataRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.userID.isEmpty {
+            violations.required(at: path, "user_id")
+        } else {
+            violations.format(self.userID, .uuid, at: path, "user_id")
+        }
+    }
+}
+
+extension ExportUserDataReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}

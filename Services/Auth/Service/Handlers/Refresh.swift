@@ -34,7 +34,7 @@ extension AuthService {
         switch outcome {
         case .granted(let session, let user, let now):
             guard let account = try await accounts.find(user) else { throw Self.invalidRefreshToken }
-            try Self.requireUsable(account)
+            try await requireUsable(account)
             return try await reply(account, session: session, refreshToken: successor, now: now)
         case .refused: throw Self.invalidRefreshToken
         case .stolen:

@@ -10,6 +10,8 @@ extension AuthService {
 
     /// A new session of `account`, with its first pair of tokens.
     func signIn(_ account: Account, _ work: UnitOfWork) async throws -> SignInReply {
+        // Checked again: verifying a password takes long enough for the account to be shut meanwhile.
+        if let refusal = try await lifecycle.hold(account.id, work.sql)?.refusal { throw refusal }
         let session: SessionID = work.ids.make()
         let token = refreshTokens.first()
         try await sessions.insert(

@@ -19,14 +19,15 @@ struct Account: Sendable {
     let createdAt: Instant
     let updatedAt: Instant
 
-    /// The state other services keep (D13).
+    /// The state other services keep (D13): of a deleted account no name, which others may have by now (AU-7).
     var profileState: ProfileState {
-        ProfileState(
+        let isShown = status != .deleted
+        return ProfileState(
             userID: id.description,
             version: version,
-            username: username,
-            displayName: displayName,
-            avatarKey: avatarKey,
+            username: isShown ? username : "",
+            displayName: isShown ? displayName : "",
+            avatarKey: isShown ? avatarKey : "",
             timeZone: timeZone,
             status: status,
             timeZoneSince: timeZoneSince,
@@ -39,7 +40,7 @@ struct Account: Sendable {
 struct AccountRepository: Sendable {
     let database: Database
 
-    private static let columns: Query = """
+    static let columns: Query = """
         id, email, password_hash, username, display_name, avatar_key, time_zone, time_zone_since, is_admin, status, terms_version,
         version, created_at, updated_at
         """
@@ -58,20 +59,16 @@ struct AccountRepository: Sendable {
         )
     }
 
-    /// Who signs in with this e-mail; nil when nobody does.
-    func find(email: String) async throws -> Account? {
-        try await database.query(
-            "SELECT \(Self.columns) FROM account WHERE email_key = \(Self.key(ofEmail: email)) AND deleted_at IS NULL"
-        ).first.map(Self.account)
-    }
-
     func find(_ id: UserID) async throws -> Account? {
         try await database.query("SELECT \(Self.columns) FROM account WHERE id = \(id)").first.map(Self.account)
     }
 
     func find(ids: [UserID], usernames: [String]) async throws -> [Account] {
         try await database.query(
-            "SELECT \(Self.columns) FROM account WHERE id = ANY(\(ids)) OR username = ANY(\(usernames)) LIMIT 400"
+            """
+            SELECT \(Self.columns) FROM account WHERE id = ANY(\(ids)) UNION
+            SELECT \(Self.columns) FROM account WHERE username = ANY(\(usernames)) AND deleted_at IS NULL LIMIT 400
+            """
         ).map(Self.account)
     }
 
@@ -137,7 +134,7 @@ struct AccountRepository: Sendable {
         )
     }
 
-    private static func account(_ row: Row) throws -> Account {
+    static func account(_ row: Row) throws -> Account {
         let (id, email, hash, username, name, avatar, zone, since, isAdmin, status, terms, version, created, updated) =
             try row.decode(
                 as: (

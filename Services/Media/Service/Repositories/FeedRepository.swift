@@ -36,6 +36,7 @@ extension SnapRepository {
             SELECT s.streak_id, s.on_date, s.user_id, p.id, p.caption, p.captured_at, p.posted_at, p.on_time, p.display_key,
                 p.thumbnail_key, p.width, p.height
             FROM streak_snap s JOIN snap p ON p.id = s.snap_id WHERE s.streak_id = ANY(\(streaks)) AND s.on_date >= \(date)
+                AND NOT EXISTS (SELECT 1 FROM photo_owner o WHERE o.user_id = s.user_id AND o.is_withheld)
             """
         ).map { row in
             ShownSnap(

@@ -107,7 +107,10 @@ struct Teller: Sendable {
         ]
     }
 
+    /// Nothing is told to or about somebody who has deleted the account, however late the event is heard (AU-7).
     private func tell(_ new: NewNotification, _ work: UnitOfWork) async throws {
+        let people = try await profiles.known([new.user] + [new.actor].compactMap { $0 }, work.sql)
+        guard people.values.allSatisfy({ $0.status != .deleted }) else { return }
         try await log.insert(new, id: work.ids.make(), now: work.now, work.sql)
     }
 

@@ -21,6 +21,7 @@ struct StreakRow: Sendable {
     let endedAt: Instant?
     let photoCount: Int32
     let lookedAt: Instant
+    let brokenOff: StreakLedger.BrokenOff?
 
     /// The one of the two who is not `user`.
     func friend(of user: UserID) -> UserID { user == userA ? userB : userA }
@@ -34,10 +35,11 @@ struct StreakRow: Sendable {
     /// In the order `init` reads them.
     static let columns: Query = """
         id, user_a, user_b, started_at, status, current_count, longest_count, last_completed_date, deadline_at, at_risk_from, next_due,
-        broken_by, broken_at, ended_at, photo_count, looked_at, newest_a, newest_b
+        broken_by, broken_at, ended_at, photo_count, looked_at, newest_a, newest_b, broken_off_at, broken_off_by
         """
-    static let columnCount = 18
+    static let columnCount = 20
 
+    /// - Parameter row: of `columns`, and nothing else.
     init(_ row: Row) throws {
         id = try row.get(at: 0)
         userA = try row.get(at: 1)
@@ -57,6 +59,12 @@ struct StreakRow: Sendable {
         lookedAt = try row.get(at: 15)
         newestA = try row.get(at: 16)
         newestB = try row.get(at: 17)
+        let off: (at: Instant?, by: UserID?) = (try row.get(at: 18), try row.get(at: 19))
+        if let at = off.at, let by = off.by {
+            brokenOff = StreakLedger.BrokenOff(at: at, user: by)
+        } else {
+            brokenOff = nil
+        }
     }
 
     /// The newest date a member has posted for.

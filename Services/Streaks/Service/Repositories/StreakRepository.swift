@@ -90,6 +90,7 @@ struct StreakRepository: Sendable {
                     base: bases[row.id],
                     contributions: contributions[row.id] ?? [],
                     endedAt: row.endedAt,
+                    brokenOff: row.brokenOff,
                     longestShown: Int(row.longest)
                 )
             )

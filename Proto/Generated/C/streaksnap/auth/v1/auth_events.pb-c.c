@@ -97,6 +97,141 @@ void   streaksnap__auth__v1__sessions_revoked__free_unpacked
   assert(message->base.descriptor == &streaksnap__auth__v1__sessions_revoked__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__auth__v1__account_deleted__init
+                     (Streaksnap__Auth__V1__AccountDeleted         *message)
+{
+  static const Streaksnap__Auth__V1__AccountDeleted init_value = STREAKSNAP__AUTH__V1__ACCOUNT_DELETED__INIT;
+  *message = init_value;
+}
+size_t streaksnap__auth__v1__account_deleted__get_packed_size
+                     (const Streaksnap__Auth__V1__AccountDeleted *message)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__account_deleted__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__auth__v1__account_deleted__pack
+                     (const Streaksnap__Auth__V1__AccountDeleted *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__account_deleted__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__auth__v1__account_deleted__pack_to_buffer
+                     (const Streaksnap__Auth__V1__AccountDeleted *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__account_deleted__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Auth__V1__AccountDeleted *
+       streaksnap__auth__v1__account_deleted__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Auth__V1__AccountDeleted *)
+     protobuf_c_message_unpack (&streaksnap__auth__v1__account_deleted__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__auth__v1__account_deleted__free_unpacked
+                     (Streaksnap__Auth__V1__AccountDeleted *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__auth__v1__account_deleted__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__auth__v1__account_restored__init
+                     (Streaksnap__Auth__V1__AccountRestored         *message)
+{
+  static const Streaksnap__Auth__V1__AccountRestored init_value = STREAKSNAP__AUTH__V1__ACCOUNT_RESTORED__INIT;
+  *message = init_value;
+}
+size_t streaksnap__auth__v1__account_restored__get_packed_size
+                     (const Streaksnap__Auth__V1__AccountRestored *message)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__account_restored__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__auth__v1__account_restored__pack
+                     (const Streaksnap__Auth__V1__AccountRestored *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__account_restored__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__auth__v1__account_restored__pack_to_buffer
+                     (const Streaksnap__Auth__V1__AccountRestored *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__account_restored__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Auth__V1__AccountRestored *
+       streaksnap__auth__v1__account_restored__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Auth__V1__AccountRestored *)
+     protobuf_c_message_unpack (&streaksnap__auth__v1__account_restored__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__auth__v1__account_restored__free_unpacked
+                     (Streaksnap__Auth__V1__AccountRestored *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__auth__v1__account_restored__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__auth__v1__account_purged__init
+                     (Streaksnap__Auth__V1__AccountPurged         *message)
+{
+  static const Streaksnap__Auth__V1__AccountPurged init_value = STREAKSNAP__AUTH__V1__ACCOUNT_PURGED__INIT;
+  *message = init_value;
+}
+size_t streaksnap__auth__v1__account_purged__get_packed_size
+                     (const Streaksnap__Auth__V1__AccountPurged *message)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__account_purged__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__auth__v1__account_purged__pack
+                     (const Streaksnap__Auth__V1__AccountPurged *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__account_purged__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__auth__v1__account_purged__pack_to_buffer
+                     (const Streaksnap__Auth__V1__AccountPurged *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__account_purged__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Auth__V1__AccountPurged *
+       streaksnap__auth__v1__account_purged__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Auth__V1__AccountPurged *)
+     protobuf_c_message_unpack (&streaksnap__auth__v1__account_purged__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__auth__v1__account_purged__free_unpacked
+                     (Streaksnap__Auth__V1__AccountPurged *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__auth__v1__account_purged__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 static const ProtobufCFieldDescriptor streaksnap__auth__v1__profile_changed__field_descriptors[2] =
 {
   {
@@ -210,5 +345,171 @@ const ProtobufCMessageDescriptor streaksnap__auth__v1__sessions_revoked__descrip
   streaksnap__auth__v1__sessions_revoked__field_indices_by_name,
   1,  streaksnap__auth__v1__sessions_revoked__number_ranges,
   (ProtobufCMessageInit) streaksnap__auth__v1__sessions_revoked__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__auth__v1__account_deleted__field_descriptors[3] =
+{
+  {
+    "user_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__AccountDeleted, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "deleted_at",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__AccountDeleted, deleted_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "purge_at",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__AccountDeleted, purge_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__auth__v1__account_deleted__field_indices_by_name[] = {
+  1,   /* field[1] = deleted_at */
+  2,   /* field[2] = purge_at */
+  0,   /* field[0] = user_id */
+};
+static const ProtobufCIntRange streaksnap__auth__v1__account_deleted__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor streaksnap__auth__v1__account_deleted__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.auth.v1.AccountDeleted",
+  "AccountDeleted",
+  "Streaksnap__Auth__V1__AccountDeleted",
+  "streaksnap.auth.v1",
+  sizeof(Streaksnap__Auth__V1__AccountDeleted),
+  3,
+  streaksnap__auth__v1__account_deleted__field_descriptors,
+  streaksnap__auth__v1__account_deleted__field_indices_by_name,
+  1,  streaksnap__auth__v1__account_deleted__number_ranges,
+  (ProtobufCMessageInit) streaksnap__auth__v1__account_deleted__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__auth__v1__account_restored__field_descriptors[2] =
+{
+  {
+    "user_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__AccountRestored, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "restored_at",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__AccountRestored, restored_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__auth__v1__account_restored__field_indices_by_name[] = {
+  1,   /* field[1] = restored_at */
+  0,   /* field[0] = user_id */
+};
+static const ProtobufCIntRange streaksnap__auth__v1__account_restored__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor streaksnap__auth__v1__account_restored__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.auth.v1.AccountRestored",
+  "AccountRestored",
+  "Streaksnap__Auth__V1__AccountRestored",
+  "streaksnap.auth.v1",
+  sizeof(Streaksnap__Auth__V1__AccountRestored),
+  2,
+  streaksnap__auth__v1__account_restored__field_descriptors,
+  streaksnap__auth__v1__account_restored__field_indices_by_name,
+  1,  streaksnap__auth__v1__account_restored__number_ranges,
+  (ProtobufCMessageInit) streaksnap__auth__v1__account_restored__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__auth__v1__account_purged__field_descriptors[2] =
+{
+  {
+    "user_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__AccountPurged, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "purged_at",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__AccountPurged, purged_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__auth__v1__account_purged__field_indices_by_name[] = {
+  1,   /* field[1] = purged_at */
+  0,   /* field[0] = user_id */
+};
+static const ProtobufCIntRange streaksnap__auth__v1__account_purged__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor streaksnap__auth__v1__account_purged__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.auth.v1.AccountPurged",
+  "AccountPurged",
+  "Streaksnap__Auth__V1__AccountPurged",
+  "streaksnap.auth.v1",
+  sizeof(Streaksnap__Auth__V1__AccountPurged),
+  2,
+  streaksnap__auth__v1__account_purged__field_descriptors,
+  streaksnap__auth__v1__account_purged__field_indices_by_name,
+  1,  streaksnap__auth__v1__account_purged__number_ranges,
+  (ProtobufCMessageInit) streaksnap__auth__v1__account_purged__init,
   NULL,NULL,NULL    /* reserved[123] */
 };

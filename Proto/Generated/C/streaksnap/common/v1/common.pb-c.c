@@ -367,6 +367,96 @@ void   streaksnap__common__v1__descriptor_reply__free_unpacked
   assert(message->base.descriptor == &streaksnap__common__v1__descriptor_reply__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__common__v1__export_user_data_request__init
+                     (Streaksnap__Common__V1__ExportUserDataRequest         *message)
+{
+  static const Streaksnap__Common__V1__ExportUserDataRequest init_value = STREAKSNAP__COMMON__V1__EXPORT_USER_DATA_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__common__v1__export_user_data_request__get_packed_size
+                     (const Streaksnap__Common__V1__ExportUserDataRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__common__v1__export_user_data_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__common__v1__export_user_data_request__pack
+                     (const Streaksnap__Common__V1__ExportUserDataRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__common__v1__export_user_data_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__common__v1__export_user_data_request__pack_to_buffer
+                     (const Streaksnap__Common__V1__ExportUserDataRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__common__v1__export_user_data_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Common__V1__ExportUserDataRequest *
+       streaksnap__common__v1__export_user_data_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Common__V1__ExportUserDataRequest *)
+     protobuf_c_message_unpack (&streaksnap__common__v1__export_user_data_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__common__v1__export_user_data_request__free_unpacked
+                     (Streaksnap__Common__V1__ExportUserDataRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__common__v1__export_user_data_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__common__v1__export_user_data_reply__init
+                     (Streaksnap__Common__V1__ExportUserDataReply         *message)
+{
+  static const Streaksnap__Common__V1__ExportUserDataReply init_value = STREAKSNAP__COMMON__V1__EXPORT_USER_DATA_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__common__v1__export_user_data_reply__get_packed_size
+                     (const Streaksnap__Common__V1__ExportUserDataReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__common__v1__export_user_data_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__common__v1__export_user_data_reply__pack
+                     (const Streaksnap__Common__V1__ExportUserDataReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__common__v1__export_user_data_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__common__v1__export_user_data_reply__pack_to_buffer
+                     (const Streaksnap__Common__V1__ExportUserDataReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__common__v1__export_user_data_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Common__V1__ExportUserDataReply *
+       streaksnap__common__v1__export_user_data_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Common__V1__ExportUserDataReply *)
+     protobuf_c_message_unpack (&streaksnap__common__v1__export_user_data_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__common__v1__export_user_data_reply__free_unpacked
+                     (Streaksnap__Common__V1__ExportUserDataReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__common__v1__export_user_data_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 static const ProtobufCFieldDescriptor streaksnap__common__v1__status__field_descriptors[5] =
 {
   {
@@ -857,5 +947,81 @@ const ProtobufCMessageDescriptor streaksnap__common__v1__descriptor_reply__descr
   streaksnap__common__v1__descriptor_reply__field_indices_by_name,
   1,  streaksnap__common__v1__descriptor_reply__number_ranges,
   (ProtobufCMessageInit) streaksnap__common__v1__descriptor_reply__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__common__v1__export_user_data_request__field_descriptors[1] =
+{
+  {
+    "user_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Common__V1__ExportUserDataRequest, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__common__v1__export_user_data_request__field_indices_by_name[] = {
+  0,   /* field[0] = user_id */
+};
+static const ProtobufCIntRange streaksnap__common__v1__export_user_data_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__common__v1__export_user_data_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.common.v1.ExportUserDataRequest",
+  "ExportUserDataRequest",
+  "Streaksnap__Common__V1__ExportUserDataRequest",
+  "streaksnap.common.v1",
+  sizeof(Streaksnap__Common__V1__ExportUserDataRequest),
+  1,
+  streaksnap__common__v1__export_user_data_request__field_descriptors,
+  streaksnap__common__v1__export_user_data_request__field_indices_by_name,
+  1,  streaksnap__common__v1__export_user_data_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__common__v1__export_user_data_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__common__v1__export_user_data_reply__field_descriptors[1] =
+{
+  {
+    "json",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Common__V1__ExportUserDataReply, json),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__common__v1__export_user_data_reply__field_indices_by_name[] = {
+  0,   /* field[0] = json */
+};
+static const ProtobufCIntRange streaksnap__common__v1__export_user_data_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__common__v1__export_user_data_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.common.v1.ExportUserDataReply",
+  "ExportUserDataReply",
+  "Streaksnap__Common__V1__ExportUserDataReply",
+  "streaksnap.common.v1",
+  sizeof(Streaksnap__Common__V1__ExportUserDataReply),
+  1,
+  streaksnap__common__v1__export_user_data_reply__field_descriptors,
+  streaksnap__common__v1__export_user_data_reply__field_indices_by_name,
+  1,  streaksnap__common__v1__export_user_data_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__common__v1__export_user_data_reply__init,
   NULL,NULL,NULL    /* reserved[123] */
 };

@@ -19,6 +19,9 @@ PROTOBUF_C__BEGIN_DECLS
 
 typedef struct Streaksnap__Auth__V1__ProfileChanged Streaksnap__Auth__V1__ProfileChanged;
 typedef struct Streaksnap__Auth__V1__SessionsRevoked Streaksnap__Auth__V1__SessionsRevoked;
+typedef struct Streaksnap__Auth__V1__AccountDeleted Streaksnap__Auth__V1__AccountDeleted;
+typedef struct Streaksnap__Auth__V1__AccountRestored Streaksnap__Auth__V1__AccountRestored;
+typedef struct Streaksnap__Auth__V1__AccountPurged Streaksnap__Auth__V1__AccountPurged;
 
 
 /* --- enums --- */
@@ -48,6 +51,40 @@ struct  Streaksnap__Auth__V1__SessionsRevoked
 #define STREAKSNAP__AUTH__V1__SESSIONS_REVOKED__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__sessions_revoked__descriptor) \
     , (char *)protobuf_c_empty_string, 0,NULL, NULL }
+
+
+struct  Streaksnap__Auth__V1__AccountDeleted
+{
+  ProtobufCMessage base;
+  char *user_id;
+  Google__Protobuf__Timestamp *deleted_at;
+  Google__Protobuf__Timestamp *purge_at;
+};
+#define STREAKSNAP__AUTH__V1__ACCOUNT_DELETED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__account_deleted__descriptor) \
+    , (char *)protobuf_c_empty_string, NULL, NULL }
+
+
+struct  Streaksnap__Auth__V1__AccountRestored
+{
+  ProtobufCMessage base;
+  char *user_id;
+  Google__Protobuf__Timestamp *restored_at;
+};
+#define STREAKSNAP__AUTH__V1__ACCOUNT_RESTORED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__account_restored__descriptor) \
+    , (char *)protobuf_c_empty_string, NULL }
+
+
+struct  Streaksnap__Auth__V1__AccountPurged
+{
+  ProtobufCMessage base;
+  char *user_id;
+  Google__Protobuf__Timestamp *purged_at;
+};
+#define STREAKSNAP__AUTH__V1__ACCOUNT_PURGED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__account_purged__descriptor) \
+    , (char *)protobuf_c_empty_string, NULL }
 
 
 /* Streaksnap__Auth__V1__ProfileChanged methods */
@@ -88,6 +125,63 @@ Streaksnap__Auth__V1__SessionsRevoked *
 void   streaksnap__auth__v1__sessions_revoked__free_unpacked
                      (Streaksnap__Auth__V1__SessionsRevoked *message,
                       ProtobufCAllocator *allocator);
+/* Streaksnap__Auth__V1__AccountDeleted methods */
+void   streaksnap__auth__v1__account_deleted__init
+                     (Streaksnap__Auth__V1__AccountDeleted         *message);
+size_t streaksnap__auth__v1__account_deleted__get_packed_size
+                     (const Streaksnap__Auth__V1__AccountDeleted   *message);
+size_t streaksnap__auth__v1__account_deleted__pack
+                     (const Streaksnap__Auth__V1__AccountDeleted   *message,
+                      uint8_t             *out);
+size_t streaksnap__auth__v1__account_deleted__pack_to_buffer
+                     (const Streaksnap__Auth__V1__AccountDeleted   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Auth__V1__AccountDeleted *
+       streaksnap__auth__v1__account_deleted__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__auth__v1__account_deleted__free_unpacked
+                     (Streaksnap__Auth__V1__AccountDeleted *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Auth__V1__AccountRestored methods */
+void   streaksnap__auth__v1__account_restored__init
+                     (Streaksnap__Auth__V1__AccountRestored         *message);
+size_t streaksnap__auth__v1__account_restored__get_packed_size
+                     (const Streaksnap__Auth__V1__AccountRestored   *message);
+size_t streaksnap__auth__v1__account_restored__pack
+                     (const Streaksnap__Auth__V1__AccountRestored   *message,
+                      uint8_t             *out);
+size_t streaksnap__auth__v1__account_restored__pack_to_buffer
+                     (const Streaksnap__Auth__V1__AccountRestored   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Auth__V1__AccountRestored *
+       streaksnap__auth__v1__account_restored__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__auth__v1__account_restored__free_unpacked
+                     (Streaksnap__Auth__V1__AccountRestored *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Auth__V1__AccountPurged methods */
+void   streaksnap__auth__v1__account_purged__init
+                     (Streaksnap__Auth__V1__AccountPurged         *message);
+size_t streaksnap__auth__v1__account_purged__get_packed_size
+                     (const Streaksnap__Auth__V1__AccountPurged   *message);
+size_t streaksnap__auth__v1__account_purged__pack
+                     (const Streaksnap__Auth__V1__AccountPurged   *message,
+                      uint8_t             *out);
+size_t streaksnap__auth__v1__account_purged__pack_to_buffer
+                     (const Streaksnap__Auth__V1__AccountPurged   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Auth__V1__AccountPurged *
+       streaksnap__auth__v1__account_purged__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__auth__v1__account_purged__free_unpacked
+                     (Streaksnap__Auth__V1__AccountPurged *message,
+                      ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
 typedef void (*Streaksnap__Auth__V1__ProfileChanged_Closure)
@@ -95,6 +189,15 @@ typedef void (*Streaksnap__Auth__V1__ProfileChanged_Closure)
                   void *closure_data);
 typedef void (*Streaksnap__Auth__V1__SessionsRevoked_Closure)
                  (const Streaksnap__Auth__V1__SessionsRevoked *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Auth__V1__AccountDeleted_Closure)
+                 (const Streaksnap__Auth__V1__AccountDeleted *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Auth__V1__AccountRestored_Closure)
+                 (const Streaksnap__Auth__V1__AccountRestored *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Auth__V1__AccountPurged_Closure)
+                 (const Streaksnap__Auth__V1__AccountPurged *message,
                   void *closure_data);
 
 /* --- services --- */
@@ -104,6 +207,9 @@ typedef void (*Streaksnap__Auth__V1__SessionsRevoked_Closure)
 
 extern const ProtobufCMessageDescriptor streaksnap__auth__v1__profile_changed__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__auth__v1__sessions_revoked__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__auth__v1__account_deleted__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__auth__v1__account_restored__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__auth__v1__account_purged__descriptor;
 
 PROTOBUF_C__END_DECLS
 

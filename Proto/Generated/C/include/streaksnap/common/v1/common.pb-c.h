@@ -24,6 +24,8 @@ typedef struct Streaksnap__Common__V1__Blob Streaksnap__Common__V1__Blob;
 typedef struct Streaksnap__Common__V1__PageMeta Streaksnap__Common__V1__PageMeta;
 typedef struct Streaksnap__Common__V1__ReplicaMark Streaksnap__Common__V1__ReplicaMark;
 typedef struct Streaksnap__Common__V1__DescriptorReply Streaksnap__Common__V1__DescriptorReply;
+typedef struct Streaksnap__Common__V1__ExportUserDataRequest Streaksnap__Common__V1__ExportUserDataRequest;
+typedef struct Streaksnap__Common__V1__ExportUserDataReply Streaksnap__Common__V1__ExportUserDataReply;
 
 
 /* --- enums --- */
@@ -152,6 +154,26 @@ struct  Streaksnap__Common__V1__DescriptorReply
 #define STREAKSNAP__COMMON__V1__DESCRIPTOR_REPLY__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__common__v1__descriptor_reply__descriptor) \
     , {0,NULL}, (char *)protobuf_c_empty_string }
+
+
+struct  Streaksnap__Common__V1__ExportUserDataRequest
+{
+  ProtobufCMessage base;
+  char *user_id;
+};
+#define STREAKSNAP__COMMON__V1__EXPORT_USER_DATA_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__common__v1__export_user_data_request__descriptor) \
+    , (char *)protobuf_c_empty_string }
+
+
+struct  Streaksnap__Common__V1__ExportUserDataReply
+{
+  ProtobufCMessage base;
+  char *json;
+};
+#define STREAKSNAP__COMMON__V1__EXPORT_USER_DATA_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__common__v1__export_user_data_reply__descriptor) \
+    , (char *)protobuf_c_empty_string }
 
 
 /* Streaksnap__Common__V1__Status methods */
@@ -306,6 +328,44 @@ Streaksnap__Common__V1__DescriptorReply *
 void   streaksnap__common__v1__descriptor_reply__free_unpacked
                      (Streaksnap__Common__V1__DescriptorReply *message,
                       ProtobufCAllocator *allocator);
+/* Streaksnap__Common__V1__ExportUserDataRequest methods */
+void   streaksnap__common__v1__export_user_data_request__init
+                     (Streaksnap__Common__V1__ExportUserDataRequest         *message);
+size_t streaksnap__common__v1__export_user_data_request__get_packed_size
+                     (const Streaksnap__Common__V1__ExportUserDataRequest   *message);
+size_t streaksnap__common__v1__export_user_data_request__pack
+                     (const Streaksnap__Common__V1__ExportUserDataRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__common__v1__export_user_data_request__pack_to_buffer
+                     (const Streaksnap__Common__V1__ExportUserDataRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Common__V1__ExportUserDataRequest *
+       streaksnap__common__v1__export_user_data_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__common__v1__export_user_data_request__free_unpacked
+                     (Streaksnap__Common__V1__ExportUserDataRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Common__V1__ExportUserDataReply methods */
+void   streaksnap__common__v1__export_user_data_reply__init
+                     (Streaksnap__Common__V1__ExportUserDataReply         *message);
+size_t streaksnap__common__v1__export_user_data_reply__get_packed_size
+                     (const Streaksnap__Common__V1__ExportUserDataReply   *message);
+size_t streaksnap__common__v1__export_user_data_reply__pack
+                     (const Streaksnap__Common__V1__ExportUserDataReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__common__v1__export_user_data_reply__pack_to_buffer
+                     (const Streaksnap__Common__V1__ExportUserDataReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Common__V1__ExportUserDataReply *
+       streaksnap__common__v1__export_user_data_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__common__v1__export_user_data_reply__free_unpacked
+                     (Streaksnap__Common__V1__ExportUserDataReply *message,
+                      ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
 typedef void (*Streaksnap__Common__V1__Status_Closure)
@@ -332,6 +392,12 @@ typedef void (*Streaksnap__Common__V1__ReplicaMark_Closure)
 typedef void (*Streaksnap__Common__V1__DescriptorReply_Closure)
                  (const Streaksnap__Common__V1__DescriptorReply *message,
                   void *closure_data);
+typedef void (*Streaksnap__Common__V1__ExportUserDataRequest_Closure)
+                 (const Streaksnap__Common__V1__ExportUserDataRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Common__V1__ExportUserDataReply_Closure)
+                 (const Streaksnap__Common__V1__ExportUserDataReply *message,
+                  void *closure_data);
 
 /* --- services --- */
 
@@ -346,6 +412,8 @@ extern const ProtobufCMessageDescriptor streaksnap__common__v1__blob__descriptor
 extern const ProtobufCMessageDescriptor streaksnap__common__v1__page_meta__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__common__v1__replica_mark__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__common__v1__descriptor_reply__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__common__v1__export_user_data_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__common__v1__export_user_data_reply__descriptor;
 
 PROTOBUF_C__END_DECLS
 

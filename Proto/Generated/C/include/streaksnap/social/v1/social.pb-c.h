@@ -68,6 +68,14 @@ typedef enum _Streaksnap__Social__V1__Direction {
   STREAKSNAP__SOCIAL__V1__DIRECTION__DIRECTION_OUTGOING = 2
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__SOCIAL__V1__DIRECTION)
 } Streaksnap__Social__V1__Direction;
+typedef enum _Streaksnap__Social__V1__ModerationAction {
+  STREAKSNAP__SOCIAL__V1__MODERATION_ACTION__MODERATION_ACTION_UNSPECIFIED = 0,
+  STREAKSNAP__SOCIAL__V1__MODERATION_ACTION__MODERATION_ACTION_DISMISS = 1,
+  STREAKSNAP__SOCIAL__V1__MODERATION_ACTION__MODERATION_ACTION_WARN = 2,
+  STREAKSNAP__SOCIAL__V1__MODERATION_ACTION__MODERATION_ACTION_SUSPEND = 3,
+  STREAKSNAP__SOCIAL__V1__MODERATION_ACTION__MODERATION_ACTION_BAN = 4
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__SOCIAL__V1__MODERATION_ACTION)
+} Streaksnap__Social__V1__ModerationAction;
 typedef enum _Streaksnap__Social__V1__FriendRequestAction {
   STREAKSNAP__SOCIAL__V1__FRIEND_REQUEST_ACTION__FRIEND_REQUEST_ACTION_UNSPECIFIED = 0,
   STREAKSNAP__SOCIAL__V1__FRIEND_REQUEST_ACTION__FRIEND_REQUEST_ACTION_ACCEPT = 1,
@@ -1279,6 +1287,7 @@ typedef void (*Streaksnap__Social__V1__BlockState_Closure)
 
 extern const ProtobufCEnumDescriptor    streaksnap__social__v1__friendship_status__descriptor;
 extern const ProtobufCEnumDescriptor    streaksnap__social__v1__direction__descriptor;
+extern const ProtobufCEnumDescriptor    streaksnap__social__v1__moderation_action__descriptor;
 extern const ProtobufCEnumDescriptor    streaksnap__social__v1__friend_request_action__descriptor;
 extern const ProtobufCEnumDescriptor    streaksnap__social__v1__report_subject__descriptor;
 extern const ProtobufCEnumDescriptor    streaksnap__social__v1__report_reason__descriptor;

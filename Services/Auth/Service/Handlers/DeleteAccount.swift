@@ -1,0 +1,77 @@
+internal import AuthAPI
+internal import AuthDomain
+internal import Bus
+internal import Kernel
+internal import Outbox
+internal import Runtime
+
+extension AuthService {
+    /// AU-7. One transaction: unusable, signed out everywhere, e-mail and username free for others, everybody told.
+    func deleteAccount(_ request: DeleteAccountRequest, context: CallContext) async throws -> DeleteAccountReply {
+        let user = try context.requireUser()
+        guard let account = try await accounts.find(user) else { throw ServiceError.notFound("account") }
+        try await requireOwner(of: account, request)
+        return try await mutations.run(context, request) { [self] work in
+            guard var life = try await lifecycle.lock(user, work.sql) else { throw ServiceError.notFound("account") }
+            let isFirst = life.deletedAt == nil
+            life.delete(at: work.now)
+            guard let purgeAt = life.purgeAt else { throw ServiceError.internal }
+            if isFirst {
+                try await Mutations.forget(caller: user, work.sql)
+                try await change(user, to: life, signOut: true, work)
+                try await work.emit(AccountDeleted(userID: user.description, deletedAt: work.now, purgeAt: purgeAt))
+            }
+            return DeleteAccountReply(purgeAt: purgeAt)
+        }
+    }
+
+    /// Whoever holds a stolen access token must not be able to delete the account: its password is asked for again.
+    private func requireOwner(of account: Account, _ request: DeleteAccountRequest) async throws {
+        guard let hash = account.passwordHash else {
+            // An account without a password is one of Apple's; its recent identity token is the proof (AU-5).
+            throw ServiceError(
+                .failedPrecondition,
+                "APPLE_TOKEN_REQUIRED",
+                "Sign in with Apple again to delete this account.",
+                details: [.init(field: "apple_identity_token", message: "is required")]
+            )
+        }
+        guard let password = request.password, !password.isEmpty else {
+            throw ServiceError.validation(field: "password", "is required")
+        }
+        guard try await passwords.verify(password, against: hash) else {
+            throw ServiceError(
+                .permissionDenied,
+                "WRONG_PASSWORD",
+                "The password is wrong.",
+                details: [.init(field: "password", message: "is wrong")]
+            )
+        }
+    }
+
+    /// Stores the life of a locked account and tells what follows from it.
+    @discardableResult
+    func change(
+        _ user: UserID,
+        to life: AccountLife,
+        username: String? = nil,
+        signOut: Bool,
+        _ work: UnitOfWork
+    ) async throws -> Account {
+        let account = try await lifecycle.store(life, of: user, username: username, now: work.now, work.sql)
+        if signOut {
+            _ = try await sessions.revokeAll(of: user, now: work.now, work.sql)
+            // Also without an open session: access tokens of one that has ended may still be valid.
+            try await work.emit(SessionsRevoked(userID: user.description, sessionIDs: [], revokedAt: work.now))
+        }
+        try await work.emit(ProfileChanged(userID: user.description, profile: account.profileState))
+        return account
+    }
+
+    /// Suspended, banned and deleted accounts cannot sign in; the answer says when that ends (SO-9, AU-7).
+    func requireUsable(_ account: Account) async throws {
+        guard account.status != .active else { return }
+        guard let life = try await lifecycle.life(of: account.id) else { throw ServiceError.notFound("account") }
+        if let refusal = life.refusal { throw refusal }
+    }
+}

@@ -1,0 +1,24 @@
+internal import AuthAPI
+internal import Kernel
+internal import Outbox
+internal import Runtime
+
+/// Whose photos are shown (AU-7, SO-9, PH-6). A profile's status says it whatever the reason: deletion, restoration, suspension, its end.
+enum LifecycleConsumers {
+    static let all: [EventHandler] = [
+        EventHandler(ProfileChanged.self) { event, work in
+            guard let profile = event.profile else { return }
+            try await OwnerRepository.store(
+                try UserID(parsing: event.userID, field: "user_id"),
+                version: profile.version,
+                isWithheld: profile.status != .active,
+                work.sql
+            )
+        },
+        EventHandler(AccountPurged.self) { event, work in
+            let user = try UserID(parsing: event.userID, field: "user_id")
+            try await OwnerRepository.purge(user, work.sql)
+            try await Mutations.forget(caller: user, work.sql)
+        },
+    ]
+}

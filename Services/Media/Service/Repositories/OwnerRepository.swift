@@ -1,0 +1,121 @@
+internal import Database
+internal import Kernel
+
+/// An owner whose blobs must be brought in line.
+struct DueOwner: Sendable {
+    let user: UserID
+    let isWithheld: Bool
+    let isPurged: Bool
+    let revision: Int32
+}
+
+/// Whose photos may be served.
+struct OwnerRepository: Sendable {
+    let database: Database
+
+    /// Takes up a profile's status. Somebody who may be seen and always could leaves no row. A lease that runs is kept: two replicas at
+    /// once could leave the older state behind.
+    static func store(_ user: UserID, version: Int64, isWithheld: Bool, _ sql: Transaction) async throws {
+        _ = try await sql.execute(
+            """
+            UPDATE photo_owner SET version = \(version), is_withheld = \(isWithheld),
+                revision = revision + CASE WHEN is_withheld <> \(isWithheld) THEN 1 ELSE 0 END,
+                due_at = CASE WHEN is_withheld <> \(isWithheld) THEN coalesce(due_at, clock_timestamp()) ELSE due_at END
+            WHERE user_id = \(user) AND version < \(version) AND NOT is_purged
+            """
+        )
+        guard isWithheld else { return }
+        _ = try await sql.execute(
+            """
+            INSERT INTO photo_owner (user_id, version, is_withheld, due_at) VALUES (\(user), \(version), true, clock_timestamp())
+            ON CONFLICT DO NOTHING
+            """
+        )
+    }
+
+    /// Everything this service holds about a person goes: the rows now, the blobs by the job.
+    static func purge(_ user: UserID, _ sql: Transaction) async throws {
+        _ = try await sql.execute(
+            """
+            INSERT INTO photo_owner AS known (user_id, version, is_withheld, is_purged, due_at)
+            VALUES (\(user), 0, true, true, clock_timestamp())
+            ON CONFLICT (user_id) DO UPDATE SET is_withheld = true, is_purged = true, revision = known.revision + 1,
+                due_at = coalesce(known.due_at, clock_timestamp())
+            """
+        )
+        _ = try await sql.execute("DELETE FROM streak_snap WHERE snap_id IN (SELECT id FROM snap WHERE user_id = \(user))")
+        _ = try await sql.execute("DELETE FROM snap WHERE user_id = \(user)")
+        _ = try await sql.execute("DELETE FROM snap_operation WHERE user_id = \(user)")
+    }
+
+    /// Takes up to `limit` owners that are due; other replicas leave them alone until `leaseUntil`.
+    func takeDue(now: Instant, leaseUntil: Instant, limit: Int) async throws -> [DueOwner] {
+        try await database.query(
+            """
+            UPDATE photo_owner SET due_at = \(leaseUntil) WHERE user_id IN
+                (SELECT user_id FROM photo_owner WHERE due_at <= \(now) ORDER BY due_at LIMIT \(limit) FOR UPDATE SKIP LOCKED)
+            RETURNING user_id, is_withheld, is_purged, revision
+            """
+        ).map { row in
+            let (user, isWithheld, isPurged, revision) = try row.decode(
+                as: (UserID.self, Bool.self, Bool.self, Int32.self)
+            )
+            return DueOwner(user: user, isWithheld: isWithheld, isPurged: isPurged, revision: revision)
+        }
+    }
+
+    /// Notes that the blob store is in line. What has changed meanwhile is due at once, by whoever comes next.
+    func done(_ owner: DueOwner) async throws {
+        _ = try await database.execute(
+            """
+            UPDATE photo_owner SET due_at = CASE WHEN revision = \(owner.revision) THEN NULL ELSE clock_timestamp() END
+            WHERE user_id = \(owner.user)
+            """
+        )
+    }
+
+    /// The snaps of a person, oldest first, with the dates of the streaks that show them.
+    func snaps(of user: UserID) async throws -> [OwnSnap] {
+        try await database.query(
+            """
+            SELECT p.id, p.caption, p.prompt_id, p.captured_at, p.posted_at, p.on_time, p.width, p.height, p.display_key,
+                array_agg(s.streak_id ORDER BY s.streak_id) FILTER (WHERE s.streak_id IS NOT NULL)
+            FROM snap p LEFT JOIN streak_snap s ON s.snap_id = p.id
+            WHERE p.user_id = \(user) GROUP BY p.id ORDER BY p.posted_at, p.id
+            """
+        ).map { row in
+            let (id, caption, prompt, captured, posted, onTime, width, height, key, streaks) = try row.decode(
+                as: (
+                    SnapID.self, String?.self, String?.self, Instant.self, Instant.self, Bool.self, Int32.self, Int32.self,
+                    String.self, [StreakID]?.self
+                )
+            )
+            return OwnSnap(
+                id: id.description,
+                caption: caption,
+                promptID: prompt,
+                capturedAt: captured.description,
+                postedAt: posted.description,
+                isOnTime: onTime,
+                width: width,
+                height: height,
+                streakIDs: (streaks ?? []).map(\.description),
+                displayKey: key
+            )
+        }
+    }
+}
+
+/// A snap as its owner takes it along (AU-10).
+struct OwnSnap: Sendable {
+    let id: String
+    let caption: String?
+    let promptID: String?
+    let capturedAt: String
+    let postedAt: String
+    let isOnTime: Bool
+    let width: Int32
+    let height: Int32
+    let streakIDs: [String]
+    let displayKey: String
+}

@@ -1,0 +1,50 @@
+internal import Database
+internal import Kernel
+internal import SocialDomain
+
+/// What becomes of a person's friendships when the account goes (AU-7), and what they take with them (AU-10).
+///
+/// A new table with something of a person in it belongs into `erase` and `export`.
+enum DepartureRepository {
+    /// Ends every friendship and pending request of a person. - Returns: the friendships, in the order of their ids.
+    static func endAll(of user: UserID, now: Instant, _ sql: Transaction) async throws -> [(FriendshipID, UserID, UserID)] {
+        let open = [Friendship.State.pending.rawValue, Friendship.State.accepted.rawValue]
+        let rows = try await sql.query(
+            """
+            WITH open AS (
+                SELECT user_low, user_high, state FROM friendship
+                WHERE (user_low = \(user) OR user_high = \(user)) AND state = ANY(\(open))
+                ORDER BY user_low, user_high FOR UPDATE)
+            UPDATE friendship f SET state = \(Friendship.State.ended.rawValue), since = \(now)
+            FROM open WHERE f.user_low = open.user_low AND f.user_high = open.user_high
+            RETURNING f.id, f.user_low, f.user_high, open.state
+            """
+        )
+        return try rows.compactMap { row in
+            let (id, low, high, state) = try row.decode(as: (FriendshipID.self, UserID.self, UserID.self, Int32.self))
+            return state == Friendship.State.accepted.rawValue ? (id, low, high) : nil
+        }.sorted { $0.0 < $1.0 }
+    }
+
+    /// Removes everything that is kept of a person, for good.
+    static func erase(_ user: UserID, _ sql: Transaction) async throws {
+        _ = try await sql.execute("DELETE FROM friendship WHERE user_low = \(user) OR user_high = \(user)")
+    }
+
+    /// What this service holds about a person: a JSON object. Others appear with their ids only.
+    static func export(_ user: UserID, _ database: Database) async throws -> String {
+        let rows = try await database.query(
+            """
+            SELECT jsonb_build_object('friendships', coalesce(jsonb_agg(jsonb_build_object(
+                'friendship_id', id, 'user_id', CASE WHEN user_low = \(user) THEN user_high ELSE user_low END,
+                'status', CASE state WHEN 1 THEN 'pending' WHEN 2 THEN 'accepted' WHEN 3 THEN 'declined' WHEN 4 THEN 'withdrawn'
+                    ELSE 'ended' END,
+                'direction', CASE WHEN requester = \(user) THEN 'outgoing' ELSE 'incoming' END,
+                'created_at', created_at, 'since', since) ORDER BY created_at, id), '[]'))::text
+            FROM friendship WHERE (user_low = \(user) OR user_high = \(user)) AND state <> 0
+            """
+        )
+        guard let json = try rows.first?.decode(as: String.self) else { throw ServiceError.internal }
+        return json
+    }
+}

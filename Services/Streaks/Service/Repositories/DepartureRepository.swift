@@ -1,0 +1,68 @@
+internal import Database
+internal import Kernel
+
+/// What becomes of streaks when an account goes (AU-7), and what its owner takes with them (AU-10).
+///
+/// A new table with something of a person in it belongs into `erase` and `export`.
+enum DepartureRepository {
+    /// Streaks of a person that have not ended: running and broken ones.
+    static func unendedIDs(of user: UserID, _ sql: Transaction) async throws -> [StreakID] {
+        try await sql.query(
+            """
+            SELECT id FROM streak WHERE user_a = \(user) AND status <> 3 UNION ALL
+            SELECT id FROM streak WHERE user_b = \(user) AND status <> 3
+            """
+        ).map { try $0.decode(as: StreakID.self) }
+    }
+
+    /// Removes what is a person's alone. A streak was the friend's too: its dates stay, with a bare id, until that account is gone as well.
+    static func erase(_ user: UserID, now: Instant, _ sql: Transaction) async throws {
+        _ = try await sql.execute(
+            "INSERT INTO purged_user (user_id, purged_at) VALUES (\(user), \(now)) ON CONFLICT DO NOTHING"
+        )
+        _ = try await sql.execute("DELETE FROM zone_change WHERE user_id = \(user)")
+        _ = try await sql.execute("DELETE FROM user_stats WHERE user_id = \(user)")
+        _ = try await sql.execute("DELETE FROM entitlement_replica WHERE user_id = \(user)")
+        let orphans = try await sql.query(
+            """
+            SELECT id FROM streak JOIN purged_user p ON p.user_id = user_b WHERE user_a = \(user) UNION ALL
+            SELECT id FROM streak JOIN purged_user p ON p.user_id = user_a WHERE user_b = \(user)
+            """
+        ).map { try $0.decode(as: StreakID.self) }
+        _ = try await sql.execute("DELETE FROM contribution WHERE streak_id = ANY(\(orphans))")
+        _ = try await sql.execute("DELETE FROM streak WHERE id = ANY(\(orphans))")
+    }
+
+    /// What this service holds about a person: a JSON object. Friends appear with their ids only, and what they posted not at all.
+    static func export(_ user: UserID, _ database: Database) async throws -> String {
+        let rows = try await database.query(
+            """
+            SELECT jsonb_build_object(
+                'streaks', coalesce((
+                    SELECT jsonb_agg(jsonb_build_object('id', s.id,
+                        'friend_id', CASE WHEN s.user_a = \(user) THEN s.user_b ELSE s.user_a END, 'started_at', s.started_at,
+                        'status', CASE s.status WHEN 1 THEN 'active' WHEN 2 THEN 'broken' ELSE 'ended' END,
+                        'current_count', s.current_count, 'longest_count', s.longest_count,
+                        'last_completed_date', s.last_completed_date, 'broken_at', s.broken_at,
+                        'broken_by_you', coalesce(s.broken_by = \(user), false), 'ended_at', s.ended_at,
+                        'your_snaps', coalesce((
+                            SELECT jsonb_object_agg(c.on_date::text, c.received_at) FROM contribution c
+                            WHERE c.streak_id = s.id AND c.user_id = \(user)), '{}')) ORDER BY s.started_at, s.id)
+                    FROM streak s WHERE s.user_a = \(user) OR s.user_b = \(user)), '[]'),
+                'time_zones', coalesce((
+                    SELECT jsonb_agg(jsonb_build_object('since', since, 'zone', zone) ORDER BY since)
+                    FROM zone_change WHERE user_id = \(user)), '[]'),
+                'total_photos', coalesce((SELECT total_photos FROM user_stats WHERE user_id = \(user)), 0))::text
+            """
+        )
+        guard let json = try rows.first?.decode(as: String.self) else { throw ServiceError.internal }
+        return json
+    }
+
+    /// Stores when and through whom a streak was broken off; `StreakRow` reads it back into the ledger.
+    static func store(_ id: StreakID, brokenOffAt instant: Instant, by user: UserID, _ sql: Transaction) async throws {
+        _ = try await sql.execute(
+            "UPDATE streak SET broken_off_at = \(instant), broken_off_by = \(user) WHERE id = \(id)"
+        )
+    }
+}

@@ -1,0 +1,37 @@
+import BlobStore
+import Kernel
+import Testing
+
+/// Blobs that are kept and not served (PH-6).
+@Suite struct WithholdingTests {
+    private let owner = UserID(high: 1, low: 1)
+    private let other = UserID(high: 1, low: 2)
+
+    @Test func `all blobs of an owner are withheld at once, and nobody else's`() async throws {
+        try await withStore { store in
+            let keys = try ["snaps/\(owner)/2026-01-02/one/display.jpg", "avatars/\(owner)/a.png"].map { try BlobKey($0) }
+            let foreign = try BlobKey("snaps/\(other)/2026-01-02/two/display.jpg")
+            for key in keys + [foreign] { try await store.put(key, [1, 2, 3]) }
+            for key in keys { #expect(try await !store.isWithheld(key)) }
+            try await store.withhold(owner)
+            try await store.withhold(owner)
+            for key in keys {
+                #expect(try await store.isWithheld(key))
+                #expect(try await store.info(of: key) != nil, "kept")
+            }
+            #expect(try await !store.isWithheld(foreign))
+            try await store.release(owner)
+            try await store.release(owner)
+            for key in keys { #expect(try await !store.isWithheld(key)) }
+            #expect(try await store.list(prefix: "withheld/", after: nil, limit: 10).isEmpty)
+        }
+    }
+
+    @Test func `markers are not served, and a key without an owner is not withheld`() async throws {
+        try await withStore { store in
+            try await store.withhold(owner)
+            #expect(try await store.isWithheld(try BlobKey("withheld/\(owner)")))
+            #expect(try await !store.isWithheld(try BlobKey("readme")))
+        }
+    }
+}
