@@ -25,6 +25,13 @@ public protocol AuthServiceProtocol: Sendable {
     func listProfileSnapshots(_ request: ListProfileSnapshotsRequest, context: Bus.CallContext) async throws -> ListProfileSnapshotsReply
     /// Stores that the user accepts the terms of service, and when (AU-9).
     func acceptTerms(_ request: AcceptTermsRequest, context: Bus.CallContext) async throws -> AcceptTermsReply
+    /// Deletes the signed-in user's account (AU-7): unusable and invisible at once, removed for good after 30 days.
+    func deleteAccount(_ request: DeleteAccountRequest, context: Bus.CallContext) async throws -> DeleteAccountReply
+    /// Brings a deleted account back while it is not removed for good (AU-7). What it shared with others has ended.
+    func restoreAccount(_ request: RestoreAccountRequest, context: Bus.CallContext) async throws -> RestoreAccountReply
+    /// Everything all services hold about the signed-in user, as one JSON document with one member a service (AU-10). Fails rather than
+    /// leave out a service that does not answer.
+    func exportMyData(_ request: ExportMyDataRequest, context: Bus.CallContext) async throws -> ExportMyDataReply
 }
 
 /// The methods of `Auth` on the bus.
@@ -60,6 +67,16 @@ public enum AuthMethods {
     /// Stores that the user accepts the terms of service, and when (AU-9).
     public static let acceptTerms = Bus.Method<AcceptTermsRequest, AcceptTermsReply>(
         service: "auth", version: "v1", name: "AcceptTerms", isIdempotent: false, timeout: .seconds(10))
+    /// Deletes the signed-in user's account (AU-7): unusable and invisible at once, removed for good after 30 days.
+    public static let deleteAccount = Bus.Method<DeleteAccountRequest, DeleteAccountReply>(
+        service: "auth", version: "v1", name: "DeleteAccount", isIdempotent: false, timeout: .seconds(10))
+    /// Brings a deleted account back while it is not removed for good (AU-7). What it shared with others has ended.
+    public static let restoreAccount = Bus.Method<RestoreAccountRequest, RestoreAccountReply>(
+        service: "auth", version: "v1", name: "RestoreAccount", isIdempotent: false, timeout: .seconds(10))
+    /// Everything all services hold about the signed-in user, as one JSON document with one member a service (AU-10). Fails rather than
+    /// leave out a service that does not answer.
+    public static let exportMyData = Bus.Method<ExportMyDataRequest, ExportMyDataReply>(
+        service: "auth", version: "v1", name: "ExportMyData", isIdempotent: false, timeout: .seconds(20))
 
     /// A serialized google.protobuf.FileDescriptorSet of the package and its imports, with comments (D2).
     public static var descriptorSet: [UInt8] { EmbeddedDescriptor.bytes }
@@ -124,6 +141,22 @@ public struct AuthClient: Sendable {
     public func acceptTerms(_ request: AcceptTermsRequest, context: Bus.CallContext) async throws -> AcceptTermsReply {
         try await caller.call(AuthMethods.acceptTerms, request, context: context)
     }
+
+    /// Deletes the signed-in user's account (AU-7): unusable and invisible at once, removed for good after 30 days.
+    public func deleteAccount(_ request: DeleteAccountRequest, context: Bus.CallContext) async throws -> DeleteAccountReply {
+        try await caller.call(AuthMethods.deleteAccount, request, context: context)
+    }
+
+    /// Brings a deleted account back while it is not removed for good (AU-7). What it shared with others has ended.
+    public func restoreAccount(_ request: RestoreAccountRequest, context: Bus.CallContext) async throws -> RestoreAccountReply {
+        try await caller.call(AuthMethods.restoreAccount, request, context: context)
+    }
+
+    /// Everything all services hold about the signed-in user, as one JSON document with one member a service (AU-10). Fails rather than
+    /// leave out a service that does not answer.
+    public func exportMyData(_ request: ExportMyDataRequest, context: Bus.CallContext) async throws -> ExportMyDataReply {
+        try await caller.call(AuthMethods.exportMyData, request, context: context)
+    }
 }
 
 extension AuthServiceProtocol {
@@ -140,6 +173,9 @@ extension AuthServiceProtocol {
             Bus.Endpoint(AuthMethods.getSummaries) { try await self.getSummaries($0, context: $1) },
             Bus.Endpoint(AuthMethods.listProfileSnapshots) { try await self.listProfileSnapshots($0, context: $1) },
             Bus.Endpoint(AuthMethods.acceptTerms) { try await self.acceptTerms($0, context: $1) },
+            Bus.Endpoint(AuthMethods.deleteAccount) { try await self.deleteAccount($0, context: $1) },
+            Bus.Endpoint(AuthMethods.restoreAccount) { try await self.restoreAccount($0, context: $1) },
+            Bus.Endpoint(AuthMethods.exportMyData) { try await self.exportMyData($0, context: $1) },
         ]
     }
 }

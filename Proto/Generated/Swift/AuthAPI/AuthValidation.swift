@@ -150,3 +150,40 @@ extension AcceptTermsRequest {
 extension AcceptTermsReply {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
 }
+
+extension DeleteAccountRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if let value = self.password {
+            violations.bytes(value.utf8.count, max: 1024, at: path, "password")
+        }
+        if let value = self.appleIdentityToken {
+            violations.bytes(value.utf8.count, max: 8192, at: path, "apple_identity_token")
+        }
+    }
+}
+
+extension DeleteAccountReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension RestoreAccountRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.userID.isEmpty {
+            violations.required(at: path, "user_id")
+        } else {
+            violations.format(self.userID, .uuid, at: path, "user_id")
+        }
+    }
+}
+
+extension RestoreAccountReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension ExportMyDataRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension ExportMyDataReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}

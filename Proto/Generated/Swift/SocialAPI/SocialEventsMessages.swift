@@ -142,6 +142,7 @@ public struct ModerationActionTaken: Sendable, Equatable {
     public var userID: String = ""
     public var action: ModerationAction = .unspecified
     public var takenAt: Kernel.Instant? = nil
+    /// When a suspension ends; unset otherwise.
     public var until: Kernel.Instant? = nil
     public var moderatorID: String = ""
     public var reportID: String = ""

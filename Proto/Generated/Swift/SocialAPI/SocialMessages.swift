@@ -301,51 +301,6 @@ public enum ReportStatus: Wire.OpenEnum {
     }
 }
 
-public enum ModerationAction: Wire.OpenEnum {
-    case unspecified
-    case dismiss
-    case warn
-    case suspend
-    case ban
-    /// A value that is newer than this code.
-    case unrecognized(Int32)
-
-    public static let allCases: [ModerationAction] = [.unspecified, .dismiss, .warn, .suspend, .ban]
-
-    public init(rawValue: Int32) {
-        switch rawValue {
-        case 0: self = .unspecified
-        case 1: self = .dismiss
-        case 2: self = .warn
-        case 3: self = .suspend
-        case 4: self = .ban
-        default: self = .unrecognized(rawValue)
-        }
-    }
-
-    public var rawValue: Int32 {
-        switch self {
-        case .unspecified: 0
-        case .dismiss: 1
-        case .warn: 2
-        case .suspend: 3
-        case .ban: 4
-        case .unrecognized(let number): number
-        }
-    }
-
-    public var name: String {
-        switch self {
-        case .unspecified: "unspecified"
-        case .dismiss: "dismiss"
-        case .warn: "warn"
-        case .suspend: "suspend"
-        case .ban: "ban"
-        case .unrecognized(let number): String(number)
-        }
-    }
-}
-
 public struct SendFriendRequestRequest: Sendable, Equatable {
     /// Exactly one of the two.
     public var target: Target? = nil

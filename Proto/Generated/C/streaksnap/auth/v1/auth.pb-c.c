@@ -997,6 +997,276 @@ void   streaksnap__auth__v1__accept_terms_reply__free_unpacked
   assert(message->base.descriptor == &streaksnap__auth__v1__accept_terms_reply__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__auth__v1__delete_account_request__init
+                     (Streaksnap__Auth__V1__DeleteAccountRequest         *message)
+{
+  static const Streaksnap__Auth__V1__DeleteAccountRequest init_value = STREAKSNAP__AUTH__V1__DELETE_ACCOUNT_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__auth__v1__delete_account_request__get_packed_size
+                     (const Streaksnap__Auth__V1__DeleteAccountRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__delete_account_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__auth__v1__delete_account_request__pack
+                     (const Streaksnap__Auth__V1__DeleteAccountRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__delete_account_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__auth__v1__delete_account_request__pack_to_buffer
+                     (const Streaksnap__Auth__V1__DeleteAccountRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__delete_account_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Auth__V1__DeleteAccountRequest *
+       streaksnap__auth__v1__delete_account_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Auth__V1__DeleteAccountRequest *)
+     protobuf_c_message_unpack (&streaksnap__auth__v1__delete_account_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__auth__v1__delete_account_request__free_unpacked
+                     (Streaksnap__Auth__V1__DeleteAccountRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__auth__v1__delete_account_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__auth__v1__delete_account_reply__init
+                     (Streaksnap__Auth__V1__DeleteAccountReply         *message)
+{
+  static const Streaksnap__Auth__V1__DeleteAccountReply init_value = STREAKSNAP__AUTH__V1__DELETE_ACCOUNT_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__auth__v1__delete_account_reply__get_packed_size
+                     (const Streaksnap__Auth__V1__DeleteAccountReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__delete_account_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__auth__v1__delete_account_reply__pack
+                     (const Streaksnap__Auth__V1__DeleteAccountReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__delete_account_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__auth__v1__delete_account_reply__pack_to_buffer
+                     (const Streaksnap__Auth__V1__DeleteAccountReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__delete_account_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Auth__V1__DeleteAccountReply *
+       streaksnap__auth__v1__delete_account_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Auth__V1__DeleteAccountReply *)
+     protobuf_c_message_unpack (&streaksnap__auth__v1__delete_account_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__auth__v1__delete_account_reply__free_unpacked
+                     (Streaksnap__Auth__V1__DeleteAccountReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__auth__v1__delete_account_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__auth__v1__restore_account_request__init
+                     (Streaksnap__Auth__V1__RestoreAccountRequest         *message)
+{
+  static const Streaksnap__Auth__V1__RestoreAccountRequest init_value = STREAKSNAP__AUTH__V1__RESTORE_ACCOUNT_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__auth__v1__restore_account_request__get_packed_size
+                     (const Streaksnap__Auth__V1__RestoreAccountRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__restore_account_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__auth__v1__restore_account_request__pack
+                     (const Streaksnap__Auth__V1__RestoreAccountRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__restore_account_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__auth__v1__restore_account_request__pack_to_buffer
+                     (const Streaksnap__Auth__V1__RestoreAccountRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__restore_account_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Auth__V1__RestoreAccountRequest *
+       streaksnap__auth__v1__restore_account_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Auth__V1__RestoreAccountRequest *)
+     protobuf_c_message_unpack (&streaksnap__auth__v1__restore_account_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__auth__v1__restore_account_request__free_unpacked
+                     (Streaksnap__Auth__V1__RestoreAccountRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__auth__v1__restore_account_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__auth__v1__restore_account_reply__init
+                     (Streaksnap__Auth__V1__RestoreAccountReply         *message)
+{
+  static const Streaksnap__Auth__V1__RestoreAccountReply init_value = STREAKSNAP__AUTH__V1__RESTORE_ACCOUNT_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__auth__v1__restore_account_reply__get_packed_size
+                     (const Streaksnap__Auth__V1__RestoreAccountReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__restore_account_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__auth__v1__restore_account_reply__pack
+                     (const Streaksnap__Auth__V1__RestoreAccountReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__restore_account_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__auth__v1__restore_account_reply__pack_to_buffer
+                     (const Streaksnap__Auth__V1__RestoreAccountReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__restore_account_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Auth__V1__RestoreAccountReply *
+       streaksnap__auth__v1__restore_account_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Auth__V1__RestoreAccountReply *)
+     protobuf_c_message_unpack (&streaksnap__auth__v1__restore_account_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__auth__v1__restore_account_reply__free_unpacked
+                     (Streaksnap__Auth__V1__RestoreAccountReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__auth__v1__restore_account_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__auth__v1__export_my_data_request__init
+                     (Streaksnap__Auth__V1__ExportMyDataRequest         *message)
+{
+  static const Streaksnap__Auth__V1__ExportMyDataRequest init_value = STREAKSNAP__AUTH__V1__EXPORT_MY_DATA_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__auth__v1__export_my_data_request__get_packed_size
+                     (const Streaksnap__Auth__V1__ExportMyDataRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__export_my_data_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__auth__v1__export_my_data_request__pack
+                     (const Streaksnap__Auth__V1__ExportMyDataRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__export_my_data_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__auth__v1__export_my_data_request__pack_to_buffer
+                     (const Streaksnap__Auth__V1__ExportMyDataRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__export_my_data_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Auth__V1__ExportMyDataRequest *
+       streaksnap__auth__v1__export_my_data_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Auth__V1__ExportMyDataRequest *)
+     protobuf_c_message_unpack (&streaksnap__auth__v1__export_my_data_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__auth__v1__export_my_data_request__free_unpacked
+                     (Streaksnap__Auth__V1__ExportMyDataRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__auth__v1__export_my_data_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__auth__v1__export_my_data_reply__init
+                     (Streaksnap__Auth__V1__ExportMyDataReply         *message)
+{
+  static const Streaksnap__Auth__V1__ExportMyDataReply init_value = STREAKSNAP__AUTH__V1__EXPORT_MY_DATA_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__auth__v1__export_my_data_reply__get_packed_size
+                     (const Streaksnap__Auth__V1__ExportMyDataReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__export_my_data_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__auth__v1__export_my_data_reply__pack
+                     (const Streaksnap__Auth__V1__ExportMyDataReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__export_my_data_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__auth__v1__export_my_data_reply__pack_to_buffer
+                     (const Streaksnap__Auth__V1__ExportMyDataReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__export_my_data_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Auth__V1__ExportMyDataReply *
+       streaksnap__auth__v1__export_my_data_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Auth__V1__ExportMyDataReply *)
+     protobuf_c_message_unpack (&streaksnap__auth__v1__export_my_data_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__auth__v1__export_my_data_reply__free_unpacked
+                     (Streaksnap__Auth__V1__ExportMyDataReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__auth__v1__export_my_data_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 static const ProtobufCFieldDescriptor streaksnap__auth__v1__register_request__field_descriptors[6] =
 {
   {
@@ -2377,6 +2647,279 @@ const ProtobufCMessageDescriptor streaksnap__auth__v1__accept_terms_reply__descr
   streaksnap__auth__v1__accept_terms_reply__field_indices_by_name,
   1,  streaksnap__auth__v1__accept_terms_reply__number_ranges,
   (ProtobufCMessageInit) streaksnap__auth__v1__accept_terms_reply__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__auth__v1__delete_account_request__field_descriptors[2] =
+{
+  {
+    "password",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Auth__V1__DeleteAccountRequest, _password_case),
+    offsetof(Streaksnap__Auth__V1__DeleteAccountRequest, password),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "apple_identity_token",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Auth__V1__DeleteAccountRequest, _apple_identity_token_case),
+    offsetof(Streaksnap__Auth__V1__DeleteAccountRequest, apple_identity_token),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__auth__v1__delete_account_request__field_indices_by_name[] = {
+  1,   /* field[1] = apple_identity_token */
+  0,   /* field[0] = password */
+};
+static const ProtobufCIntRange streaksnap__auth__v1__delete_account_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor streaksnap__auth__v1__delete_account_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.auth.v1.DeleteAccountRequest",
+  "DeleteAccountRequest",
+  "Streaksnap__Auth__V1__DeleteAccountRequest",
+  "streaksnap.auth.v1",
+  sizeof(Streaksnap__Auth__V1__DeleteAccountRequest),
+  2,
+  streaksnap__auth__v1__delete_account_request__field_descriptors,
+  streaksnap__auth__v1__delete_account_request__field_indices_by_name,
+  1,  streaksnap__auth__v1__delete_account_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__auth__v1__delete_account_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__auth__v1__delete_account_reply__field_descriptors[1] =
+{
+  {
+    "purge_at",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__DeleteAccountReply, purge_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__auth__v1__delete_account_reply__field_indices_by_name[] = {
+  0,   /* field[0] = purge_at */
+};
+static const ProtobufCIntRange streaksnap__auth__v1__delete_account_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__auth__v1__delete_account_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.auth.v1.DeleteAccountReply",
+  "DeleteAccountReply",
+  "Streaksnap__Auth__V1__DeleteAccountReply",
+  "streaksnap.auth.v1",
+  sizeof(Streaksnap__Auth__V1__DeleteAccountReply),
+  1,
+  streaksnap__auth__v1__delete_account_reply__field_descriptors,
+  streaksnap__auth__v1__delete_account_reply__field_indices_by_name,
+  1,  streaksnap__auth__v1__delete_account_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__auth__v1__delete_account_reply__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__auth__v1__restore_account_request__field_descriptors[1] =
+{
+  {
+    "user_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__RestoreAccountRequest, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__auth__v1__restore_account_request__field_indices_by_name[] = {
+  0,   /* field[0] = user_id */
+};
+static const ProtobufCIntRange streaksnap__auth__v1__restore_account_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__auth__v1__restore_account_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.auth.v1.RestoreAccountRequest",
+  "RestoreAccountRequest",
+  "Streaksnap__Auth__V1__RestoreAccountRequest",
+  "streaksnap.auth.v1",
+  sizeof(Streaksnap__Auth__V1__RestoreAccountRequest),
+  1,
+  streaksnap__auth__v1__restore_account_request__field_descriptors,
+  streaksnap__auth__v1__restore_account_request__field_indices_by_name,
+  1,  streaksnap__auth__v1__restore_account_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__auth__v1__restore_account_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__auth__v1__restore_account_reply__field_descriptors[5] =
+{
+  {
+    "user_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__RestoreAccountReply, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "username",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__RestoreAccountReply, username),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "username_changed",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__RestoreAccountReply, username_changed),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "status",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__RestoreAccountReply, status),
+    &streaksnap__auth__v1__account_status__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "restored_at",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__RestoreAccountReply, restored_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__auth__v1__restore_account_reply__field_indices_by_name[] = {
+  4,   /* field[4] = restored_at */
+  3,   /* field[3] = status */
+  0,   /* field[0] = user_id */
+  1,   /* field[1] = username */
+  2,   /* field[2] = username_changed */
+};
+static const ProtobufCIntRange streaksnap__auth__v1__restore_account_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 5 }
+};
+const ProtobufCMessageDescriptor streaksnap__auth__v1__restore_account_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.auth.v1.RestoreAccountReply",
+  "RestoreAccountReply",
+  "Streaksnap__Auth__V1__RestoreAccountReply",
+  "streaksnap.auth.v1",
+  sizeof(Streaksnap__Auth__V1__RestoreAccountReply),
+  5,
+  streaksnap__auth__v1__restore_account_reply__field_descriptors,
+  streaksnap__auth__v1__restore_account_reply__field_indices_by_name,
+  1,  streaksnap__auth__v1__restore_account_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__auth__v1__restore_account_reply__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+#define streaksnap__auth__v1__export_my_data_request__field_descriptors NULL
+#define streaksnap__auth__v1__export_my_data_request__field_indices_by_name NULL
+#define streaksnap__auth__v1__export_my_data_request__number_ranges NULL
+const ProtobufCMessageDescriptor streaksnap__auth__v1__export_my_data_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.auth.v1.ExportMyDataRequest",
+  "ExportMyDataRequest",
+  "Streaksnap__Auth__V1__ExportMyDataRequest",
+  "streaksnap.auth.v1",
+  sizeof(Streaksnap__Auth__V1__ExportMyDataRequest),
+  0,
+  streaksnap__auth__v1__export_my_data_request__field_descriptors,
+  streaksnap__auth__v1__export_my_data_request__field_indices_by_name,
+  0,  streaksnap__auth__v1__export_my_data_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__auth__v1__export_my_data_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__auth__v1__export_my_data_reply__field_descriptors[1] =
+{
+  {
+    "json",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__ExportMyDataReply, json),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__auth__v1__export_my_data_reply__field_indices_by_name[] = {
+  0,   /* field[0] = json */
+};
+static const ProtobufCIntRange streaksnap__auth__v1__export_my_data_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__auth__v1__export_my_data_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.auth.v1.ExportMyDataReply",
+  "ExportMyDataReply",
+  "Streaksnap__Auth__V1__ExportMyDataReply",
+  "streaksnap.auth.v1",
+  sizeof(Streaksnap__Auth__V1__ExportMyDataReply),
+  1,
+  streaksnap__auth__v1__export_my_data_reply__field_descriptors,
+  streaksnap__auth__v1__export_my_data_reply__field_indices_by_name,
+  1,  streaksnap__auth__v1__export_my_data_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__auth__v1__export_my_data_reply__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCEnumValue streaksnap__auth__v1__account_status__enum_values_by_number[5] =

@@ -3775,37 +3775,3 @@ const ProtobufCEnumDescriptor streaksnap__social__v1__report_status__descriptor 
   streaksnap__social__v1__report_status__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };
-static const ProtobufCEnumValue streaksnap__social__v1__moderation_action__enum_values_by_number[5] =
-{
-  { "MODERATION_ACTION_UNSPECIFIED", "STREAKSNAP__SOCIAL__V1__MODERATION_ACTION__MODERATION_ACTION_UNSPECIFIED", 0 },
-  { "MODERATION_ACTION_DISMISS", "STREAKSNAP__SOCIAL__V1__MODERATION_ACTION__MODERATION_ACTION_DISMISS", 1 },
-  { "MODERATION_ACTION_WARN", "STREAKSNAP__SOCIAL__V1__MODERATION_ACTION__MODERATION_ACTION_WARN", 2 },
-  { "MODERATION_ACTION_SUSPEND", "STREAKSNAP__SOCIAL__V1__MODERATION_ACTION__MODERATION_ACTION_SUSPEND", 3 },
-  { "MODERATION_ACTION_BAN", "STREAKSNAP__SOCIAL__V1__MODERATION_ACTION__MODERATION_ACTION_BAN", 4 },
-};
-static const ProtobufCIntRange streaksnap__social__v1__moderation_action__value_ranges[] = {
-{0, 0},{0, 5}
-};
-static const ProtobufCEnumValueIndex streaksnap__social__v1__moderation_action__enum_values_by_name[5] =
-{
-  { "MODERATION_ACTION_BAN", 4 },
-  { "MODERATION_ACTION_DISMISS", 1 },
-  { "MODERATION_ACTION_SUSPEND", 3 },
-  { "MODERATION_ACTION_UNSPECIFIED", 0 },
-  { "MODERATION_ACTION_WARN", 2 },
-};
-const ProtobufCEnumDescriptor streaksnap__social__v1__moderation_action__descriptor =
-{
-  PROTOBUF_C__ENUM_DESCRIPTOR_MAGIC,
-  "streaksnap.social.v1.ModerationAction",
-  "ModerationAction",
-  "Streaksnap__Social__V1__ModerationAction",
-  "streaksnap.social.v1",
-  5,
-  streaksnap__social__v1__moderation_action__enum_values_by_number,
-  5,
-  streaksnap__social__v1__moderation_action__enum_values_by_name,
-  1,
-  streaksnap__social__v1__moderation_action__value_ranges,
-  NULL,NULL,NULL,NULL   /* reserved[1234] */
-};

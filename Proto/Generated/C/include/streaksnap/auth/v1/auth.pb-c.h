@@ -38,6 +38,12 @@ typedef struct Streaksnap__Auth__V1__ListProfileSnapshotsReply Streaksnap__Auth_
 typedef struct Streaksnap__Auth__V1__ProfileState Streaksnap__Auth__V1__ProfileState;
 typedef struct Streaksnap__Auth__V1__AcceptTermsRequest Streaksnap__Auth__V1__AcceptTermsRequest;
 typedef struct Streaksnap__Auth__V1__AcceptTermsReply Streaksnap__Auth__V1__AcceptTermsReply;
+typedef struct Streaksnap__Auth__V1__DeleteAccountRequest Streaksnap__Auth__V1__DeleteAccountRequest;
+typedef struct Streaksnap__Auth__V1__DeleteAccountReply Streaksnap__Auth__V1__DeleteAccountReply;
+typedef struct Streaksnap__Auth__V1__RestoreAccountRequest Streaksnap__Auth__V1__RestoreAccountRequest;
+typedef struct Streaksnap__Auth__V1__RestoreAccountReply Streaksnap__Auth__V1__RestoreAccountReply;
+typedef struct Streaksnap__Auth__V1__ExportMyDataRequest Streaksnap__Auth__V1__ExportMyDataRequest;
+typedef struct Streaksnap__Auth__V1__ExportMyDataReply Streaksnap__Auth__V1__ExportMyDataReply;
 
 
 /* --- enums --- */
@@ -374,6 +380,88 @@ struct  Streaksnap__Auth__V1__AcceptTermsReply
 #define STREAKSNAP__AUTH__V1__ACCEPT_TERMS_REPLY__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__accept_terms_reply__descriptor) \
     , (char *)protobuf_c_empty_string, NULL }
+
+
+typedef enum {
+  STREAKSNAP__AUTH__V1__DELETE_ACCOUNT_REQUEST___PASSWORD__NOT_SET = 0,
+  STREAKSNAP__AUTH__V1__DELETE_ACCOUNT_REQUEST___PASSWORD_PASSWORD = 1
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__AUTH__V1__DELETE_ACCOUNT_REQUEST___PASSWORD__CASE)
+} Streaksnap__Auth__V1__DeleteAccountRequest__PasswordCase;
+
+typedef enum {
+  STREAKSNAP__AUTH__V1__DELETE_ACCOUNT_REQUEST___APPLE_IDENTITY_TOKEN__NOT_SET = 0,
+  STREAKSNAP__AUTH__V1__DELETE_ACCOUNT_REQUEST___APPLE_IDENTITY_TOKEN_APPLE_IDENTITY_TOKEN = 2
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__AUTH__V1__DELETE_ACCOUNT_REQUEST___APPLE_IDENTITY_TOKEN__CASE)
+} Streaksnap__Auth__V1__DeleteAccountRequest__AppleIdentityTokenCase;
+
+struct  Streaksnap__Auth__V1__DeleteAccountRequest
+{
+  ProtobufCMessage base;
+  Streaksnap__Auth__V1__DeleteAccountRequest__PasswordCase _password_case;
+  union {
+    char *password;
+  };
+  Streaksnap__Auth__V1__DeleteAccountRequest__AppleIdentityTokenCase _apple_identity_token_case;
+  union {
+    char *apple_identity_token;
+  };
+};
+#define STREAKSNAP__AUTH__V1__DELETE_ACCOUNT_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__delete_account_request__descriptor) \
+    , STREAKSNAP__AUTH__V1__DELETE_ACCOUNT_REQUEST___PASSWORD__NOT_SET, {0}, STREAKSNAP__AUTH__V1__DELETE_ACCOUNT_REQUEST___APPLE_IDENTITY_TOKEN__NOT_SET, {0} }
+
+
+struct  Streaksnap__Auth__V1__DeleteAccountReply
+{
+  ProtobufCMessage base;
+  Google__Protobuf__Timestamp *purge_at;
+};
+#define STREAKSNAP__AUTH__V1__DELETE_ACCOUNT_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__delete_account_reply__descriptor) \
+    , NULL }
+
+
+struct  Streaksnap__Auth__V1__RestoreAccountRequest
+{
+  ProtobufCMessage base;
+  char *user_id;
+};
+#define STREAKSNAP__AUTH__V1__RESTORE_ACCOUNT_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__restore_account_request__descriptor) \
+    , (char *)protobuf_c_empty_string }
+
+
+struct  Streaksnap__Auth__V1__RestoreAccountReply
+{
+  ProtobufCMessage base;
+  char *user_id;
+  char *username;
+  protobuf_c_boolean username_changed;
+  Streaksnap__Auth__V1__AccountStatus status;
+  Google__Protobuf__Timestamp *restored_at;
+};
+#define STREAKSNAP__AUTH__V1__RESTORE_ACCOUNT_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__restore_account_reply__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, STREAKSNAP__AUTH__V1__ACCOUNT_STATUS__ACCOUNT_STATUS_UNSPECIFIED, NULL }
+
+
+struct  Streaksnap__Auth__V1__ExportMyDataRequest
+{
+  ProtobufCMessage base;
+};
+#define STREAKSNAP__AUTH__V1__EXPORT_MY_DATA_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__export_my_data_request__descriptor) \
+     }
+
+
+struct  Streaksnap__Auth__V1__ExportMyDataReply
+{
+  ProtobufCMessage base;
+  char *json;
+};
+#define STREAKSNAP__AUTH__V1__EXPORT_MY_DATA_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__export_my_data_reply__descriptor) \
+    , (char *)protobuf_c_empty_string }
 
 
 /* Streaksnap__Auth__V1__RegisterRequest methods */
@@ -794,6 +882,120 @@ Streaksnap__Auth__V1__AcceptTermsReply *
 void   streaksnap__auth__v1__accept_terms_reply__free_unpacked
                      (Streaksnap__Auth__V1__AcceptTermsReply *message,
                       ProtobufCAllocator *allocator);
+/* Streaksnap__Auth__V1__DeleteAccountRequest methods */
+void   streaksnap__auth__v1__delete_account_request__init
+                     (Streaksnap__Auth__V1__DeleteAccountRequest         *message);
+size_t streaksnap__auth__v1__delete_account_request__get_packed_size
+                     (const Streaksnap__Auth__V1__DeleteAccountRequest   *message);
+size_t streaksnap__auth__v1__delete_account_request__pack
+                     (const Streaksnap__Auth__V1__DeleteAccountRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__auth__v1__delete_account_request__pack_to_buffer
+                     (const Streaksnap__Auth__V1__DeleteAccountRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Auth__V1__DeleteAccountRequest *
+       streaksnap__auth__v1__delete_account_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__auth__v1__delete_account_request__free_unpacked
+                     (Streaksnap__Auth__V1__DeleteAccountRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Auth__V1__DeleteAccountReply methods */
+void   streaksnap__auth__v1__delete_account_reply__init
+                     (Streaksnap__Auth__V1__DeleteAccountReply         *message);
+size_t streaksnap__auth__v1__delete_account_reply__get_packed_size
+                     (const Streaksnap__Auth__V1__DeleteAccountReply   *message);
+size_t streaksnap__auth__v1__delete_account_reply__pack
+                     (const Streaksnap__Auth__V1__DeleteAccountReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__auth__v1__delete_account_reply__pack_to_buffer
+                     (const Streaksnap__Auth__V1__DeleteAccountReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Auth__V1__DeleteAccountReply *
+       streaksnap__auth__v1__delete_account_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__auth__v1__delete_account_reply__free_unpacked
+                     (Streaksnap__Auth__V1__DeleteAccountReply *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Auth__V1__RestoreAccountRequest methods */
+void   streaksnap__auth__v1__restore_account_request__init
+                     (Streaksnap__Auth__V1__RestoreAccountRequest         *message);
+size_t streaksnap__auth__v1__restore_account_request__get_packed_size
+                     (const Streaksnap__Auth__V1__RestoreAccountRequest   *message);
+size_t streaksnap__auth__v1__restore_account_request__pack
+                     (const Streaksnap__Auth__V1__RestoreAccountRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__auth__v1__restore_account_request__pack_to_buffer
+                     (const Streaksnap__Auth__V1__RestoreAccountRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Auth__V1__RestoreAccountRequest *
+       streaksnap__auth__v1__restore_account_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__auth__v1__restore_account_request__free_unpacked
+                     (Streaksnap__Auth__V1__RestoreAccountRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Auth__V1__RestoreAccountReply methods */
+void   streaksnap__auth__v1__restore_account_reply__init
+                     (Streaksnap__Auth__V1__RestoreAccountReply         *message);
+size_t streaksnap__auth__v1__restore_account_reply__get_packed_size
+                     (const Streaksnap__Auth__V1__RestoreAccountReply   *message);
+size_t streaksnap__auth__v1__restore_account_reply__pack
+                     (const Streaksnap__Auth__V1__RestoreAccountReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__auth__v1__restore_account_reply__pack_to_buffer
+                     (const Streaksnap__Auth__V1__RestoreAccountReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Auth__V1__RestoreAccountReply *
+       streaksnap__auth__v1__restore_account_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__auth__v1__restore_account_reply__free_unpacked
+                     (Streaksnap__Auth__V1__RestoreAccountReply *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Auth__V1__ExportMyDataRequest methods */
+void   streaksnap__auth__v1__export_my_data_request__init
+                     (Streaksnap__Auth__V1__ExportMyDataRequest         *message);
+size_t streaksnap__auth__v1__export_my_data_request__get_packed_size
+                     (const Streaksnap__Auth__V1__ExportMyDataRequest   *message);
+size_t streaksnap__auth__v1__export_my_data_request__pack
+                     (const Streaksnap__Auth__V1__ExportMyDataRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__auth__v1__export_my_data_request__pack_to_buffer
+                     (const Streaksnap__Auth__V1__ExportMyDataRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Auth__V1__ExportMyDataRequest *
+       streaksnap__auth__v1__export_my_data_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__auth__v1__export_my_data_request__free_unpacked
+                     (Streaksnap__Auth__V1__ExportMyDataRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Auth__V1__ExportMyDataReply methods */
+void   streaksnap__auth__v1__export_my_data_reply__init
+                     (Streaksnap__Auth__V1__ExportMyDataReply         *message);
+size_t streaksnap__auth__v1__export_my_data_reply__get_packed_size
+                     (const Streaksnap__Auth__V1__ExportMyDataReply   *message);
+size_t streaksnap__auth__v1__export_my_data_reply__pack
+                     (const Streaksnap__Auth__V1__ExportMyDataReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__auth__v1__export_my_data_reply__pack_to_buffer
+                     (const Streaksnap__Auth__V1__ExportMyDataReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Auth__V1__ExportMyDataReply *
+       streaksnap__auth__v1__export_my_data_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__auth__v1__export_my_data_reply__free_unpacked
+                     (Streaksnap__Auth__V1__ExportMyDataReply *message,
+                      ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
 typedef void (*Streaksnap__Auth__V1__RegisterRequest_Closure)
@@ -862,6 +1064,24 @@ typedef void (*Streaksnap__Auth__V1__AcceptTermsRequest_Closure)
 typedef void (*Streaksnap__Auth__V1__AcceptTermsReply_Closure)
                  (const Streaksnap__Auth__V1__AcceptTermsReply *message,
                   void *closure_data);
+typedef void (*Streaksnap__Auth__V1__DeleteAccountRequest_Closure)
+                 (const Streaksnap__Auth__V1__DeleteAccountRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Auth__V1__DeleteAccountReply_Closure)
+                 (const Streaksnap__Auth__V1__DeleteAccountReply *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Auth__V1__RestoreAccountRequest_Closure)
+                 (const Streaksnap__Auth__V1__RestoreAccountRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Auth__V1__RestoreAccountReply_Closure)
+                 (const Streaksnap__Auth__V1__RestoreAccountReply *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Auth__V1__ExportMyDataRequest_Closure)
+                 (const Streaksnap__Auth__V1__ExportMyDataRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Auth__V1__ExportMyDataReply_Closure)
+                 (const Streaksnap__Auth__V1__ExportMyDataReply *message,
+                  void *closure_data);
 
 /* --- services --- */
 
@@ -891,6 +1111,12 @@ extern const ProtobufCMessageDescriptor streaksnap__auth__v1__list_profile_snaps
 extern const ProtobufCMessageDescriptor streaksnap__auth__v1__profile_state__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__auth__v1__accept_terms_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__auth__v1__accept_terms_reply__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__auth__v1__delete_account_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__auth__v1__delete_account_reply__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__auth__v1__restore_account_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__auth__v1__restore_account_reply__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__auth__v1__export_my_data_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__auth__v1__export_my_data_reply__descriptor;
 
 PROTOBUF_C__END_DECLS
 

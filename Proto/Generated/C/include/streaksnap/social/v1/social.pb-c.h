@@ -104,14 +104,6 @@ typedef enum _Streaksnap__Social__V1__ReportStatus {
   STREAKSNAP__SOCIAL__V1__REPORT_STATUS__REPORT_STATUS_DISMISSED = 3
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__SOCIAL__V1__REPORT_STATUS)
 } Streaksnap__Social__V1__ReportStatus;
-typedef enum _Streaksnap__Social__V1__ModerationAction {
-  STREAKSNAP__SOCIAL__V1__MODERATION_ACTION__MODERATION_ACTION_UNSPECIFIED = 0,
-  STREAKSNAP__SOCIAL__V1__MODERATION_ACTION__MODERATION_ACTION_DISMISS = 1,
-  STREAKSNAP__SOCIAL__V1__MODERATION_ACTION__MODERATION_ACTION_WARN = 2,
-  STREAKSNAP__SOCIAL__V1__MODERATION_ACTION__MODERATION_ACTION_SUSPEND = 3,
-  STREAKSNAP__SOCIAL__V1__MODERATION_ACTION__MODERATION_ACTION_BAN = 4
-    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__SOCIAL__V1__MODERATION_ACTION)
-} Streaksnap__Social__V1__ModerationAction;
 
 /* --- messages --- */
 
@@ -1292,7 +1284,6 @@ extern const ProtobufCEnumDescriptor    streaksnap__social__v1__friend_request_a
 extern const ProtobufCEnumDescriptor    streaksnap__social__v1__report_subject__descriptor;
 extern const ProtobufCEnumDescriptor    streaksnap__social__v1__report_reason__descriptor;
 extern const ProtobufCEnumDescriptor    streaksnap__social__v1__report_status__descriptor;
-extern const ProtobufCEnumDescriptor    streaksnap__social__v1__moderation_action__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__social__v1__send_friend_request_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__social__v1__respond_to_friend_request_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__social__v1__friendship_reply__descriptor;
