@@ -1,4 +1,5 @@
 internal import Bus
+internal import CommonAPI
 internal import Kernel
 internal import Replicas
 internal import Runtime
