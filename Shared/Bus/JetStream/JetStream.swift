@@ -93,7 +93,8 @@ public final class JetStream: Sendable {
     /// Deliveries of the earlier consumer of that name end.
     ///
     /// - Parameter start: the first message to deliver; nil for the oldest. The broker takes the oldest that it has instead of one that
-    ///   is gone, and the next one to come instead of one that never was: `deliveredStreamSequence` + 1 is what it took.
+    ///   is gone: `deliveredStreamSequence` + 1 is what it took. Of one that never was, brokers wait for its number or take the next to come:
+    ///   `pending` is 0 then.
     /// - Throws: `JetStreamError`, also when another replica does the same at this moment; `ServiceError`.
     public func openReader(stream: String, durable: String, from start: Int?) async throws -> ConsumerInfo {
         try checkName(stream)
