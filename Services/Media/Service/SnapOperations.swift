@@ -47,6 +47,8 @@ struct SnapOperations: Sendable {
             }
         } catch {
             try await abandon(operation)
+            // Nobody writes for it any more: of a photo that is refused nothing is kept (PH-1).
+            try await repository.delete([operation.id])
             throw error
         }
         return try await drive(made, context: context)
