@@ -70,6 +70,7 @@ let cLibraries: [Target] = [
     system("CPostgres", pkgConfig: "libpq", apt: "libpq-dev"),
     system("CProtobufC", pkgConfig: "libprotobuf-c", apt: "libprotobuf-c-dev"),
     system("CCrypt", pkgConfig: "libxcrypt", apt: "libcrypt-dev"),
+    system("CCurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
     system("CEpoll", pkgConfig: nil, apt: "libc6-dev"),
     .target(name: "CVips", path: "Shared/CVips"),
 ]
@@ -96,6 +97,7 @@ let sharedModules: [Target] = [
     ),
     shared("BlobStore", ["Kernel", "WorkPool", crypto, logging]),
     shared("WorkPool", ["Kernel"]),
+    shared("OutgoingHTTP", ["Kernel", "WorkPool", "CCurl"]),
     shared("Images", ["Kernel", "WorkPool", "CVips", logging]),
     shared("Passwords", ["Kernel", "WorkPool", "CCrypt"]),
     shared("Tokens", ["Kernel", crypto, .product(name: "JWTKit", package: "jwt-kit")]),
@@ -129,7 +131,11 @@ let contracts: [Target] = [
 ]
 
 let services: [[Target]] = [
-    service("Auth", apis: ["AuthAPI", "BillingAPI", "StreaksAPI"], extra: ["Passwords", "Replicas", "Tokens", crypto]),
+    service(
+        "Auth",
+        apis: ["AuthAPI", "BillingAPI", "StreaksAPI"],
+        extra: ["Passwords", "Replicas", "Tokens", "OutgoingHTTP", "WorkPool", crypto, logging]
+    ),
     service("Social", apis: ["SocialAPI", "StreaksAPI"], extra: ["Replicas"]),
     service("Streaks", apis: ["StreaksAPI", "SocialAPI"], extra: ["Replicas"], main: ["StreaksReplay"]),
     [
@@ -208,6 +214,16 @@ let testTargets: [Target] = [
         ["Runtime", "Replicas", "AuthAPI", "CommonAPI", "Outbox", "Bus", "Database", "Kernel", "Wire", "TestSupport", logging]
     ),
     tests("TokensTests", ["Tokens", "Kernel", crypto]),
+    tests(
+        "AuthServiceTests",
+        [
+            "AuthService", "AuthDomain", "AuthAPI", "GatewayService", "Runtime", "OutgoingHTTP", "Bus", "Database", "Kernel",
+            "Wire",
+            "TestSupport", crypto, logging, hummingbird, .product(name: "JWTKit", package: "jwt-kit"),
+            .product(name: "CryptoExtras", package: "swift-crypto"),
+        ]
+    ),
+    tests("OutgoingHTTPTests", ["OutgoingHTTP", "Kernel", hummingbird, logging]),
     tests("GatewayTests", ["GatewayService", "Tokens", "Kernel"]),
     tests("DomainTests", ["AuthDomain", "SocialDomain", "MediaDomain", "BillingDomain", "Kernel"]),
     benchmark("bus-benchmark", "Bus", ["Bus", "Kernel", "CNats", "TestSupport", logging]),

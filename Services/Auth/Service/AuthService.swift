@@ -2,20 +2,26 @@ internal import AuthAPI
 internal import AuthDomain
 internal import Bus
 internal import Kernel
+internal import Logging
 internal import Passwords
 internal import Runtime
-internal import Tokens
 
 /// Accounts, sessions and profiles. The table of contents: one handler file per RPC, in `Handlers/`.
 ///
-/// register · login · refresh · logout · getMe · getSigningKeys · getSummaries · listProfileSnapshots
+/// register · login · refresh · logout · getMe · getSigningKeys · signInWithApple · appleNotification · createGuestSession · useGuestPeek ·
+/// updateMe · checkUsername · getProfile · acceptTerms · getSummaries · listProfileSnapshots
 struct AuthService: AuthServiceProtocol {
     let accounts: AccountRepository
     let sessions: SessionRepository
+    let loginFailures: LoginFailureRepository
+    let guests: GuestRepository
+    let appleUsers: AppleRepository
+    let apple: AppleVerifier
     let passwords: PasswordHasher
-    let signer: TokenSigner
+    let keys: KeyRing
     let refreshTokens: RefreshTokens
     let mutations: Mutations
     let clock: any Clock
     let ids: any IDSource
+    let logger: Logger
 }

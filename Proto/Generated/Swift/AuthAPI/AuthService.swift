@@ -16,6 +16,22 @@ public protocol AuthServiceProtocol: Sendable {
     func getMe(_ request: GetMeRequest, context: Bus.CallContext) async throws -> Me
     /// The public keys that access tokens are signed with, as a JWK set (AU-3).
     func getSigningKeys(_ request: GetSigningKeysRequest, context: Bus.CallContext) async throws -> SigningKeys
+    /// Signs in with an identity token of Apple's; makes the account at the first time (AU-5).
+    func signInWithApple(_ request: SignInWithAppleRequest, context: Bus.CallContext) async throws -> SignInReply
+    /// What Apple's servers tell: consent revoked, account deleted, relay address switched off or on (AU-5). Signed by Apple.
+    func appleNotification(_ request: AppleNotificationRequest, context: Bus.CallContext) async throws -> AppleNotificationReply
+    /// A token of role guest for a device: may look around, changes nothing (AU-8).
+    func createGuestSession(_ request: CreateGuestSessionRequest, context: Bus.CallContext) async throws -> GuestSessionReply
+    /// A guest looks at one thing more; 3 a day (AU-8).
+    func useGuestPeek(_ request: UseGuestPeekRequest, context: Bus.CallContext) async throws -> GuestPeekReply
+    /// Changes the fields that are sent, no others (AU-10).
+    func updateMe(_ request: UpdateMeRequest, context: Bus.CallContext) async throws -> Me
+    /// Whether a username could be taken now (AU-10).
+    func checkUsername(_ request: CheckUsernameRequest, context: Bus.CallContext) async throws -> CheckUsernameReply
+    /// What everybody may know of a person.
+    func getProfile(_ request: GetProfileRequest, context: Bus.CallContext) async throws -> PublicProfile
+    /// Stores that the user accepts the terms of service, and when (AU-9).
+    func acceptTerms(_ request: AcceptTermsRequest, context: Bus.CallContext) async throws -> AcceptTermsReply
     /// Profile summaries by id or username, for a replica that does not know somebody yet (D13).
     func getSummaries(_ request: GetSummariesRequest, context: Bus.CallContext) async throws -> GetSummariesReply
     /// Every profile in pages, oldest id first: what a replica starts from (D13).
@@ -42,6 +58,30 @@ public enum AuthMethods {
     /// The public keys that access tokens are signed with, as a JWK set (AU-3).
     public static let getSigningKeys = Bus.Method<GetSigningKeysRequest, SigningKeys>(
         service: "auth", version: "v1", name: "GetSigningKeys", isIdempotent: true, timeout: .seconds(10))
+    /// Signs in with an identity token of Apple's; makes the account at the first time (AU-5).
+    public static let signInWithApple = Bus.Method<SignInWithAppleRequest, SignInReply>(
+        service: "auth", version: "v1", name: "SignInWithApple", isIdempotent: false, timeout: .seconds(10))
+    /// What Apple's servers tell: consent revoked, account deleted, relay address switched off or on (AU-5). Signed by Apple.
+    public static let appleNotification = Bus.Method<AppleNotificationRequest, AppleNotificationReply>(
+        service: "auth", version: "v1", name: "AppleNotification", isIdempotent: false, timeout: .seconds(10))
+    /// A token of role guest for a device: may look around, changes nothing (AU-8).
+    public static let createGuestSession = Bus.Method<CreateGuestSessionRequest, GuestSessionReply>(
+        service: "auth", version: "v1", name: "CreateGuestSession", isIdempotent: false, timeout: .seconds(10))
+    /// A guest looks at one thing more; 3 a day (AU-8).
+    public static let useGuestPeek = Bus.Method<UseGuestPeekRequest, GuestPeekReply>(
+        service: "auth", version: "v1", name: "UseGuestPeek", isIdempotent: false, timeout: .seconds(10))
+    /// Changes the fields that are sent, no others (AU-10).
+    public static let updateMe = Bus.Method<UpdateMeRequest, Me>(
+        service: "auth", version: "v1", name: "UpdateMe", isIdempotent: false, timeout: .seconds(10))
+    /// Whether a username could be taken now (AU-10).
+    public static let checkUsername = Bus.Method<CheckUsernameRequest, CheckUsernameReply>(
+        service: "auth", version: "v1", name: "CheckUsername", isIdempotent: true, timeout: .seconds(10))
+    /// What everybody may know of a person.
+    public static let getProfile = Bus.Method<GetProfileRequest, PublicProfile>(
+        service: "auth", version: "v1", name: "GetProfile", isIdempotent: true, timeout: .seconds(10))
+    /// Stores that the user accepts the terms of service, and when (AU-9).
+    public static let acceptTerms = Bus.Method<AcceptTermsRequest, AcceptTermsReply>(
+        service: "auth", version: "v1", name: "AcceptTerms", isIdempotent: false, timeout: .seconds(10))
     /// Profile summaries by id or username, for a replica that does not know somebody yet (D13).
     public static let getSummaries = Bus.Method<GetSummariesRequest, GetSummariesReply>(
         service: "auth", version: "v1", name: "GetSummaries", isIdempotent: true, timeout: .seconds(10))
@@ -92,6 +132,46 @@ public struct AuthClient: Sendable {
         try await caller.call(AuthMethods.getSigningKeys, request, context: context)
     }
 
+    /// Signs in with an identity token of Apple's; makes the account at the first time (AU-5).
+    public func signInWithApple(_ request: SignInWithAppleRequest, context: Bus.CallContext) async throws -> SignInReply {
+        try await caller.call(AuthMethods.signInWithApple, request, context: context)
+    }
+
+    /// What Apple's servers tell: consent revoked, account deleted, relay address switched off or on (AU-5). Signed by Apple.
+    public func appleNotification(_ request: AppleNotificationRequest, context: Bus.CallContext) async throws -> AppleNotificationReply {
+        try await caller.call(AuthMethods.appleNotification, request, context: context)
+    }
+
+    /// A token of role guest for a device: may look around, changes nothing (AU-8).
+    public func createGuestSession(_ request: CreateGuestSessionRequest, context: Bus.CallContext) async throws -> GuestSessionReply {
+        try await caller.call(AuthMethods.createGuestSession, request, context: context)
+    }
+
+    /// A guest looks at one thing more; 3 a day (AU-8).
+    public func useGuestPeek(_ request: UseGuestPeekRequest, context: Bus.CallContext) async throws -> GuestPeekReply {
+        try await caller.call(AuthMethods.useGuestPeek, request, context: context)
+    }
+
+    /// Changes the fields that are sent, no others (AU-10).
+    public func updateMe(_ request: UpdateMeRequest, context: Bus.CallContext) async throws -> Me {
+        try await caller.call(AuthMethods.updateMe, request, context: context)
+    }
+
+    /// Whether a username could be taken now (AU-10).
+    public func checkUsername(_ request: CheckUsernameRequest, context: Bus.CallContext) async throws -> CheckUsernameReply {
+        try await caller.call(AuthMethods.checkUsername, request, context: context)
+    }
+
+    /// What everybody may know of a person.
+    public func getProfile(_ request: GetProfileRequest, context: Bus.CallContext) async throws -> PublicProfile {
+        try await caller.call(AuthMethods.getProfile, request, context: context)
+    }
+
+    /// Stores that the user accepts the terms of service, and when (AU-9).
+    public func acceptTerms(_ request: AcceptTermsRequest, context: Bus.CallContext) async throws -> AcceptTermsReply {
+        try await caller.call(AuthMethods.acceptTerms, request, context: context)
+    }
+
     /// Profile summaries by id or username, for a replica that does not know somebody yet (D13).
     public func getSummaries(_ request: GetSummariesRequest, context: Bus.CallContext) async throws -> GetSummariesReply {
         try await caller.call(AuthMethods.getSummaries, request, context: context)
@@ -113,6 +193,14 @@ extension AuthServiceProtocol {
             Bus.Endpoint(AuthMethods.logout) { try await self.logout($0, context: $1) },
             Bus.Endpoint(AuthMethods.getMe) { try await self.getMe($0, context: $1) },
             Bus.Endpoint(AuthMethods.getSigningKeys) { try await self.getSigningKeys($0, context: $1) },
+            Bus.Endpoint(AuthMethods.signInWithApple) { try await self.signInWithApple($0, context: $1) },
+            Bus.Endpoint(AuthMethods.appleNotification) { try await self.appleNotification($0, context: $1) },
+            Bus.Endpoint(AuthMethods.createGuestSession) { try await self.createGuestSession($0, context: $1) },
+            Bus.Endpoint(AuthMethods.useGuestPeek) { try await self.useGuestPeek($0, context: $1) },
+            Bus.Endpoint(AuthMethods.updateMe) { try await self.updateMe($0, context: $1) },
+            Bus.Endpoint(AuthMethods.checkUsername) { try await self.checkUsername($0, context: $1) },
+            Bus.Endpoint(AuthMethods.getProfile) { try await self.getProfile($0, context: $1) },
+            Bus.Endpoint(AuthMethods.acceptTerms) { try await self.acceptTerms($0, context: $1) },
             Bus.Endpoint(AuthMethods.getSummaries) { try await self.getSummaries($0, context: $1) },
             Bus.Endpoint(AuthMethods.listProfileSnapshots) { try await self.listProfileSnapshots($0, context: $1) },
         ]
