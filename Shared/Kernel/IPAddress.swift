@@ -50,19 +50,19 @@ public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
         guard text.utf8.count <= 45, let gap = text.firstRange(of: "::") else {
             return groups(text).flatMap { $0.count == 16 ? $0 : nil }
         }
-        guard let head = groups(text[..<gap.lowerBound]), let tail = groups(text[gap.upperBound...]),
+        guard let head = groups(text[..<gap.lowerBound], mayEndDotted: false), let tail = groups(text[gap.upperBound...]),
             head.count + tail.count <= 14
         else { return nil }
         return head + [UInt8](repeating: 0, count: 16 - head.count - tail.count) + tail
     }
 
     /// The bytes of groups separated by single colons; the last may be dotted decimal.
-    private static func groups(_ text: Substring) -> [UInt8]? {
+    private static func groups(_ text: Substring, mayEndDotted: Bool = true) -> [UInt8]? {
         if text.isEmpty { return [] }
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         var bytes: [UInt8] = []
         for (index, part) in parts.enumerated() {
-            if index == parts.count - 1, part.utf8.contains(UInt8(ascii: ".")) {
+            if mayEndDotted, index == parts.count - 1, part.utf8.contains(UInt8(ascii: ".")) {
                 guard let last = version4(part) else { return nil }
                 bytes += last
                 continue

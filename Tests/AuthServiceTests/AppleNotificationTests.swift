@@ -5,7 +5,7 @@ import Kernel
 import Testing
 
 /// What Apple's servers tell (AU-5).
-@Suite(.timeLimit(.minutes(3))) struct AppleNotificationTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct AppleNotificationTests {
     private func tell(
         _ world: World,
         _ type: String,

@@ -6,7 +6,7 @@ import Kernel
 import Testing
 
 /// Sign in with Apple over HTTP, against keys that the tests publish themselves (AU-5).
-@Suite(.timeLimit(.minutes(3))) struct AppleTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct AppleTests {
     private func signIn(
         _ world: World,
         _ claims: Claims,

@@ -10,7 +10,7 @@ import Testing
 @testable import AuthService
 
 /// Keys that change while everything runs, and administrators (AU-3).
-@Suite(.timeLimit(.minutes(3))) struct KeyTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct KeyTests {
     private func published(_ world: World) async throws -> [String] {
         try await world.client.getSigningKeys(GetSigningKeysRequest(), context: World.context()).keys.map(\.kid)
     }
@@ -86,7 +86,7 @@ import Testing
             let text = try await AuthCommands.setAdmin(
                 email: email.uppercased(),
                 isAdmin: isAdmin,
-                databaseURL: world.postgres.connectionString
+                databaseURL: world.databaseURL
             )
             #expect(text.contains(isAdmin ? "is an administrator" : "no longer an administrator"))
             try await eventually("the token of before is refused", within: .seconds(10)) {
@@ -98,7 +98,7 @@ import Testing
             #expect(session.user?.isAdmin == isAdmin)
             #expect(try await world.call("GET", "/api/users/me", token: session.accessToken).bool("is_admin") == isAdmin)
         }
-        let url = world.postgres.connectionString
+        let url = world.databaseURL
         #expect(
             await reason { try await AuthCommands.setAdmin(email: "no@body.x", isAdmin: true, databaseURL: url) } == "NOT_FOUND"
         )

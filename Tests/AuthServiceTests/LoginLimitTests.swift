@@ -5,7 +5,7 @@ import Kernel
 import Testing
 
 /// Brute force (AU-2, AU-12).
-@Suite(.timeLimit(.minutes(4))) struct LoginLimitTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct LoginLimitTests {
     private func attempt(_ world: World, _ email: String, _ password: String = "wrong", from address: String? = nil) async
         -> String
     {

@@ -5,7 +5,7 @@ import Kernel
 import Testing
 
 /// Profiles, names, terms and guests over HTTP, and what time does to them (AU-8 … AU-11).
-@Suite(.timeLimit(.minutes(3))) struct ProfileTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct ProfileTests {
     @Test func `only the fields that are sent change`() async throws {
         let world = try await World.shared.value
         let person = try await world.register("ann")

@@ -6,7 +6,7 @@ import Kernel
 import Testing
 
 /// Families of refresh tokens under concurrency and time (AU-4).
-@Suite(.timeLimit(.minutes(3))) struct RefreshTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct RefreshTests {
     private func refresh(_ world: World, _ token: String, key: String? = nil) async throws -> SignInReply {
         try await world.client.refresh(RefreshRequest(refreshToken: token), context: World.context(key: key))
     }

@@ -20,8 +20,15 @@ final class World: Sendable {
     /// With the machine's clock and a gateway; most tests share it.
     static let shared = Task { try await World() }
 
+    /// Says what went wrong in the service, which answers «internal» only.
+    private static var logger: Logger {
+        var logger = Logger(label: "auth") { StreamLogHandler.standardError(label: $0) }
+        logger.logLevel = .error
+        return logger
+    }
+
     let nats: NatsServer
-    let postgres: PostgresServer
+    let databaseURL: String
     let database: Database
     let bus: BusConnection
     let keyFolder: URL
@@ -35,14 +42,14 @@ final class World: Sendable {
     /// - Parameter travelling: starts with a clock that stands still until told, and without a gateway, which would not share it.
     init(travelling: Bool = false, bcryptCost: Int = 4) async throws {
         nats = try await NatsServer.start()
-        postgres = try await PostgresServer.start()
+        databaseURL = try await Self.makeDatabase()
         manualClock = travelling ? ManualClock(Instant(seconds: 1_800_000_000)) : nil
         self.bcryptCost = bcryptCost
         keyFolder = nats.files.appendingPathComponent("keys")
         apple = try await AppleServer.start()
         bus = try await BusConnection.connect(BusConfiguration(url: nats.url), logger: PostgresServer.silence)
         database = Database(
-            DatabaseConfiguration(connectionString: postgres.connectionString, schema: "auth", poolSize: 4),
+            DatabaseConfiguration(connectionString: databaseURL, schema: "auth", poolSize: 4),
             logger: PostgresServer.silence
         )
         try await database.start()
@@ -50,17 +57,29 @@ final class World: Sendable {
         if !travelling { try await startGateway() }
     }
 
+    /// A database of the world's own on the server that all share.
+    private static func makeDatabase() async throws -> String {
+        let server = try await PostgresServer.shared()
+        let name = "auth_\(databases.wrappingAdd(1, ordering: .relaxed).newValue)"
+        try await server.withDatabase(poolSize: 1) { database in
+            _ = try await database.execute("CREATE DATABASE \(identifier: name)")
+        }
+        return server.connectionString.replacing("dbname=postgres", with: "dbname=\(name)")
+    }
+
+    private static let databases = Atomic(0)
+
     /// Starts one more replica of `auth`.
     func addReplica() async throws {
         let settings = Settings(
             values: [
-                "nats.url": nats.url, "database.url": postgres.connectionString, "auth.key-folder": keyFolder.path,
+                "nats.url": nats.url, "database.url": databaseURL, "auth.key-folder": keyFolder.path,
                 "auth.bcrypt-cost": "\(bcryptCost)", "auth.refresh-secret": String(repeating: "secret", count: 6),
                 "auth.apple-client-ids": "com.example.app, com.example.web", "auth.apple-keys-url": apple.url,
             ],
             declared: CommonSettings.service + AuthModule.settings
         )
-        let host = try ServiceHost<AuthModule>(settings: settings, logger: PostgresServer.silence, clock: manualClock)
+        let host = try ServiceHost<AuthModule>(settings: settings, logger: Self.logger, clock: manualClock)
         try await host.start()
         hosts.withLock { $0.append(host) }
     }

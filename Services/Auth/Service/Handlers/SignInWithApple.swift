@@ -51,8 +51,10 @@ extension AuthService {
         if let account = try await appleUsers.account(of: token.subject, work.sql) {
             _ = try await accounts.hold(account, work.sql)
         }
-        let known = try await appleUsers.lock(token.subject, work.sql)
+        var known = try await appleUsers.lock(token.subject, work.sql)
         let holder = known != nil || token.email == nil ? nil : try await accounts.lock(email: new.email, work.sql)
+        // The account may be the one that the same user's first sign-in has made while this one waited.
+        if holder != nil { known = try await appleUsers.lock(token.subject, work.sql) }
         var state: AppleSignIn.Holder?
         if let holder {
             state = AppleSignIn.Holder(
