@@ -70,6 +70,7 @@ let cLibraries: [Target] = [
     system("CPostgres", pkgConfig: "libpq", apt: "libpq-dev"),
     system("CProtobufC", pkgConfig: "libprotobuf-c", apt: "libprotobuf-c-dev"),
     system("CCrypt", pkgConfig: "libxcrypt", apt: "libcrypt-dev"),
+    system("CCurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
     system("CEpoll", pkgConfig: nil, apt: "libc6-dev"),
     system("CSpawn", pkgConfig: nil, apt: "libc6-dev"),
     .target(name: "CVips", path: "Shared/CVips"),
@@ -97,6 +98,7 @@ let sharedModules: [Target] = [
     ),
     shared("BlobStore", ["Kernel", "WorkPool", crypto, logging]),
     shared("WorkPool", ["Kernel"]),
+    shared("OutgoingHTTP", ["Kernel", "WorkPool", "CCurl"]),
     shared("Images", ["Kernel", "WorkPool", "CVips", logging]),
     shared("Passwords", ["Kernel", "WorkPool", "CCrypt"]),
     shared("Tokens", ["Kernel", crypto, .product(name: "JWTKit", package: "jwt-kit")]),
@@ -134,7 +136,7 @@ let services: [[Target]] = [
     service(
         "Auth",
         apis: ["AuthAPI", "BillingAPI", "MediaAPI", "NotificationsAPI", "SocialAPI", "StreaksAPI"],
-        extra: ["Passwords", "Replicas", "Tokens", crypto]
+        extra: ["Passwords", "Replicas", "Tokens", "OutgoingHTTP", "WorkPool", crypto, logging]
     ),
     service("Social", apis: ["AuthAPI", "MediaAPI", "SocialAPI", "StreaksAPI"], extra: ["Replicas"]),
     service("Streaks", apis: ["AuthAPI", "StreaksAPI", "SocialAPI"], extra: ["Replicas"], main: ["StreaksReplay"]),
@@ -237,6 +239,16 @@ let testTargets: [Target] = [
         ]
     ),
     tests("TokensTests", ["Tokens", "Kernel", "Processes", crypto]),
+    tests(
+        "AuthServiceTests",
+        [
+            "AuthService", "AuthDomain", "AuthAPI", "GatewayService", "Runtime", "OutgoingHTTP", "Bus", "Database", "Kernel",
+            "Wire",
+            "TestSupport", crypto, logging, hummingbird, .product(name: "JWTKit", package: "jwt-kit"),
+            .product(name: "CryptoExtras", package: "swift-crypto"),
+        ]
+    ),
+    tests("OutgoingHTTPTests", ["OutgoingHTTP", "Kernel", hummingbird, logging]),
     tests("GatewayTests", ["GatewayService", "Tokens", "Kernel", "Processes"]),
     tests("DomainTests", ["AuthDomain", "SocialDomain", "MediaDomain", "BillingDomain", "Kernel"]),
     benchmark("bus-benchmark", "Bus", ["Bus", "Kernel", "CNats", "Processes", "TestSupport", logging]),

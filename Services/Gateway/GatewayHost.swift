@@ -117,6 +117,7 @@ public final class GatewayHost: Sendable {
             ids: ids,
             logger: logger,
             metrics: GatewayMetrics(metrics),
+            addresses: try ClientAddresses(trusted: try settings.get(GatewaySettings.trustedProxies)),
             bodyTimeout: bodyTimeout
         )
     }

@@ -9,9 +9,12 @@ internal import Transcoding
 
 /// What Hummingbird hands over with a request; nothing is kept per request beyond it.
 struct GatewayContext: InitializableFromSource {
-    let channel: any Channel
+    /// Who is at the other end of the connection.
+    let peer: IPAddress?
 
-    init(source: ApplicationRequestContextSource) { self.channel = source.channel }
+    init(source: ApplicationRequestContextSource) {
+        self.peer = source.channel.remoteAddress?.ipAddress.flatMap { IPAddress($0) }
+    }
 }
 
 /// The way of every HTTP request: the gateway's own few routes, or match → authenticate → transcode → bus → transcode (D2).
@@ -25,6 +28,7 @@ struct GatewayResponder: HTTPResponder {
     let ids: any IDSource
     let logger: Logger
     let metrics: GatewayMetrics
+    let addresses: ClientAddresses
     let bodyTimeout: Duration
 
     func respond(to request: Request, context: GatewayContext) async throws -> Response {
@@ -35,7 +39,7 @@ struct GatewayResponder: HTTPResponder {
         var template = "none"
         let response: Response
         do {
-            response = try await answer(request, exchange, &template)
+            response = try await answer(request, context, exchange, &template)
         } catch {
             response = exchange.failure(failure(error, exchange))
         }
@@ -43,7 +47,12 @@ struct GatewayResponder: HTTPResponder {
         return response
     }
 
-    private func answer(_ request: Request, _ exchange: Exchange, _ template: inout String) async throws -> Response {
+    private func answer(
+        _ request: Request,
+        _ connection: GatewayContext,
+        _ exchange: Exchange,
+        _ template: inout String
+    ) async throws -> Response {
         if let response = try await own.respond(to: request, exchange) {
             template = "own"
             return response
@@ -51,7 +60,7 @@ struct GatewayResponder: HTTPResponder {
         switch catalog.routes.match(method: request.method.rawValue, path: request.uri.path) {
         case .found(let route, let path):
             template = route.template
-            return try await call(route, path, request, exchange)
+            return try await call(route, path, request, connection, exchange)
         case .methodNotAllowed(let allow):
             var response = exchange.failure(
                 ServiceError(.unimplemented, "METHOD_NOT_ALLOWED", "This path takes \(allow.joined(separator: ", ")).")
@@ -68,7 +77,13 @@ struct GatewayResponder: HTTPResponder {
         }
     }
 
-    private func call(_ route: Route, _ path: PathValues, _ request: Request, _ exchange: Exchange) async throws -> Response {
+    private func call(
+        _ route: Route,
+        _ path: PathValues,
+        _ request: Request,
+        _ connection: GatewayContext,
+        _ exchange: Exchange
+    ) async throws -> Response {
         let principal = try await authenticator.principal(request.headers[.authorization], for: route.policy.auth)
         let budget = Interval.milliseconds(Int64(route.policy.timeoutMilliseconds))
         var deadline = SystemClock.now() + budget
@@ -90,7 +105,8 @@ struct GatewayResponder: HTTPResponder {
             trace: exchange.trace,
             deadline: deadline,
             principal: principal,
-            idempotencyKey: try Self.idempotencyKey(request)
+            idempotencyKey: try Self.idempotencyKey(request),
+            clientAddress: addresses.client(peer: connection.peer, forwardedFor: request.headers[values: .forwardedFor])
         )
         let reply: [UInt8]
         do {

@@ -25,6 +25,11 @@ public enum GatewaySettings {
         default: 2_048,
         help: "Requests handled at once; more are answered UNAVAILABLE at once."
     )
+    static let trustedProxies = Setting(
+        "http.trusted-proxies",
+        default: "",
+        help: "Addresses or ranges (10.0.0.0/8) of proxies whose X-Forwarded-For is believed, separated by commas."
+    )
     static let services = Setting(
         "gateway.services",
         default: "auth,social,streaks,media,notifications,billing",
@@ -34,6 +39,6 @@ public enum GatewaySettings {
     /// All of them.
     public static let all: [any AnySetting] =
         BlobSettings.all + [
-            port, host, idleTimeout, bodyTimeout, maxConnections, maxInFlight, services,
+            port, host, idleTimeout, bodyTimeout, maxConnections, maxInFlight, trustedProxies, services,
         ]
 }

@@ -12,6 +12,8 @@ public struct CallContext: Sendable {
     public var principal: Principal?
     /// The client's key for "the same change again" (PF-4).
     public var idempotencyKey: String?
+    /// Where the client's request came from, as the gateway saw it; nil for work that no client asked for.
+    public var clientAddress: IPAddress?
 
     /// A context of these parts.
     ///
@@ -21,18 +23,21 @@ public struct CallContext: Sendable {
     ///   - deadline: By default ten seconds from now.
     ///   - principal: By default nobody.
     ///   - idempotencyKey: By default none.
+    ///   - clientAddress: By default unknown.
     public init(
         requestID: String? = nil,
         trace: TraceContext = .random(),
         deadline: Instant? = nil,
         principal: Principal? = nil,
-        idempotencyKey: String? = nil
+        idempotencyKey: String? = nil,
+        clientAddress: IPAddress? = nil
     ) {
         self.requestID = requestID ?? trace.traceID
         self.trace = trace
         self.deadline = deadline ?? SystemClock.now() + .seconds(10)
         self.principal = principal
         self.idempotencyKey = idempotencyKey
+        self.clientAddress = clientAddress
     }
 
     /// A context whose deadline is `timeout` from now.
@@ -67,7 +72,8 @@ public struct CallContext: Sendable {
             trace: trace.child(),
             deadline: deadline,
             principal: principal ?? self.principal,
-            idempotencyKey: idempotencyKey
+            idempotencyKey: idempotencyKey,
+            clientAddress: clientAddress
         )
     }
 }
@@ -83,6 +89,7 @@ enum HeaderName {
     static let session = "principal-session"
     static let zone = "principal-zone"
     static let plan = "principal-plan"
+    static let clientAddress = "client-address"
     static let errorCode = "Nats-Service-Error-Code"
     static let errorReason = "Nats-Service-Error"
 }
@@ -91,11 +98,12 @@ extension CallContext {
     /// The context as headers.
     var headers: BusHeaders {
         var headers = BusHeaders()
-        headers.reserveCapacity(9)
+        headers.reserveCapacity(10)
         headers.append(HeaderName.traceparent, trace.description)
         headers.append(HeaderName.requestID, requestID)
         headers.append(HeaderName.deadline, String(deadline.milliseconds))
         if let idempotencyKey { headers.append(HeaderName.idempotencyKey, idempotencyKey) }
+        if let clientAddress { headers.append(HeaderName.clientAddress, clientAddress.description) }
         guard let principal else { return headers }
         headers.append(HeaderName.role, principal.role.rawValue)
         if let id = principal.userID { headers.append(HeaderName.user, id.description) }
@@ -123,7 +131,8 @@ extension CallContext {
             trace: trace,
             deadline: stated ?? limit,
             principal: Principal(headers: headers),
-            idempotencyKey: headers[HeaderName.idempotencyKey]
+            idempotencyKey: headers[HeaderName.idempotencyKey],
+            clientAddress: headers[HeaderName.clientAddress].flatMap { IPAddress($0) }
         )
     }
 }

@@ -79,12 +79,12 @@ public struct UnitOfWorkFactory: Sendable {
     private let database: Database
     private let clock: any Clock
     let ids: any IDSource
-    private let relay: OutboxRelay
+    private let relay: OutboxRelay?
 
     /// - Parameters:
     ///   - database: the service's own.
-    ///   - relay: what publishes the committed events.
-    public init(database: Database, clock: any Clock, ids: any IDSource, relay: OutboxRelay) {
+    ///   - relay: what publishes the committed events; nil in a command, whose events a running replica finds a moment later.
+    public init(database: Database, clock: any Clock, ids: any IDSource, relay: OutboxRelay?) {
         self.database = database
         self.clock = clock
         self.ids = ids
@@ -111,7 +111,7 @@ public struct UnitOfWorkFactory: Sendable {
     ) async throws -> Result {
         let (clock, ids, emission) = (clock, ids, UnitOfWork.Emission())
         // Also when the outcome is unknown: the events may lie there.
-        defer { if emission.hasHappened { relay.wake() } }
+        defer { if emission.hasHappened { relay?.wake() } }
         return try await database.transaction(isolation: isolation) { sql in
             try await body(
                 UnitOfWork(sql: sql, now: clock.now(), ids: ids, trace: trace, requestID: requestID, emission: emission)

@@ -15,15 +15,16 @@ public struct TokenSigner: Sendable {
         public let y: String
     }
 
-    /// Every published key, the signing one last.
+    /// Every published key, in the order given.
     public let publicKeys: [PublicKey]
     private let keys: JWTKeyCollection
     private let signingKeyID: JWKIdentifier
 
     /// A signer from P-256 private keys in PEM, oldest first.
     ///
+    /// - Parameter signing: the index of the key that signs; nil for the last.
     /// - Throws: `InvalidKey` when there is none or one cannot be read.
-    public init(pemKeys: [String]) async throws {
+    public init(pemKeys: [String], signing: Int? = nil) async throws {
         var publicKeys: [PublicKey] = []
         let keys = JWTKeyCollection()
         for pem in pemKeys {
@@ -36,10 +37,11 @@ public struct TokenSigner: Sendable {
             await keys.add(ecdsa: key, kid: JWKIdentifier(string: publicKey.kid))
             publicKeys.append(publicKey)
         }
-        guard let signing = publicKeys.last else { throw InvalidKey() }
+        let index = signing ?? publicKeys.count - 1
+        guard publicKeys.indices.contains(index) else { throw InvalidKey() }
         self.publicKeys = publicKeys
         self.keys = keys
-        self.signingKeyID = JWKIdentifier(string: signing.kid)
+        self.signingKeyID = JWKIdentifier(string: publicKeys[index].kid)
     }
 
     /// The key file cannot be used.

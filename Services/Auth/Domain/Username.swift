@@ -1,9 +1,27 @@
+public import Kernel
+
 /// Usernames: 3–30 of `[a-z0-9_.]`, unique (AU-1).
 public enum Username {
     /// The longest username in characters.
     public static let longest = 30
     /// The shortest.
     public static let shortest = 3
+
+    /// How long after a change the next one must wait (AU-10).
+    public static let changeInterval = Interval.days(14)
+
+    /// Whether somebody may have this name.
+    public static func isValid(_ name: String) -> Bool {
+        (shortest...longest).contains(name.utf8.count)
+            && name.utf8.allSatisfy { (97...122).contains($0) || (48...57).contains($0) || $0 == 95 || $0 == 46 }
+    }
+
+    /// When a name that was last changed at `changedAt` may change again; nil when it may now. The name chosen at the registration does
+    /// not count as a change.
+    public static func changeableAt(changedAt: Instant?, now: Instant) -> Instant? {
+        guard let next = changedAt.map({ $0 + changeInterval }), next > now else { return nil }
+        return next
+    }
 
     /// A username made from an e-mail's local part when none was given; `attempt` 0 is the plain one, later ones carry a number that
     /// makes a collision unlikely.

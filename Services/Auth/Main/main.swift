@@ -1,4 +1,5 @@
 import AuthService
 import Runtime
 
+await AuthCommands.runIfAsked()
 await ServiceMain.run(AuthModule.self)

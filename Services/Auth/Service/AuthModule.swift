@@ -2,10 +2,10 @@ internal import AuthAPI
 internal import Database
 internal import Kernel
 internal import Outbox
+internal import OutgoingHTTP
 internal import Passwords
 internal import Replicas
 public import Runtime
-internal import Tokens
 
 /// How `auth` is put together.
 public enum AuthModule: ServiceModule {
@@ -18,6 +18,11 @@ public enum AuthModule: ServiceModule {
             [
                 Migration(version: 1, name: "accounts_and_sessions", sql: PackageResources.V0001_accounts_and_sessions_sql),
                 Migration(version: 2, name: "revocations_by_time", sql: PackageResources.V0002_revocations_by_time_sql),
+                Migration(
+                    version: 3,
+                    name: "apple_guests_and_limits",
+                    sql: PackageResources.V0003_apple_guests_and_limits_sql
+                ),
             ]
         ),
         MigrationSet("auth_lifecycle", [Migration(version: 1, name: "lifecycle", sql: PackageResources.V0101_lifecycle_sql)]),
@@ -27,7 +32,7 @@ public enum AuthModule: ServiceModule {
     static let keyFolder = Setting<String>(
         "auth.key-folder",
         default: nil,
-        help: "Folder of P-256 keys in PEM (*.pem) that sign access tokens; the last by name signs. One is made when it is empty."
+        help: "Folder of P-256 keys in PEM (*.pem) that sign access tokens; the newest signs. One is made when it is empty."
     )
     static let bcryptCost = Setting(
         "auth.bcrypt-cost",
@@ -41,7 +46,19 @@ public enum AuthModule: ServiceModule {
         help: "At least 32 characters; successors of refresh tokens are derived with it."
     )
 
-    public static let settings: [any AnySetting] = [keyFolder, bcryptCost, refreshSecret]
+    static let appleClients = Setting(
+        "auth.apple-client-ids",
+        default: "",
+        help:
+            "Ids of the apps that sign in with Apple (bundle or service ids), separated by commas. None: Sign in with Apple is off."
+    )
+    static let appleKeys = Setting(
+        "auth.apple-keys-url",
+        default: "https://appleid.apple.com/auth/keys",
+        help: "Where Apple's public keys are; https, or http on this machine."
+    )
+
+    public static let settings: [any AnySetting] = [keyFolder, bcryptCost, refreshSecret, appleClients, appleKeys]
 
     public static func assemble(_ environment: ServiceEnvironment) async throws -> ServiceAssembly {
         let settings = environment.settings
@@ -52,19 +69,45 @@ public enum AuthModule: ServiceModule {
             lifecycle: LifecycleRepository(database: environment.database),
             exports: ExportRepository(database: environment.database),
             sources: DataSources(environment.bus),
+            loginFailures: LoginFailureRepository(database: environment.database),
+            guests: GuestRepository(database: environment.database),
+            appleUsers: AppleRepository(database: environment.database),
+            apple: try appleVerifier(environment),
             passwords: PasswordHasher(cost: try settings.get(bcryptCost)),
-            signer: try await TokenSigner(pemKeys: KeyFolder(path: try settings.get(keyFolder)).load()),
+            keys: try await KeyRing.open(KeyFolder(path: try settings.get(keyFolder)), logger: environment.logger),
             refreshTokens: try RefreshTokens(secret: try settings.get(refreshSecret)),
             mutations: environment.mutations,
             clock: environment.clock,
-            ids: environment.ids
+            ids: environment.ids,
+            logger: environment.logger
         )
         return ServiceAssembly(
             endpoints: service.endpoints(),
             consumers: FactConsumers.all + [service.moderationHandler],
             jobs: [
-                Job("expired_sessions", every: .seconds(60)) { now in try await service.sessions.purge(now: now) }
+                Job("expired_sessions", every: .seconds(60)) { now in try await service.sessions.purge(now: now) },
+                Job("old_login_failures", every: .seconds(60)) { now in try await service.loginFailures.purge(now: now) },
+                Job("idle_guests", every: .seconds(600)) { now in try await service.guests.purge(now: now) },
+                Job("old_apple_notifications", every: .seconds(600)) { now in try await service.appleUsers.purge(now: now) },
+                Job("signing_keys", every: .seconds(5)) { _ in
+                    try await service.keys.refresh()
+                    return 0
+                },
             ] + service.accountJobs
+        )
+    }
+
+    private static func appleVerifier(_ environment: ServiceEnvironment) throws -> AppleVerifier {
+        let clients = try environment.settings.get(appleClients).split(separator: ",").map { $0.filter { $0 != " " } }
+        return AppleVerifier(
+            clients: Set(clients.filter { !$0.isEmpty }),
+            keys: AppleKeys(
+                url: try environment.settings.get(appleKeys),
+                http: OutgoingHTTP(),
+                clock: environment.clock,
+                logger: environment.logger
+            ),
+            clock: environment.clock
         )
     }
 }

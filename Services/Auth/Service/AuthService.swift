@@ -2,14 +2,15 @@ internal import AuthAPI
 internal import AuthDomain
 internal import Bus
 internal import Kernel
+internal import Logging
 internal import Passwords
 internal import Runtime
-internal import Tokens
 
 /// Accounts, sessions and profiles. The table of contents: one handler file per RPC, in `Handlers/`.
 ///
-/// register · login · refresh · logout · getMe · getSigningKeys · listRevocations · getSummaries · listProfileSnapshots ·
-/// deleteAccount · restoreAccount · exportMyData
+/// register · login · refresh · logout · getMe · getSigningKeys · signInWithApple · appleNotification · createGuestSession · useGuestPeek ·
+/// updateMe · checkUsername · getProfile · acceptTerms · listRevocations · getSummaries · listProfileSnapshots · deleteAccount ·
+/// restoreAccount · exportMyData
 struct AuthService: AuthServiceProtocol {
     let accounts: AccountRepository
     let sessions: SessionRepository
@@ -17,10 +18,15 @@ struct AuthService: AuthServiceProtocol {
     let lifecycle: LifecycleRepository
     let exports: ExportRepository
     let sources: DataSources
+    let loginFailures: LoginFailureRepository
+    let guests: GuestRepository
+    let appleUsers: AppleRepository
+    let apple: AppleVerifier
     let passwords: PasswordHasher
-    let signer: TokenSigner
+    let keys: KeyRing
     let refreshTokens: RefreshTokens
     let mutations: Mutations
     let clock: any Clock
     let ids: any IDSource
+    let logger: Logger
 }

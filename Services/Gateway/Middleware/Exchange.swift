@@ -72,4 +72,6 @@ extension HTTPField.Name {
     static let traceparent = known("traceparent")
     /// PF-4.
     static let idempotencyKey = known("Idempotency-Key")
+    /// What proxies append the address of their client to.
+    static let forwardedFor = known("X-Forwarded-For")
 }

@@ -11,6 +11,10 @@ struct Plan: Sendable {
 
     var logFolder: String { dataFolder + "/logs" }
     static let services = BusPermissions.services
+    /// Settings that are the operator's here too: taken from the environment of this process.
+    private static let passedOn = [
+        "auth": ["auth.apple-client-ids", "auth.apple-keys-url"], "gateway": ["http.trusted-proxies"],
+    ]
 
     /// The settings of one executable, by key.
     func values(of name: String) -> [String: String] {
@@ -31,17 +35,21 @@ struct Plan: Sendable {
             if name == "gateway" { values["http.port"] = String(options.port) }
         default: break
         }
+        let environment = Console.environment()
+        for key in Self.passedOn[name] ?? [] { values[key] = environment[Self.variable(key)] }
         return values
     }
 
     /// The same as environment variables.
     func environment(of name: String) -> [String: String] {
         Dictionary(
-            values(of: name).map { key, value in
-                ("STREAKSNAP_" + key.uppercased().replacing(".", with: "_").replacing("-", with: "_"), value)
-            },
+            values(of: name).map { key, value in (Self.variable(key), value) },
             uniquingKeysWith: { first, _ in first }
         )
+    }
+
+    private static func variable(_ key: String) -> String {
+        "STREAKSNAP_" + key.uppercased().replacing(".", with: "_").replacing("-", with: "_")
     }
 
     func write(_ text: String, to file: String) throws {

@@ -232,6 +232,13 @@ extension Me: Wire.CMessage {
         if c.pointee._terms_version_case.rawValue == 12 {
             self.termsVersion = try Wire.Decode.string(c.pointee.terms_version, "terms_version")
         }
+        if let stored = c.pointee.terms_accepted_at {
+            self.termsAcceptedAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "terms_accepted_at")
+        }
+        self.emailVerified = c.pointee.email_verified != 0
+        if let stored = c.pointee.username_changeable_at {
+            self.usernameChangeableAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "username_changeable_at")
+        }
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -260,6 +267,13 @@ extension Me: Wire.CMessage {
         if let value = self.termsVersion {
             c.pointee._terms_version_case = .init(rawValue: 12)
             c.pointee.terms_version = try arena.string(value, "terms_version")
+        }
+        if let value = self.termsAcceptedAt {
+            c.pointee.terms_accepted_at = try storeTimestamp(value, arena, "terms_accepted_at")
+        }
+        c.pointee.email_verified = self.emailVerified ? 1 : 0
+        if let value = self.usernameChangeableAt {
+            c.pointee.username_changeable_at = try storeTimestamp(value, arena, "username_changeable_at")
         }
         return UnsafeMutableRawPointer(c)
     }
@@ -454,6 +468,440 @@ extension Revocation: Wire.CMessage {
     }
 }
 
+extension SignInWithAppleRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.auth.v1.SignInWithAppleRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Auth__V1__SignInWithAppleRequest()
+        streaksnap__auth__v1__sign_in_with_apple_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__SignInWithAppleRequest.self)
+        self.identityToken = try Wire.Decode.string(c.pointee.identity_token, "identity_token")
+        if c.pointee._nonce_case.rawValue == 2 {
+            self.nonce = try Wire.Decode.string(c.pointee.nonce, "nonce")
+        }
+        if c.pointee._display_name_case.rawValue == 3 {
+            self.displayName = try Wire.Decode.string(c.pointee.display_name, "display_name")
+        }
+        if c.pointee._full_name_case.rawValue == 4 {
+            self.fullName = try Wire.Decode.string(c.pointee.full_name, "full_name")
+        }
+        if c.pointee._given_name_case.rawValue == 5 {
+            self.givenName = try Wire.Decode.string(c.pointee.given_name, "given_name")
+        }
+        if c.pointee._family_name_case.rawValue == 6 {
+            self.familyName = try Wire.Decode.string(c.pointee.family_name, "family_name")
+        }
+        if c.pointee._username_case.rawValue == 7 {
+            self.username = try Wire.Decode.string(c.pointee.username, "username")
+        }
+        if c.pointee._time_zone_case.rawValue == 8 {
+            self.timeZone = try Wire.Decode.string(c.pointee.time_zone, "time_zone")
+        }
+        if c.pointee._timezone_offset_case.rawValue == 9 {
+            self.timezoneOffset = c.pointee.timezone_offset
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Auth__V1__SignInWithAppleRequest.self)
+        streaksnap__auth__v1__sign_in_with_apple_request__init(c)
+        if !self.identityToken.isEmpty { c.pointee.identity_token = try arena.string(self.identityToken, "identity_token") }
+        if let value = self.nonce {
+            c.pointee._nonce_case = .init(rawValue: 2)
+            c.pointee.nonce = try arena.string(value, "nonce")
+        }
+        if let value = self.displayName {
+            c.pointee._display_name_case = .init(rawValue: 3)
+            c.pointee.display_name = try arena.string(value, "display_name")
+        }
+        if let value = self.fullName {
+            c.pointee._full_name_case = .init(rawValue: 4)
+            c.pointee.full_name = try arena.string(value, "full_name")
+        }
+        if let value = self.givenName {
+            c.pointee._given_name_case = .init(rawValue: 5)
+            c.pointee.given_name = try arena.string(value, "given_name")
+        }
+        if let value = self.familyName {
+            c.pointee._family_name_case = .init(rawValue: 6)
+            c.pointee.family_name = try arena.string(value, "family_name")
+        }
+        if let value = self.username {
+            c.pointee._username_case = .init(rawValue: 7)
+            c.pointee.username = try arena.string(value, "username")
+        }
+        if let value = self.timeZone {
+            c.pointee._time_zone_case = .init(rawValue: 8)
+            c.pointee.time_zone = try arena.string(value, "time_zone")
+        }
+        if let value = self.timezoneOffset {
+            c.pointee._timezone_offset_case = .init(rawValue: 9)
+            c.pointee.timezone_offset = value
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension AppleNotificationRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.auth.v1.AppleNotificationRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Auth__V1__AppleNotificationRequest()
+        streaksnap__auth__v1__apple_notification_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__AppleNotificationRequest.self)
+        self.payload = try Wire.Decode.string(c.pointee.payload, "payload")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Auth__V1__AppleNotificationRequest.self)
+        streaksnap__auth__v1__apple_notification_request__init(c)
+        if !self.payload.isEmpty { c.pointee.payload = try arena.string(self.payload, "payload") }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension AppleNotificationReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.auth.v1.AppleNotificationReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Auth__V1__AppleNotificationReply()
+        streaksnap__auth__v1__apple_notification_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__AppleNotificationReply.self)
+        self.applied = c.pointee.applied != 0
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Auth__V1__AppleNotificationReply.self)
+        streaksnap__auth__v1__apple_notification_reply__init(c)
+        c.pointee.applied = self.applied ? 1 : 0
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension CreateGuestSessionRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.auth.v1.CreateGuestSessionRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Auth__V1__CreateGuestSessionRequest()
+        streaksnap__auth__v1__create_guest_session_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__CreateGuestSessionRequest.self)
+        self.deviceID = try Wire.Decode.string(c.pointee.device_id, "device_id")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Auth__V1__CreateGuestSessionRequest.self)
+        streaksnap__auth__v1__create_guest_session_request__init(c)
+        if !self.deviceID.isEmpty { c.pointee.device_id = try arena.string(self.deviceID, "device_id") }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension GuestSessionReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.auth.v1.GuestSessionReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Auth__V1__GuestSessionReply()
+        streaksnap__auth__v1__guest_session_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__GuestSessionReply.self)
+        self.accessToken = try Wire.Decode.string(c.pointee.access_token, "access_token")
+        self.tokenType = try Wire.Decode.string(c.pointee.token_type, "token_type")
+        self.expiresIn = c.pointee.expires_in
+        self.guestID = try Wire.Decode.string(c.pointee.guest_id, "guest_id")
+        self.guestPeeksRemaining = c.pointee.guest_peeks_remaining
+        if let stored = c.pointee.guest_peeks_reset_at {
+            self.guestPeeksResetAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "guest_peeks_reset_at")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Auth__V1__GuestSessionReply.self)
+        streaksnap__auth__v1__guest_session_reply__init(c)
+        if !self.accessToken.isEmpty { c.pointee.access_token = try arena.string(self.accessToken, "access_token") }
+        if !self.tokenType.isEmpty { c.pointee.token_type = try arena.string(self.tokenType, "token_type") }
+        c.pointee.expires_in = self.expiresIn
+        if !self.guestID.isEmpty { c.pointee.guest_id = try arena.string(self.guestID, "guest_id") }
+        c.pointee.guest_peeks_remaining = self.guestPeeksRemaining
+        if let value = self.guestPeeksResetAt {
+            c.pointee.guest_peeks_reset_at = try storeTimestamp(value, arena, "guest_peeks_reset_at")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension UseGuestPeekRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.auth.v1.UseGuestPeekRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Auth__V1__UseGuestPeekRequest()
+        streaksnap__auth__v1__use_guest_peek_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Auth__V1__UseGuestPeekRequest.self)
+        streaksnap__auth__v1__use_guest_peek_request__init(c)
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension GuestPeekReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.auth.v1.GuestPeekReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Auth__V1__GuestPeekReply()
+        streaksnap__auth__v1__guest_peek_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__GuestPeekReply.self)
+        self.guestPeeksRemaining = c.pointee.guest_peeks_remaining
+        if let stored = c.pointee.guest_peeks_reset_at {
+            self.guestPeeksResetAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "guest_peeks_reset_at")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Auth__V1__GuestPeekReply.self)
+        streaksnap__auth__v1__guest_peek_reply__init(c)
+        c.pointee.guest_peeks_remaining = self.guestPeeksRemaining
+        if let value = self.guestPeeksResetAt {
+            c.pointee.guest_peeks_reset_at = try storeTimestamp(value, arena, "guest_peeks_reset_at")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension UpdateMeRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.auth.v1.UpdateMeRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Auth__V1__UpdateMeRequest()
+        streaksnap__auth__v1__update_me_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__UpdateMeRequest.self)
+        if c.pointee._username_case.rawValue == 1 {
+            self.username = try Wire.Decode.string(c.pointee.username, "username")
+        }
+        if c.pointee._display_name_case.rawValue == 2 {
+            self.displayName = try Wire.Decode.string(c.pointee.display_name, "display_name")
+        }
+        if c.pointee._time_zone_case.rawValue == 3 {
+            self.timeZone = try Wire.Decode.string(c.pointee.time_zone, "time_zone")
+        }
+        if c.pointee._timezone_offset_case.rawValue == 4 {
+            self.timezoneOffset = c.pointee.timezone_offset
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Auth__V1__UpdateMeRequest.self)
+        streaksnap__auth__v1__update_me_request__init(c)
+        if let value = self.username {
+            c.pointee._username_case = .init(rawValue: 1)
+            c.pointee.username = try arena.string(value, "username")
+        }
+        if let value = self.displayName {
+            c.pointee._display_name_case = .init(rawValue: 2)
+            c.pointee.display_name = try arena.string(value, "display_name")
+        }
+        if let value = self.timeZone {
+            c.pointee._time_zone_case = .init(rawValue: 3)
+            c.pointee.time_zone = try arena.string(value, "time_zone")
+        }
+        if let value = self.timezoneOffset {
+            c.pointee._timezone_offset_case = .init(rawValue: 4)
+            c.pointee.timezone_offset = value
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension CheckUsernameRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.auth.v1.CheckUsernameRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Auth__V1__CheckUsernameRequest()
+        streaksnap__auth__v1__check_username_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__CheckUsernameRequest.self)
+        self.username = try Wire.Decode.string(c.pointee.username, "username")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Auth__V1__CheckUsernameRequest.self)
+        streaksnap__auth__v1__check_username_request__init(c)
+        if !self.username.isEmpty { c.pointee.username = try arena.string(self.username, "username") }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension CheckUsernameReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.auth.v1.CheckUsernameReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Auth__V1__CheckUsernameReply()
+        streaksnap__auth__v1__check_username_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__CheckUsernameReply.self)
+        self.username = try Wire.Decode.string(c.pointee.username, "username")
+        self.available = c.pointee.available != 0
+        self.problem = UsernameProblem(rawValue: Int32(truncatingIfNeeded: c.pointee.problem.rawValue))
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Auth__V1__CheckUsernameReply.self)
+        streaksnap__auth__v1__check_username_reply__init(c)
+        if !self.username.isEmpty { c.pointee.username = try arena.string(self.username, "username") }
+        c.pointee.available = self.available ? 1 : 0
+        c.pointee.problem = Streaksnap__Auth__V1__UsernameProblem(rawValue: .init(truncatingIfNeeded: self.problem.rawValue))
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension GetProfileRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.auth.v1.GetProfileRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Auth__V1__GetProfileRequest()
+        streaksnap__auth__v1__get_profile_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__GetProfileRequest.self)
+        self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Auth__V1__GetProfileRequest.self)
+        streaksnap__auth__v1__get_profile_request__init(c)
+        if !self.userID.isEmpty { c.pointee.user_id = try arena.string(self.userID, "user_id") }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension PublicProfile: Wire.CMessage {
+    public static var fullName: String { "streaksnap.auth.v1.PublicProfile" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Auth__V1__PublicProfile()
+        streaksnap__auth__v1__public_profile__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__PublicProfile.self)
+        self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
+        self.username = try Wire.Decode.string(c.pointee.username, "username")
+        self.displayName = try Wire.Decode.string(c.pointee.display_name, "display_name")
+        if c.pointee._avatar_url_case.rawValue == 4 {
+            self.avatarURL = try Wire.Decode.string(c.pointee.avatar_url, "avatar_url")
+        }
+        if let stored = c.pointee.created_at {
+            self.createdAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "created_at")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Auth__V1__PublicProfile.self)
+        streaksnap__auth__v1__public_profile__init(c)
+        if !self.userID.isEmpty { c.pointee.user_id = try arena.string(self.userID, "user_id") }
+        if !self.username.isEmpty { c.pointee.username = try arena.string(self.username, "username") }
+        if !self.displayName.isEmpty { c.pointee.display_name = try arena.string(self.displayName, "display_name") }
+        if let value = self.avatarURL {
+            c.pointee._avatar_url_case = .init(rawValue: 4)
+            c.pointee.avatar_url = try arena.string(value, "avatar_url")
+        }
+        if let value = self.createdAt {
+            c.pointee.created_at = try storeTimestamp(value, arena, "created_at")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension AcceptTermsRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.auth.v1.AcceptTermsRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Auth__V1__AcceptTermsRequest()
+        streaksnap__auth__v1__accept_terms_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__AcceptTermsRequest.self)
+        self.version = try Wire.Decode.string(c.pointee.version, "version")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Auth__V1__AcceptTermsRequest.self)
+        streaksnap__auth__v1__accept_terms_request__init(c)
+        if !self.version.isEmpty { c.pointee.version = try arena.string(self.version, "version") }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension AcceptTermsReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.auth.v1.AcceptTermsReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Auth__V1__AcceptTermsReply()
+        streaksnap__auth__v1__accept_terms_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__AcceptTermsReply.self)
+        self.termsVersion = try Wire.Decode.string(c.pointee.terms_version, "terms_version")
+        if let stored = c.pointee.terms_accepted_at {
+            self.termsAcceptedAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "terms_accepted_at")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Auth__V1__AcceptTermsReply.self)
+        streaksnap__auth__v1__accept_terms_reply__init(c)
+        if !self.termsVersion.isEmpty { c.pointee.terms_version = try arena.string(self.termsVersion, "terms_version") }
+        if let value = self.termsAcceptedAt {
+            c.pointee.terms_accepted_at = try storeTimestamp(value, arena, "terms_accepted_at")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
 extension GetSummariesRequest: Wire.CMessage {
     public static var fullName: String { "streaksnap.auth.v1.GetSummariesRequest" }
 
@@ -602,56 +1050,6 @@ extension ProfileState: Wire.CMessage {
     }
 }
 
-extension AcceptTermsRequest: Wire.CMessage {
-    public static var fullName: String { "streaksnap.auth.v1.AcceptTermsRequest" }
-
-    public static let layout: Wire.MessageLayout = {
-        var twin = Streaksnap__Auth__V1__AcceptTermsRequest()
-        streaksnap__auth__v1__accept_terms_request__init(&twin)
-        return Wire.MessageLayout(descriptor: twin.base.descriptor)
-    }()
-
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
-        let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__AcceptTermsRequest.self)
-        self.version = try Wire.Decode.string(c.pointee.version, "version")
-    }
-
-    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
-        let c = arena.allocate(Streaksnap__Auth__V1__AcceptTermsRequest.self)
-        streaksnap__auth__v1__accept_terms_request__init(c)
-        if !self.version.isEmpty { c.pointee.version = try arena.string(self.version, "version") }
-        return UnsafeMutableRawPointer(c)
-    }
-}
-
-extension AcceptTermsReply: Wire.CMessage {
-    public static var fullName: String { "streaksnap.auth.v1.AcceptTermsReply" }
-
-    public static let layout: Wire.MessageLayout = {
-        var twin = Streaksnap__Auth__V1__AcceptTermsReply()
-        streaksnap__auth__v1__accept_terms_reply__init(&twin)
-        return Wire.MessageLayout(descriptor: twin.base.descriptor)
-    }()
-
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
-        let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__AcceptTermsReply.self)
-        self.termsVersion = try Wire.Decode.string(c.pointee.terms_version, "terms_version")
-        if let stored = c.pointee.terms_accepted_at {
-            self.termsAcceptedAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "terms_accepted_at")
-        }
-    }
-
-    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
-        let c = arena.allocate(Streaksnap__Auth__V1__AcceptTermsReply.self)
-        streaksnap__auth__v1__accept_terms_reply__init(c)
-        if !self.termsVersion.isEmpty { c.pointee.terms_version = try arena.string(self.termsVersion, "terms_version") }
-        if let value = self.termsAcceptedAt {
-            c.pointee.terms_accepted_at = try storeTimestamp(value, arena, "terms_accepted_at")
-        }
-        return UnsafeMutableRawPointer(c)
-    }
-}
-
 extension DeleteAccountRequest: Wire.CMessage {
     public static var fullName: String { "streaksnap.auth.v1.DeleteAccountRequest" }
 
@@ -669,6 +1067,9 @@ extension DeleteAccountRequest: Wire.CMessage {
         if c.pointee._apple_identity_token_case.rawValue == 2 {
             self.appleIdentityToken = try Wire.Decode.string(c.pointee.apple_identity_token, "apple_identity_token")
         }
+        if c.pointee._apple_nonce_case.rawValue == 3 {
+            self.appleNonce = try Wire.Decode.string(c.pointee.apple_nonce, "apple_nonce")
+        }
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -681,6 +1082,10 @@ extension DeleteAccountRequest: Wire.CMessage {
         if let value = self.appleIdentityToken {
             c.pointee._apple_identity_token_case = .init(rawValue: 2)
             c.pointee.apple_identity_token = try arena.string(value, "apple_identity_token")
+        }
+        if let value = self.appleNonce {
+            c.pointee._apple_nonce_case = .init(rawValue: 3)
+            c.pointee.apple_nonce = try arena.string(value, "apple_nonce")
         }
         return UnsafeMutableRawPointer(c)
     }

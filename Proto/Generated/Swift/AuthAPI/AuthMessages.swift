@@ -3,6 +3,44 @@
 public import Kernel
 public import Wire
 
+public enum UsernameProblem: Wire.OpenEnum {
+    case unspecified
+    /// Not 3 to 30 of a-z, 0-9, _ and .
+    case invalid
+    case taken
+    /// A value that is newer than this code.
+    case unrecognized(Int32)
+
+    public static let allCases: [UsernameProblem] = [.unspecified, .invalid, .taken]
+
+    public init(rawValue: Int32) {
+        switch rawValue {
+        case 0: self = .unspecified
+        case 1: self = .invalid
+        case 2: self = .taken
+        default: self = .unrecognized(rawValue)
+        }
+    }
+
+    public var rawValue: Int32 {
+        switch self {
+        case .unspecified: 0
+        case .invalid: 1
+        case .taken: 2
+        case .unrecognized(let number): number
+        }
+    }
+
+    public var name: String {
+        switch self {
+        case .unspecified: "unspecified"
+        case .invalid: "invalid"
+        case .taken: "taken"
+        case .unrecognized(let number): String(number)
+        }
+    }
+}
+
 public enum AccountStatus: Wire.OpenEnum {
     case unspecified
     case active
@@ -173,12 +211,17 @@ public struct Me: Sendable, Equatable {
     public var stats: MyStreakStats? = nil
     /// Unset until terms were accepted (AU-9).
     public var termsVersion: String? = nil
+    public var termsAcceptedAt: Kernel.Instant? = nil
+    /// Whether the user is known to own the e-mail address (AU-13).
+    public var emailVerified: Bool = false
+    /// Before this the username cannot be changed again (AU-10); unset when it can be now.
+    public var usernameChangeableAt: Kernel.Instant? = nil
 
     /// All fields unset.
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(id: String = "", email: String = "", username: String = "", displayName: String = "", avatarURL: String? = nil, timeZone: String = "", isPremium: Bool = false, isAdmin: Bool = false, createdAt: Kernel.Instant? = nil, updatedAt: Kernel.Instant? = nil, stats: MyStreakStats? = nil, termsVersion: String? = nil) {
+    public init(id: String = "", email: String = "", username: String = "", displayName: String = "", avatarURL: String? = nil, timeZone: String = "", isPremium: Bool = false, isAdmin: Bool = false, createdAt: Kernel.Instant? = nil, updatedAt: Kernel.Instant? = nil, stats: MyStreakStats? = nil, termsVersion: String? = nil, termsAcceptedAt: Kernel.Instant? = nil, emailVerified: Bool = false, usernameChangeableAt: Kernel.Instant? = nil) {
         self.id = id
         self.email = email
         self.username = username
@@ -191,6 +234,9 @@ public struct Me: Sendable, Equatable {
         self.updatedAt = updatedAt
         self.stats = stats
         self.termsVersion = termsVersion
+        self.termsAcceptedAt = termsAcceptedAt
+        self.emailVerified = emailVerified
+        self.usernameChangeableAt = usernameChangeableAt
     }
 }
 
@@ -300,6 +346,234 @@ public struct Revocation: Sendable, Equatable {
     }
 }
 
+public struct SignInWithAppleRequest: Sendable, Equatable {
+    /// The JWT that Sign in with Apple gave the app.
+    public var identityToken: String = ""
+    /// What the app asked Apple with: the token must hold it, plain or as its SHA-256 in hex. Required when the token holds one.
+    public var nonce: String? = nil
+    /// Apple tells the app the name at the first sign-in only. Used when the account is made; `display_name` wins.
+    public var displayName: String? = nil
+    public var fullName: String? = nil
+    public var givenName: String? = nil
+    public var familyName: String? = nil
+    /// As in registration; used when the account is made.
+    public var username: String? = nil
+    public var timeZone: String? = nil
+    public var timezoneOffset: Int32? = nil
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(identityToken: String = "", nonce: String? = nil, displayName: String? = nil, fullName: String? = nil, givenName: String? = nil, familyName: String? = nil, username: String? = nil, timeZone: String? = nil, timezoneOffset: Int32? = nil) {
+        self.identityToken = identityToken
+        self.nonce = nonce
+        self.displayName = displayName
+        self.fullName = fullName
+        self.givenName = givenName
+        self.familyName = familyName
+        self.username = username
+        self.timeZone = timeZone
+        self.timezoneOffset = timezoneOffset
+    }
+}
+
+public struct AppleNotificationRequest: Sendable, Equatable {
+    /// A JWT signed by Apple.
+    public var payload: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(payload: String = "") {
+        self.payload = payload
+    }
+}
+
+public struct AppleNotificationReply: Sendable, Equatable {
+    /// Whether it changed anything; false for repeats, unknown users and unknown kinds.
+    public var applied: Bool = false
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(applied: Bool = false) {
+        self.applied = applied
+    }
+}
+
+public struct CreateGuestSessionRequest: Sendable, Equatable {
+    /// Made and kept by the app; the same device is the same guest.
+    public var deviceID: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(deviceID: String = "") {
+        self.deviceID = deviceID
+    }
+}
+
+public struct GuestSessionReply: Sendable, Equatable {
+    /// JWT (ES256) of role guest. There is no refresh token: ask again with the same device id.
+    public var accessToken: String = ""
+    /// Always "Bearer".
+    public var tokenType: String = ""
+    /// Seconds until the access token expires.
+    public var expiresIn: Int32 = 0
+    public var guestID: String = ""
+    /// Peeks left today.
+    public var guestPeeksRemaining: Int32 = 0
+    /// When the number starts anew: the next midnight, UTC.
+    public var guestPeeksResetAt: Kernel.Instant? = nil
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(accessToken: String = "", tokenType: String = "", expiresIn: Int32 = 0, guestID: String = "", guestPeeksRemaining: Int32 = 0, guestPeeksResetAt: Kernel.Instant? = nil) {
+        self.accessToken = accessToken
+        self.tokenType = tokenType
+        self.expiresIn = expiresIn
+        self.guestID = guestID
+        self.guestPeeksRemaining = guestPeeksRemaining
+        self.guestPeeksResetAt = guestPeeksResetAt
+    }
+}
+
+public struct UseGuestPeekRequest: Sendable, Equatable {
+    /// All fields unset.
+    public init() {}
+}
+
+public struct GuestPeekReply: Sendable, Equatable {
+    /// Peeks left today, after this one.
+    public var guestPeeksRemaining: Int32 = 0
+    public var guestPeeksResetAt: Kernel.Instant? = nil
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(guestPeeksRemaining: Int32 = 0, guestPeeksResetAt: Kernel.Instant? = nil) {
+        self.guestPeeksRemaining = guestPeeksRemaining
+        self.guestPeeksResetAt = guestPeeksResetAt
+    }
+}
+
+public struct UpdateMeRequest: Sendable, Equatable {
+    /// At most once in 14 days.
+    public var username: String? = nil
+    public var displayName: String? = nil
+    /// IANA name (AU-11).
+    public var timeZone: String? = nil
+    /// Minutes east of UTC, from older clients; `time_zone` wins.
+    public var timezoneOffset: Int32? = nil
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(username: String? = nil, displayName: String? = nil, timeZone: String? = nil, timezoneOffset: Int32? = nil) {
+        self.username = username
+        self.displayName = displayName
+        self.timeZone = timeZone
+        self.timezoneOffset = timezoneOffset
+    }
+}
+
+public struct CheckUsernameRequest: Sendable, Equatable {
+    public var username: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(username: String = "") {
+        self.username = username
+    }
+}
+
+public struct CheckUsernameReply: Sendable, Equatable {
+    public var username: String = ""
+    public var available: Bool = false
+    /// Unset when it is available.
+    public var problem: UsernameProblem = .unspecified
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(username: String = "", available: Bool = false, problem: UsernameProblem = .unspecified) {
+        self.username = username
+        self.available = available
+        self.problem = problem
+    }
+}
+
+public struct GetProfileRequest: Sendable, Equatable {
+    public var userID: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(userID: String = "") {
+        self.userID = userID
+    }
+}
+
+public struct PublicProfile: Sendable, Equatable {
+    public var userID: String = ""
+    public var username: String = ""
+    public var displayName: String = ""
+    /// Signed URL; unset when there is no avatar.
+    public var avatarURL: String? = nil
+    public var createdAt: Kernel.Instant? = nil
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(userID: String = "", username: String = "", displayName: String = "", avatarURL: String? = nil, createdAt: Kernel.Instant? = nil) {
+        self.userID = userID
+        self.username = username
+        self.displayName = displayName
+        self.avatarURL = avatarURL
+        self.createdAt = createdAt
+    }
+}
+
+public struct AcceptTermsRequest: Sendable, Equatable {
+    /// The version that was shown: "2026-01" or "v3".
+    public var version: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(version: String = "") {
+        self.version = version
+    }
+}
+
+public struct AcceptTermsReply: Sendable, Equatable {
+    public var termsVersion: String = ""
+    public var termsAcceptedAt: Kernel.Instant? = nil
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(termsVersion: String = "", termsAcceptedAt: Kernel.Instant? = nil) {
+        self.termsVersion = termsVersion
+        self.termsAcceptedAt = termsAcceptedAt
+    }
+}
+
 public struct GetSummariesRequest: Sendable, Equatable {
     public var userIDs: [String] = []
     public var usernames: [String] = []
@@ -368,6 +642,7 @@ public struct ProfileState: Sendable, Equatable {
     public var status: AccountStatus = .unspecified
     /// When `time_zone` took effect.
     public var timeZoneSince: Kernel.Instant? = nil
+    /// Lower-case; empty unless the user is known to own the address (AU-13). Never shown to others (SO-5).
     public var verifiedEmail: String = ""
     /// Version of the terms of service that were accepted; empty when none were (AU-9).
     public var termsVersion: String = ""
@@ -390,46 +665,22 @@ public struct ProfileState: Sendable, Equatable {
     }
 }
 
-public struct AcceptTermsRequest: Sendable, Equatable {
-    /// The version that was shown: "2026-01" or "v3".
-    public var version: String = ""
-
-    /// All fields unset.
-    public init() {}
-
-    /// The given fields set, the others unset.
-    public init(version: String = "") {
-        self.version = version
-    }
-}
-
-public struct AcceptTermsReply: Sendable, Equatable {
-    public var termsVersion: String = ""
-    public var termsAcceptedAt: Kernel.Instant? = nil
-
-    /// All fields unset.
-    public init() {}
-
-    /// The given fields set, the others unset.
-    public init(termsVersion: String = "", termsAcceptedAt: Kernel.Instant? = nil) {
-        self.termsVersion = termsVersion
-        self.termsAcceptedAt = termsAcceptedAt
-    }
-}
-
 public struct DeleteAccountRequest: Sendable, Equatable {
     /// Required for accounts that have a password.
     public var password: String? = nil
     /// A recent identity token, required for accounts that sign in with Apple only.
     public var appleIdentityToken: String? = nil
+    /// What the app asked Apple with, as for signing in.
+    public var appleNonce: String? = nil
 
     /// All fields unset.
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(password: String? = nil, appleIdentityToken: String? = nil) {
+    public init(password: String? = nil, appleIdentityToken: String? = nil, appleNonce: String? = nil) {
         self.password = password
         self.appleIdentityToken = appleIdentityToken
+        self.appleNonce = appleNonce
     }
 }
 
@@ -521,8 +772,26 @@ extension SignInReply: Wire.SecretBearing {
     }
 }
 
+extension SignInWithAppleRequest: Wire.SecretBearing {
+    public var customMirror: Mirror {
+        Mirror(self, children: ["identityToken": Wire.Redacted(), "nonce": Wire.Redacted(), "displayName": displayName as Any, "fullName": fullName as Any, "givenName": givenName as Any, "familyName": familyName as Any, "username": username as Any, "timeZone": timeZone as Any, "timezoneOffset": timezoneOffset as Any], displayStyle: .struct)
+    }
+}
+
+extension AppleNotificationRequest: Wire.SecretBearing {
+    public var customMirror: Mirror {
+        Mirror(self, children: ["payload": Wire.Redacted()], displayStyle: .struct)
+    }
+}
+
+extension GuestSessionReply: Wire.SecretBearing {
+    public var customMirror: Mirror {
+        Mirror(self, children: ["accessToken": Wire.Redacted(), "tokenType": tokenType as Any, "expiresIn": expiresIn as Any, "guestID": guestID as Any, "guestPeeksRemaining": guestPeeksRemaining as Any, "guestPeeksResetAt": guestPeeksResetAt as Any], displayStyle: .struct)
+    }
+}
+
 extension DeleteAccountRequest: Wire.SecretBearing {
     public var customMirror: Mirror {
-        Mirror(self, children: ["password": Wire.Redacted(), "appleIdentityToken": Wire.Redacted()], displayStyle: .struct)
+        Mirror(self, children: ["password": Wire.Redacted(), "appleIdentityToken": Wire.Redacted(), "appleNonce": Wire.Redacted()], displayStyle: .struct)
     }
 }

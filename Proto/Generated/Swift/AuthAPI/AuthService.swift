@@ -19,12 +19,26 @@ public protocol AuthServiceProtocol: Sendable {
     /// Sessions that were ended lately, oldest first: what gateways ask for again and again, so that an ended session stays ended when they
     /// restart or miss an event (AU-3).
     func listRevocations(_ request: ListRevocationsRequest, context: Bus.CallContext) async throws -> ListRevocationsReply
+    /// Signs in with an identity token of Apple's; makes the account at the first time (AU-5).
+    func signInWithApple(_ request: SignInWithAppleRequest, context: Bus.CallContext) async throws -> SignInReply
+    /// What Apple's servers tell: consent revoked, account deleted, relay address switched off or on (AU-5). Signed by Apple.
+    func appleNotification(_ request: AppleNotificationRequest, context: Bus.CallContext) async throws -> AppleNotificationReply
+    /// A token of role guest for a device: may look around, changes nothing (AU-8).
+    func createGuestSession(_ request: CreateGuestSessionRequest, context: Bus.CallContext) async throws -> GuestSessionReply
+    /// A guest looks at one thing more; 3 a day (AU-8).
+    func useGuestPeek(_ request: UseGuestPeekRequest, context: Bus.CallContext) async throws -> GuestPeekReply
+    /// Changes the fields that are sent, no others (AU-10).
+    func updateMe(_ request: UpdateMeRequest, context: Bus.CallContext) async throws -> Me
+    /// Whether a username could be taken now (AU-10).
+    func checkUsername(_ request: CheckUsernameRequest, context: Bus.CallContext) async throws -> CheckUsernameReply
+    /// What everybody may know of a person.
+    func getProfile(_ request: GetProfileRequest, context: Bus.CallContext) async throws -> PublicProfile
+    /// Stores that the user accepts the terms of service, and when (AU-9).
+    func acceptTerms(_ request: AcceptTermsRequest, context: Bus.CallContext) async throws -> AcceptTermsReply
     /// Profile summaries by id or username, for a replica that does not know somebody yet (D13).
     func getSummaries(_ request: GetSummariesRequest, context: Bus.CallContext) async throws -> GetSummariesReply
     /// Every profile in pages, oldest id first: what a replica starts from (D13).
     func listProfileSnapshots(_ request: ListProfileSnapshotsRequest, context: Bus.CallContext) async throws -> ListProfileSnapshotsReply
-    /// Stores that the user accepts the terms of service, and when (AU-9).
-    func acceptTerms(_ request: AcceptTermsRequest, context: Bus.CallContext) async throws -> AcceptTermsReply
     /// Deletes the signed-in user's account (AU-7): unusable and invisible at once, removed for good after 30 days.
     func deleteAccount(_ request: DeleteAccountRequest, context: Bus.CallContext) async throws -> DeleteAccountReply
     /// Brings a deleted account back while it is not removed for good (AU-7). What it shared with others has ended.
@@ -58,15 +72,36 @@ public enum AuthMethods {
     /// restart or miss an event (AU-3).
     public static let listRevocations = Bus.Method<ListRevocationsRequest, ListRevocationsReply>(
         service: "auth", version: "v1", name: "ListRevocations", isIdempotent: true, timeout: .seconds(10))
+    /// Signs in with an identity token of Apple's; makes the account at the first time (AU-5).
+    public static let signInWithApple = Bus.Method<SignInWithAppleRequest, SignInReply>(
+        service: "auth", version: "v1", name: "SignInWithApple", isIdempotent: false, timeout: .seconds(10))
+    /// What Apple's servers tell: consent revoked, account deleted, relay address switched off or on (AU-5). Signed by Apple.
+    public static let appleNotification = Bus.Method<AppleNotificationRequest, AppleNotificationReply>(
+        service: "auth", version: "v1", name: "AppleNotification", isIdempotent: false, timeout: .seconds(10))
+    /// A token of role guest for a device: may look around, changes nothing (AU-8).
+    public static let createGuestSession = Bus.Method<CreateGuestSessionRequest, GuestSessionReply>(
+        service: "auth", version: "v1", name: "CreateGuestSession", isIdempotent: false, timeout: .seconds(10))
+    /// A guest looks at one thing more; 3 a day (AU-8).
+    public static let useGuestPeek = Bus.Method<UseGuestPeekRequest, GuestPeekReply>(
+        service: "auth", version: "v1", name: "UseGuestPeek", isIdempotent: false, timeout: .seconds(10))
+    /// Changes the fields that are sent, no others (AU-10).
+    public static let updateMe = Bus.Method<UpdateMeRequest, Me>(
+        service: "auth", version: "v1", name: "UpdateMe", isIdempotent: false, timeout: .seconds(10))
+    /// Whether a username could be taken now (AU-10).
+    public static let checkUsername = Bus.Method<CheckUsernameRequest, CheckUsernameReply>(
+        service: "auth", version: "v1", name: "CheckUsername", isIdempotent: true, timeout: .seconds(10))
+    /// What everybody may know of a person.
+    public static let getProfile = Bus.Method<GetProfileRequest, PublicProfile>(
+        service: "auth", version: "v1", name: "GetProfile", isIdempotent: true, timeout: .seconds(10))
+    /// Stores that the user accepts the terms of service, and when (AU-9).
+    public static let acceptTerms = Bus.Method<AcceptTermsRequest, AcceptTermsReply>(
+        service: "auth", version: "v1", name: "AcceptTerms", isIdempotent: false, timeout: .seconds(10))
     /// Profile summaries by id or username, for a replica that does not know somebody yet (D13).
     public static let getSummaries = Bus.Method<GetSummariesRequest, GetSummariesReply>(
         service: "auth", version: "v1", name: "GetSummaries", isIdempotent: true, timeout: .seconds(10))
     /// Every profile in pages, oldest id first: what a replica starts from (D13).
     public static let listProfileSnapshots = Bus.Method<ListProfileSnapshotsRequest, ListProfileSnapshotsReply>(
         service: "auth", version: "v1", name: "ListProfileSnapshots", isIdempotent: true, timeout: .seconds(10))
-    /// Stores that the user accepts the terms of service, and when (AU-9).
-    public static let acceptTerms = Bus.Method<AcceptTermsRequest, AcceptTermsReply>(
-        service: "auth", version: "v1", name: "AcceptTerms", isIdempotent: false, timeout: .seconds(10))
     /// Deletes the signed-in user's account (AU-7): unusable and invisible at once, removed for good after 30 days.
     public static let deleteAccount = Bus.Method<DeleteAccountRequest, DeleteAccountReply>(
         service: "auth", version: "v1", name: "DeleteAccount", isIdempotent: false, timeout: .seconds(10))
@@ -127,6 +162,46 @@ public struct AuthClient: Sendable {
         try await caller.call(AuthMethods.listRevocations, request, context: context)
     }
 
+    /// Signs in with an identity token of Apple's; makes the account at the first time (AU-5).
+    public func signInWithApple(_ request: SignInWithAppleRequest, context: Bus.CallContext) async throws -> SignInReply {
+        try await caller.call(AuthMethods.signInWithApple, request, context: context)
+    }
+
+    /// What Apple's servers tell: consent revoked, account deleted, relay address switched off or on (AU-5). Signed by Apple.
+    public func appleNotification(_ request: AppleNotificationRequest, context: Bus.CallContext) async throws -> AppleNotificationReply {
+        try await caller.call(AuthMethods.appleNotification, request, context: context)
+    }
+
+    /// A token of role guest for a device: may look around, changes nothing (AU-8).
+    public func createGuestSession(_ request: CreateGuestSessionRequest, context: Bus.CallContext) async throws -> GuestSessionReply {
+        try await caller.call(AuthMethods.createGuestSession, request, context: context)
+    }
+
+    /// A guest looks at one thing more; 3 a day (AU-8).
+    public func useGuestPeek(_ request: UseGuestPeekRequest, context: Bus.CallContext) async throws -> GuestPeekReply {
+        try await caller.call(AuthMethods.useGuestPeek, request, context: context)
+    }
+
+    /// Changes the fields that are sent, no others (AU-10).
+    public func updateMe(_ request: UpdateMeRequest, context: Bus.CallContext) async throws -> Me {
+        try await caller.call(AuthMethods.updateMe, request, context: context)
+    }
+
+    /// Whether a username could be taken now (AU-10).
+    public func checkUsername(_ request: CheckUsernameRequest, context: Bus.CallContext) async throws -> CheckUsernameReply {
+        try await caller.call(AuthMethods.checkUsername, request, context: context)
+    }
+
+    /// What everybody may know of a person.
+    public func getProfile(_ request: GetProfileRequest, context: Bus.CallContext) async throws -> PublicProfile {
+        try await caller.call(AuthMethods.getProfile, request, context: context)
+    }
+
+    /// Stores that the user accepts the terms of service, and when (AU-9).
+    public func acceptTerms(_ request: AcceptTermsRequest, context: Bus.CallContext) async throws -> AcceptTermsReply {
+        try await caller.call(AuthMethods.acceptTerms, request, context: context)
+    }
+
     /// Profile summaries by id or username, for a replica that does not know somebody yet (D13).
     public func getSummaries(_ request: GetSummariesRequest, context: Bus.CallContext) async throws -> GetSummariesReply {
         try await caller.call(AuthMethods.getSummaries, request, context: context)
@@ -135,11 +210,6 @@ public struct AuthClient: Sendable {
     /// Every profile in pages, oldest id first: what a replica starts from (D13).
     public func listProfileSnapshots(_ request: ListProfileSnapshotsRequest, context: Bus.CallContext) async throws -> ListProfileSnapshotsReply {
         try await caller.call(AuthMethods.listProfileSnapshots, request, context: context)
-    }
-
-    /// Stores that the user accepts the terms of service, and when (AU-9).
-    public func acceptTerms(_ request: AcceptTermsRequest, context: Bus.CallContext) async throws -> AcceptTermsReply {
-        try await caller.call(AuthMethods.acceptTerms, request, context: context)
     }
 
     /// Deletes the signed-in user's account (AU-7): unusable and invisible at once, removed for good after 30 days.
@@ -170,9 +240,16 @@ extension AuthServiceProtocol {
             Bus.Endpoint(AuthMethods.getMe) { try await self.getMe($0, context: $1) },
             Bus.Endpoint(AuthMethods.getSigningKeys) { try await self.getSigningKeys($0, context: $1) },
             Bus.Endpoint(AuthMethods.listRevocations) { try await self.listRevocations($0, context: $1) },
+            Bus.Endpoint(AuthMethods.signInWithApple) { try await self.signInWithApple($0, context: $1) },
+            Bus.Endpoint(AuthMethods.appleNotification) { try await self.appleNotification($0, context: $1) },
+            Bus.Endpoint(AuthMethods.createGuestSession) { try await self.createGuestSession($0, context: $1) },
+            Bus.Endpoint(AuthMethods.useGuestPeek) { try await self.useGuestPeek($0, context: $1) },
+            Bus.Endpoint(AuthMethods.updateMe) { try await self.updateMe($0, context: $1) },
+            Bus.Endpoint(AuthMethods.checkUsername) { try await self.checkUsername($0, context: $1) },
+            Bus.Endpoint(AuthMethods.getProfile) { try await self.getProfile($0, context: $1) },
+            Bus.Endpoint(AuthMethods.acceptTerms) { try await self.acceptTerms($0, context: $1) },
             Bus.Endpoint(AuthMethods.getSummaries) { try await self.getSummaries($0, context: $1) },
             Bus.Endpoint(AuthMethods.listProfileSnapshots) { try await self.listProfileSnapshots($0, context: $1) },
-            Bus.Endpoint(AuthMethods.acceptTerms) { try await self.acceptTerms($0, context: $1) },
             Bus.Endpoint(AuthMethods.deleteAccount) { try await self.deleteAccount($0, context: $1) },
             Bus.Endpoint(AuthMethods.restoreAccount) { try await self.restoreAccount($0, context: $1) },
             Bus.Endpoint(AuthMethods.exportMyData) { try await self.exportMyData($0, context: $1) },

@@ -109,6 +109,141 @@ extension Revocation {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
 }
 
+extension SignInWithAppleRequest {
+    private static let usernamePattern = Wire.Pattern(checked: "[a-z0-9_.]+")
+
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.identityToken.isEmpty {
+            violations.required(at: path, "identity_token")
+        } else {
+            violations.bytes(self.identityToken.utf8.count, max: 8192, at: path, "identity_token")
+        }
+        if let value = self.nonce {
+            violations.bytes(value.utf8.count, max: 256, at: path, "nonce")
+        }
+        if let value = self.displayName {
+            violations.length(value, max: 50, at: path, "display_name")
+        }
+        if let value = self.fullName {
+            violations.length(value, max: 100, at: path, "full_name")
+        }
+        if let value = self.givenName {
+            violations.length(value, max: 50, at: path, "given_name")
+        }
+        if let value = self.familyName {
+            violations.length(value, max: 50, at: path, "family_name")
+        }
+        if let value = self.username {
+            violations.length(value, min: 3, max: 30, at: path, "username")
+            violations.pattern(value, Self.usernamePattern, at: path, "username")
+        }
+        if let value = self.timeZone {
+            violations.format(value, .timeZone, at: path, "time_zone")
+        }
+        if let value = self.timezoneOffset {
+            violations.bounds(value, min: -840, max: 840, at: path, "timezone_offset")
+        }
+    }
+}
+
+extension AppleNotificationRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.payload.isEmpty {
+            violations.required(at: path, "payload")
+        } else {
+            violations.bytes(self.payload.utf8.count, max: 16384, at: path, "payload")
+        }
+    }
+}
+
+extension AppleNotificationReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension CreateGuestSessionRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.deviceID.isEmpty {
+            violations.required(at: path, "device_id")
+        } else {
+            violations.length(self.deviceID, min: 8, at: path, "device_id")
+            violations.bytes(self.deviceID.utf8.count, max: 128, at: path, "device_id")
+        }
+    }
+}
+
+extension GuestSessionReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension UseGuestPeekRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension GuestPeekReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension UpdateMeRequest {
+    private static let usernamePattern = Wire.Pattern(checked: "[a-z0-9_.]+")
+
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if let value = self.username {
+            violations.length(value, min: 3, max: 30, at: path, "username")
+            violations.pattern(value, Self.usernamePattern, at: path, "username")
+        }
+        if let value = self.displayName {
+            violations.length(value, min: 1, max: 50, at: path, "display_name")
+        }
+        if let value = self.timeZone {
+            violations.format(value, .timeZone, at: path, "time_zone")
+        }
+        if let value = self.timezoneOffset {
+            violations.bounds(value, min: -840, max: 840, at: path, "timezone_offset")
+        }
+    }
+}
+
+extension CheckUsernameRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.bytes(self.username.utf8.count, max: 200, at: path, "username")
+    }
+}
+
+extension CheckUsernameReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension GetProfileRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.userID.isEmpty {
+            violations.required(at: path, "user_id")
+        } else {
+            violations.format(self.userID, .uuid, at: path, "user_id")
+        }
+    }
+}
+
+extension PublicProfile {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension AcceptTermsRequest {
+    private static let versionPattern = Wire.Pattern(checked: "[A-Za-z0-9._-]+")
+
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.version.isEmpty {
+            violations.required(at: path, "version")
+        } else {
+            violations.length(self.version, max: 32, at: path, "version")
+            violations.pattern(self.version, Self.versionPattern, at: path, "version")
+        }
+    }
+}
+
+extension AcceptTermsReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
 extension GetSummariesRequest {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.items(self.userIDs.count, max: 200, at: path, "user_ids")
@@ -134,23 +269,6 @@ extension ProfileState {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
 }
 
-extension AcceptTermsRequest {
-    private static let versionPattern = Wire.Pattern(checked: "[A-Za-z0-9._-]+")
-
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
-        if self.version.isEmpty {
-            violations.required(at: path, "version")
-        } else {
-            violations.length(self.version, max: 32, at: path, "version")
-            violations.pattern(self.version, Self.versionPattern, at: path, "version")
-        }
-    }
-}
-
-extension AcceptTermsReply {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
-}
-
 extension DeleteAccountRequest {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         if let value = self.password {
@@ -158,6 +276,9 @@ extension DeleteAccountRequest {
         }
         if let value = self.appleIdentityToken {
             violations.bytes(value.utf8.count, max: 8192, at: path, "apple_identity_token")
+        }
+        if let value = self.appleNonce {
+            violations.bytes(value.utf8.count, max: 256, at: path, "apple_nonce")
         }
     }
 }

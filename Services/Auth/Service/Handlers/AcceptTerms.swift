@@ -1,18 +1,18 @@
 internal import AuthAPI
 internal import Bus
 internal import Kernel
-internal import Outbox
 
 extension AuthService {
-    /// AU-9. The version goes into the replicated profile: `media` refuses photos of people who have accepted none.
+    /// AU-9. Accepting the same version again keeps the time of the first.
     func acceptTerms(_ request: AcceptTermsRequest, context: CallContext) async throws -> AcceptTermsReply {
         let user = try context.requireUser()
-        return try await mutations.run(context, request) { [accounts] work in
-            guard let account = try await accounts.acceptTerms(request.version, by: user, now: work.now, work.sql) else {
-                throw ServiceError(.unauthenticated, "INVALID_TOKEN", "The account of this token does not exist any more.")
+        return try await mutations.run(context, request) { [self] work in
+            let account = try await change(user, work) { account in
+                guard account.termsVersion != request.version else { return }
+                account.termsVersion = request.version
+                account.termsAcceptedAt = work.now
             }
-            try await work.emit(ProfileChanged(userID: account.id.description, profile: account.profileState))
-            return AcceptTermsReply(termsVersion: request.version, termsAcceptedAt: work.now)
+            return AcceptTermsReply(termsVersion: request.version, termsAcceptedAt: account.termsAcceptedAt)
         }
     }
 }

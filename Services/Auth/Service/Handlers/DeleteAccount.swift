@@ -12,30 +12,27 @@ extension AuthService {
         guard let account = try await accounts.find(user) else { throw ServiceError.notFound("account") }
         try await requireOwner(of: account, request)
         return try await mutations.run(context, request) { [self] work in
-            guard var life = try await lifecycle.lock(user, work.sql) else { throw ServiceError.notFound("account") }
-            let isFirst = life.deletedAt == nil
-            life.delete(at: work.now)
-            guard let purgeAt = life.purgeAt else { throw ServiceError.internal }
-            if isFirst {
-                try await Mutations.forget(caller: user, work.sql)
-                try await change(user, to: life, signOut: true, work)
-                try await work.emit(AccountDeleted(userID: user.description, deletedAt: work.now, purgeAt: purgeAt))
-            }
-            return DeleteAccountReply(purgeAt: purgeAt)
+            DeleteAccountReply(purgeAt: try await delete(user, work))
         }
+    }
+
+    /// Deletes an account, once. - Returns: when it is removed for good.
+    func delete(_ user: UserID, _ work: UnitOfWork) async throws -> Instant {
+        guard var life = try await lifecycle.lock(user, work.sql) else { throw ServiceError.notFound("account") }
+        let isFirst = life.deletedAt == nil
+        life.delete(at: work.now)
+        guard let purgeAt = life.purgeAt else { throw ServiceError.internal }
+        if isFirst {
+            try await Mutations.forget(caller: user, work.sql)
+            try await change(user, to: life, signOut: true, work)
+            try await work.emit(AccountDeleted(userID: user.description, deletedAt: work.now, purgeAt: purgeAt))
+        }
+        return purgeAt
     }
 
     /// Whoever holds a stolen access token must not be able to delete the account: its password is asked for again.
     private func requireOwner(of account: Account, _ request: DeleteAccountRequest) async throws {
-        guard let hash = account.passwordHash else {
-            // An account without a password is one of Apple's; its recent identity token is the proof (AU-5).
-            throw ServiceError(
-                .failedPrecondition,
-                "APPLE_TOKEN_REQUIRED",
-                "Sign in with Apple again to delete this account.",
-                details: [.init(field: "apple_identity_token", message: "is required")]
-            )
-        }
+        guard let hash = account.passwordHash else { return try await requireAppleUser(of: account, request) }
         guard let password = request.password, !password.isEmpty else {
             throw ServiceError.validation(field: "password", "is required")
         }
@@ -45,6 +42,27 @@ extension AuthService {
                 "WRONG_PASSWORD",
                 "The password is wrong.",
                 details: [.init(field: "password", message: "is wrong")]
+            )
+        }
+    }
+
+    /// An account without a password is one of Apple's; its identity token, which lives for minutes, is the proof (AU-5).
+    private func requireAppleUser(of account: Account, _ request: DeleteAccountRequest) async throws {
+        guard let token = request.appleIdentityToken, !token.isEmpty else {
+            throw ServiceError(
+                .failedPrecondition,
+                "APPLE_TOKEN_REQUIRED",
+                "Sign in with Apple again to delete this account.",
+                details: [.init(field: "apple_identity_token", message: "is required")]
+            )
+        }
+        let identity = try await apple.identity(token, nonce: request.appleNonce)
+        guard try await appleUsers.account(of: identity.token.subject) == account.id else {
+            throw ServiceError(
+                .permissionDenied,
+                "WRONG_APPLE_USER",
+                "This Apple user is not the owner of the account.",
+                details: [.init(field: "apple_identity_token", message: "is somebody else's")]
             )
         }
     }
@@ -68,10 +86,10 @@ extension AuthService {
         return account
     }
 
-    /// Suspended, banned and deleted accounts cannot sign in; the answer says when that ends (SO-9, AU-7).
-    func requireUsable(_ account: Account) async throws {
-        guard account.status != .active else { return }
-        guard let life = try await lifecycle.life(of: account.id) else { throw ServiceError.notFound("account") }
+    /// Suspended, banned and deleted accounts cannot sign in; the answer says when that ends (SO-9, AU-7). Nobody changes that until the
+    /// transaction ends.
+    func requireUsable(_ id: UserID, _ work: UnitOfWork) async throws {
+        guard let life = try await lifecycle.hold(id, work.sql) else { throw ServiceError.notFound("account") }
         if let refusal = life.refusal { throw refusal }
     }
 }

@@ -9,17 +9,12 @@ extension AuthService {
         let user = try context.requireUser()
         let session = context.principal?.sessionID
         return try await mutations.run(context, request) { [self] work in
-            var ended = 0
-            if request.all {
-                ended = try await sessions.revokeAll(of: user, now: work.now, work.sql)
-            } else if let session, try await sessions.revoke(session, of: user, now: work.now, work.sql) {
-                ended = 1
-            }
-            if ended > 0 {
-                let ids = request.all ? [] : [session].compactMap { $0?.description }
-                try await work.emit(SessionsRevoked(userID: user.description, sessionIDs: ids, revokedAt: work.now))
-            }
-            return LogoutReply(sessionsEnded: Int32(ended))
+            if request.all { return LogoutReply(sessionsEnded: Int32(try await endSessions(of: user, work))) }
+            guard let session, try await sessions.revoke(session, of: user, now: work.now, work.sql) else { return LogoutReply() }
+            try await work.emit(
+                SessionsRevoked(userID: user.description, sessionIDs: [session.description], revokedAt: work.now)
+            )
+            return LogoutReply(sessionsEnded: 1)
         }
     }
 }

@@ -5,39 +5,12 @@ internal import Kernel
 internal import Outbox
 
 extension AuthService {
-    /// AU-4. What was decided is committed before a refusal is thrown: ending a stolen family must not be rolled back.
+    /// AU-4. A theft is dealt with in a transaction of its own: the refusal rolls the first one back.
     func refresh(_ request: RefreshRequest, context: CallContext) async throws -> SignInReply {
-        let hash = refreshTokens.hash(request.refreshToken)
-        let successor = refreshTokens.successor(of: request.refreshToken)
-        let outcome = try await mutations.work.run(context) { [self] work -> RefreshOutcome in
-            guard let (session, user, token) = try await sessions.lock(tokenHash: hash, work.sql) else { return .refused }
-            switch RefreshFamily.decide(token, now: work.now) {
-            case .refuse: return .refused
-            case .repeatSuccessor: return .granted(session, user, work.now)
-            case .rotate:
-                try await sessions.rotate(
-                    session,
-                    from: hash,
-                    to: refreshTokens.hash(successor),
-                    now: work.now,
-                    work.sql
-                )
-                return .granted(session, user, work.now)
-            case .revokeFamily:
-                _ = try await sessions.revoke(session, of: user, now: work.now, work.sql)
-                try await work.emit(
-                    SessionsRevoked(userID: user.description, sessionIDs: [session.description], revokedAt: work.now)
-                )
-                return .stolen
-            }
-        }
-        switch outcome {
-        case .granted(let session, let user, let now):
-            guard let account = try await accounts.find(user) else { throw Self.invalidRefreshToken }
-            try await requireUsable(account)
-            return try await reply(account, session: session, refreshToken: successor, now: now)
-        case .refused: throw Self.invalidRefreshToken
-        case .stolen:
+        do {
+            return try await mutations.run(context, request) { [self] work in try await exchange(request.refreshToken, work) }
+        } catch is StolenToken {
+            try await endStolenFamily(request.refreshToken, context)
             throw ServiceError(
                 .unauthenticated,
                 "REFRESH_TOKEN_REUSED",
@@ -46,10 +19,39 @@ extension AuthService {
         }
     }
 
-    private enum RefreshOutcome: Sendable {
-        case granted(SessionID, UserID, Instant)
-        case refused
-        case stolen
+    private struct StolenToken: Error {}
+
+    private func exchange(_ token: String, _ work: UnitOfWork) async throws -> SignInReply {
+        let hash = refreshTokens.hash(token)
+        // The account before the session, like everybody who ends sessions.
+        guard let owner = try await sessions.owner(ofToken: hash, work.sql),
+            let account = try await accounts.hold(owner, work.sql),
+            let (session, _, presented) = try await sessions.lock(tokenHash: hash, work.sql)
+        else { throw Self.invalidRefreshToken }
+        let successor = refreshTokens.successor(of: token)
+        switch RefreshFamily.decide(presented, now: work.now) {
+        case .refuse: throw Self.invalidRefreshToken
+        case .revokeFamily: throw StolenToken()
+        case .repeatSuccessor: break
+        case .rotate:
+            try await sessions.rotate(session, from: hash, to: refreshTokens.hash(successor), now: work.now, work.sql)
+        }
+        try await requireUsable(account.id, work)
+        return try await reply(account, session: session, refreshToken: successor, work)
+    }
+
+    private func endStolenFamily(_ token: String, _ context: CallContext) async throws {
+        let hash = refreshTokens.hash(token)
+        try await mutations.work.run(context) { [self] work in
+            // Once stolen stays stolen: neither time nor a rotation since can make it the preceding token again.
+            guard let (session, user, presented) = try await sessions.lock(tokenHash: hash, work.sql),
+                RefreshFamily.decide(presented, now: work.now) == .revokeFamily,
+                try await sessions.revoke(session, of: user, now: work.now, work.sql)
+            else { return }
+            try await work.emit(
+                SessionsRevoked(userID: user.description, sessionIDs: [session.description], revokedAt: work.now)
+            )
+        }
     }
 
     private static let invalidRefreshToken = ServiceError(

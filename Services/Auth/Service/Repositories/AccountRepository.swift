@@ -1,20 +1,24 @@
 internal import AuthAPI
+internal import AuthDomain
 internal import Database
 internal import Kernel
 
 /// An account as its row stands.
-struct Account: Sendable {
+struct Account: Sendable, Equatable {
     let id: UserID
     let email: String
     let passwordHash: String?
-    let username: String
-    let displayName: String
+    var username: String
+    var displayName: String
     let avatarKey: String
-    let timeZone: String
-    let timeZoneSince: Instant
-    let isAdmin: Bool
+    var timeZone: String
+    var timeZoneSince: Instant
+    var isAdmin: Bool
     let status: AccountStatus
-    let termsVersion: String?
+    var termsVersion: String?
+    var termsAcceptedAt: Instant?
+    var emailVerifiedAt: Instant?
+    var usernameChangedAt: Instant?
     let version: Int64
     let createdAt: Instant
     let updatedAt: Instant
@@ -31,6 +35,7 @@ struct Account: Sendable {
             timeZone: timeZone,
             status: status,
             timeZoneSince: timeZoneSince,
+            verifiedEmail: emailVerifiedAt == nil || !isShown ? "" : AccountRepository.key(ofEmail: email),
             termsVersion: termsVersion ?? ""
         )
     }
@@ -42,21 +47,72 @@ struct AccountRepository: Sendable {
 
     static let columns: Query = """
         id, email, password_hash, username, display_name, avatar_key, time_zone, time_zone_since, is_admin, status, terms_version,
-        version, created_at, updated_at
+        terms_accepted_at, email_verified_at, username_changed_at, version, created_at, updated_at
         """
 
     /// E-mails are compared without regard to case (AU-1).
     static func key(ofEmail email: String) -> String { email.lowercased() }
 
     func insert(_ account: Account, _ sql: Transaction) async throws {
+        // Apple may keep the e-mail to itself; then the id stands for it: nobody can type it as an e-mail.
+        let key = account.email.isEmpty ? account.id.description : Self.key(ofEmail: account.email)
         _ = try await sql.execute(
             """
-            INSERT INTO account (id, email, email_key, password_hash, username, display_name, time_zone, time_zone_since, created_at,
-                updated_at)
-            VALUES (\(account.id), \(account.email), \(Self.key(ofEmail: account.email)), \(account.passwordHash), \(account.username),
-                \(account.displayName), \(account.timeZone), \(account.timeZoneSince), \(account.createdAt), \(account.updatedAt))
+            INSERT INTO account (id, email, email_key, password_hash, username, display_name, time_zone, time_zone_since,
+                email_verified_at, created_at, updated_at)
+            VALUES (\(account.id), \(account.email), \(key), \(account.passwordHash), \(account.username), \(account.displayName),
+                \(account.timeZone), \(account.timeZoneSince), \(account.emailVerifiedAt), \(account.createdAt), \(account.updatedAt))
             """
         )
+    }
+
+    /// Writes what users change themselves, as the next version.
+    ///
+    /// - Returns: the account as it is now; the caller holds its lock.
+    func update(_ account: Account, now: Instant, _ sql: Transaction) async throws -> Account? {
+        try await sql.query(
+            """
+            UPDATE account SET username = \(account.username), username_changed_at = \(account.usernameChangedAt),
+                display_name = \(account.displayName), time_zone = \(account.timeZone), time_zone_since = \(account.timeZoneSince),
+                email_verified_at = \(account.emailVerifiedAt), terms_version = \(account.termsVersion),
+                terms_accepted_at = \(account.termsAcceptedAt), is_admin = \(account.isAdmin), version = version + 1,
+                updated_at = \(now)
+            WHERE id = \(account.id)
+            RETURNING \(Self.columns)
+            """
+        ).first.map(Self.account)
+    }
+
+    /// An account, kept as it is until the transaction ends: it can be signed in to meanwhile, but not be suspended or demoted, so that
+    /// whoever ends its sessions does not miss one that begins at this moment.
+    func hold(_ id: UserID, _ sql: Transaction) async throws -> Account? {
+        try await sql.query("SELECT \(Self.columns) FROM account WHERE id = \(id) FOR SHARE").first.map(Self.account)
+    }
+
+    /// An account that is about to be changed.
+    func lock(_ id: UserID, _ sql: Transaction) async throws -> Account? {
+        try await sql.query("SELECT \(Self.columns) FROM account WHERE id = \(id) FOR NO KEY UPDATE").first.map(Self.account)
+    }
+
+    /// Who has this e-mail, about to be changed.
+    func lock(email: String, _ sql: Transaction) async throws -> Account? {
+        try await sql.query(
+            """
+            SELECT \(Self.columns) FROM account WHERE email_key = \(Self.key(ofEmail: email)) AND deleted_at IS NULL
+            FOR NO KEY UPDATE
+            """
+        ).first.map(Self.account)
+    }
+
+    func isTaken(username: String) async throws -> Bool {
+        try await !database.query("SELECT 1 FROM account WHERE username = \(username) AND deleted_at IS NULL").isEmpty
+    }
+
+    /// Who signs in with this e-mail; nil when nobody does.
+    func find(email: String) async throws -> Account? {
+        try await database.query(
+            "SELECT \(Self.columns) FROM account WHERE email_key = \(Self.key(ofEmail: email)) AND deleted_at IS NULL"
+        ).first.map(Self.account)
     }
 
     func find(_ id: UserID) async throws -> Account? {
@@ -91,11 +147,14 @@ struct AccountRepository: Sendable {
     }
 
     /// The user's own view: one row, one query, for the hottest read of all.
-    func me(_ id: UserID) async throws -> Me? {
-        let rows = try await database.query(
+    ///
+    /// - Parameter executor: the transaction that has just changed it; nil for none.
+    func me(_ id: UserID, now: Instant, on executor: (any QueryExecutor)? = nil) async throws -> Me? {
+        let rows = try await (executor ?? database).query(
             """
             SELECT a.email, a.username, a.display_name, a.time_zone, coalesce(e.is_premium, false), a.is_admin, a.created_at,
-                a.updated_at, a.terms_version, coalesce(s.active_streaks, 0), coalesce(s.longest_streak, 0),
+                a.updated_at, a.terms_version, a.terms_accepted_at, a.email_verified_at IS NOT NULL, a.username_changed_at,
+                coalesce(s.active_streaks, 0), coalesce(s.longest_streak, 0),
                 coalesce(s.total_photos, 0), coalesce(r.balance, 0)
             FROM account a
             LEFT JOIN streak_stats s ON s.user_id = a.id
@@ -105,11 +164,14 @@ struct AccountRepository: Sendable {
             """
         )
         guard let row = rows.first else { return nil }
-        let (email, username, name, zone, isPremium, isAdmin, created, updated, terms, active, longest, photos, tokens) =
+        let (
+            email, username, name, zone, isPremium, isAdmin, created, updated, terms, acceptedAt, isVerified, renamedAt, active,
+            longest, photos, tokens
+        ) =
             try row.decode(
                 as: (
                     String.self, String.self, String.self, String.self, Bool.self, Bool.self, Instant.self, Instant.self,
-                    String?.self,
+                    String?.self, Instant?.self, Bool.self, Instant?.self,
                     Int32.self, Int32.self, Int32.self, Int32.self
                 )
             )
@@ -130,17 +192,24 @@ struct AccountRepository: Sendable {
                 totalPhotos: photos,
                 recoveryTokens: tokens
             ),
-            termsVersion: terms
+            termsVersion: terms,
+            termsAcceptedAt: acceptedAt,
+            emailVerified: isVerified,
+            usernameChangeableAt: Username.changeableAt(changedAt: renamedAt, now: now)
         )
     }
 
     static func account(_ row: Row) throws -> Account {
-        let (id, email, hash, username, name, avatar, zone, since, isAdmin, status, terms, version, created, updated) =
+        let (
+            id, email, hash, username, name, avatar, zone, since, isAdmin, status, terms, acceptedAt, verifiedAt, renamedAt,
+            version,
+            created, updated
+        ) =
             try row.decode(
                 as: (
                     UserID.self, String.self, String?.self, String.self, String.self, String.self, String.self, Instant.self,
                     Bool.self,
-                    Int32.self, String?.self, Int64.self, Instant.self, Instant.self
+                    Int32.self, String?.self, Instant?.self, Instant?.self, Instant?.self, Int64.self, Instant.self, Instant.self
                 )
             )
         return Account(
@@ -155,6 +224,9 @@ struct AccountRepository: Sendable {
             isAdmin: isAdmin,
             status: AccountStatus(rawValue: status),
             termsVersion: terms,
+            termsAcceptedAt: acceptedAt,
+            emailVerifiedAt: verifiedAt,
+            usernameChangedAt: renamedAt,
             version: version,
             createdAt: created,
             updatedAt: updated

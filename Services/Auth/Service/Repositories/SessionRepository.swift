@@ -82,9 +82,18 @@ struct SessionRepository: Sendable {
         ) == 1
     }
 
-    /// Ends every open session of an account. - Returns: how many there were.
-    func revokeAll(of account: UserID, now: Instant, _ sql: Transaction) async throws -> Int {
-        try await sql.execute("UPDATE session SET revoked_at = \(now) WHERE account_id = \(account) AND revoked_at IS NULL")
+    /// Ends every open session of an account. - Returns: which there were.
+    func revokeAll(of account: UserID, now: Instant, _ sql: Transaction) async throws -> [SessionID] {
+        try await sql.query(
+            "UPDATE session SET revoked_at = \(now) WHERE account_id = \(account) AND revoked_at IS NULL RETURNING id"
+        ).map { try $0.decode(as: SessionID.self) }
+    }
+
+    /// Whose session a refresh token belongs to; nil when nobody ever had it.
+    func owner(ofToken hash: [UInt8], _ sql: Transaction) async throws -> UserID? {
+        try await sql.query(
+            "SELECT s.account_id FROM refresh_token t JOIN session s ON s.id = t.session_id WHERE t.token_hash = \(hash)"
+        ).first.map { try $0.decode(as: UserID.self) }
     }
 
     /// Forgets sessions that expired a day ago, up to 500. - Returns: how many.

@@ -682,6 +682,636 @@ void   streaksnap__auth__v1__revocation__free_unpacked
   assert(message->base.descriptor == &streaksnap__auth__v1__revocation__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__auth__v1__sign_in_with_apple_request__init
+                     (Streaksnap__Auth__V1__SignInWithAppleRequest         *message)
+{
+  static const Streaksnap__Auth__V1__SignInWithAppleRequest init_value = STREAKSNAP__AUTH__V1__SIGN_IN_WITH_APPLE_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__auth__v1__sign_in_with_apple_request__get_packed_size
+                     (const Streaksnap__Auth__V1__SignInWithAppleRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__sign_in_with_apple_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__auth__v1__sign_in_with_apple_request__pack
+                     (const Streaksnap__Auth__V1__SignInWithAppleRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__sign_in_with_apple_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__auth__v1__sign_in_with_apple_request__pack_to_buffer
+                     (const Streaksnap__Auth__V1__SignInWithAppleRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__sign_in_with_apple_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Auth__V1__SignInWithAppleRequest *
+       streaksnap__auth__v1__sign_in_with_apple_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Auth__V1__SignInWithAppleRequest *)
+     protobuf_c_message_unpack (&streaksnap__auth__v1__sign_in_with_apple_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__auth__v1__sign_in_with_apple_request__free_unpacked
+                     (Streaksnap__Auth__V1__SignInWithAppleRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__auth__v1__sign_in_with_apple_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__auth__v1__apple_notification_request__init
+                     (Streaksnap__Auth__V1__AppleNotificationRequest         *message)
+{
+  static const Streaksnap__Auth__V1__AppleNotificationRequest init_value = STREAKSNAP__AUTH__V1__APPLE_NOTIFICATION_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__auth__v1__apple_notification_request__get_packed_size
+                     (const Streaksnap__Auth__V1__AppleNotificationRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__apple_notification_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__auth__v1__apple_notification_request__pack
+                     (const Streaksnap__Auth__V1__AppleNotificationRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__apple_notification_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__auth__v1__apple_notification_request__pack_to_buffer
+                     (const Streaksnap__Auth__V1__AppleNotificationRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__apple_notification_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Auth__V1__AppleNotificationRequest *
+       streaksnap__auth__v1__apple_notification_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Auth__V1__AppleNotificationRequest *)
+     protobuf_c_message_unpack (&streaksnap__auth__v1__apple_notification_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__auth__v1__apple_notification_request__free_unpacked
+                     (Streaksnap__Auth__V1__AppleNotificationRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__auth__v1__apple_notification_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__auth__v1__apple_notification_reply__init
+                     (Streaksnap__Auth__V1__AppleNotificationReply         *message)
+{
+  static const Streaksnap__Auth__V1__AppleNotificationReply init_value = STREAKSNAP__AUTH__V1__APPLE_NOTIFICATION_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__auth__v1__apple_notification_reply__get_packed_size
+                     (const Streaksnap__Auth__V1__AppleNotificationReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__apple_notification_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__auth__v1__apple_notification_reply__pack
+                     (const Streaksnap__Auth__V1__AppleNotificationReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__apple_notification_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__auth__v1__apple_notification_reply__pack_to_buffer
+                     (const Streaksnap__Auth__V1__AppleNotificationReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__apple_notification_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Auth__V1__AppleNotificationReply *
+       streaksnap__auth__v1__apple_notification_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Auth__V1__AppleNotificationReply *)
+     protobuf_c_message_unpack (&streaksnap__auth__v1__apple_notification_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__auth__v1__apple_notification_reply__free_unpacked
+                     (Streaksnap__Auth__V1__AppleNotificationReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__auth__v1__apple_notification_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__auth__v1__create_guest_session_request__init
+                     (Streaksnap__Auth__V1__CreateGuestSessionRequest         *message)
+{
+  static const Streaksnap__Auth__V1__CreateGuestSessionRequest init_value = STREAKSNAP__AUTH__V1__CREATE_GUEST_SESSION_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__auth__v1__create_guest_session_request__get_packed_size
+                     (const Streaksnap__Auth__V1__CreateGuestSessionRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__create_guest_session_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__auth__v1__create_guest_session_request__pack
+                     (const Streaksnap__Auth__V1__CreateGuestSessionRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__create_guest_session_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__auth__v1__create_guest_session_request__pack_to_buffer
+                     (const Streaksnap__Auth__V1__CreateGuestSessionRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__create_guest_session_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Auth__V1__CreateGuestSessionRequest *
+       streaksnap__auth__v1__create_guest_session_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Auth__V1__CreateGuestSessionRequest *)
+     protobuf_c_message_unpack (&streaksnap__auth__v1__create_guest_session_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__auth__v1__create_guest_session_request__free_unpacked
+                     (Streaksnap__Auth__V1__CreateGuestSessionRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__auth__v1__create_guest_session_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__auth__v1__guest_session_reply__init
+                     (Streaksnap__Auth__V1__GuestSessionReply         *message)
+{
+  static const Streaksnap__Auth__V1__GuestSessionReply init_value = STREAKSNAP__AUTH__V1__GUEST_SESSION_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__auth__v1__guest_session_reply__get_packed_size
+                     (const Streaksnap__Auth__V1__GuestSessionReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__guest_session_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__auth__v1__guest_session_reply__pack
+                     (const Streaksnap__Auth__V1__GuestSessionReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__guest_session_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__auth__v1__guest_session_reply__pack_to_buffer
+                     (const Streaksnap__Auth__V1__GuestSessionReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__guest_session_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Auth__V1__GuestSessionReply *
+       streaksnap__auth__v1__guest_session_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Auth__V1__GuestSessionReply *)
+     protobuf_c_message_unpack (&streaksnap__auth__v1__guest_session_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__auth__v1__guest_session_reply__free_unpacked
+                     (Streaksnap__Auth__V1__GuestSessionReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__auth__v1__guest_session_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__auth__v1__use_guest_peek_request__init
+                     (Streaksnap__Auth__V1__UseGuestPeekRequest         *message)
+{
+  static const Streaksnap__Auth__V1__UseGuestPeekRequest init_value = STREAKSNAP__AUTH__V1__USE_GUEST_PEEK_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__auth__v1__use_guest_peek_request__get_packed_size
+                     (const Streaksnap__Auth__V1__UseGuestPeekRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__use_guest_peek_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__auth__v1__use_guest_peek_request__pack
+                     (const Streaksnap__Auth__V1__UseGuestPeekRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__use_guest_peek_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__auth__v1__use_guest_peek_request__pack_to_buffer
+                     (const Streaksnap__Auth__V1__UseGuestPeekRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__use_guest_peek_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Auth__V1__UseGuestPeekRequest *
+       streaksnap__auth__v1__use_guest_peek_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Auth__V1__UseGuestPeekRequest *)
+     protobuf_c_message_unpack (&streaksnap__auth__v1__use_guest_peek_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__auth__v1__use_guest_peek_request__free_unpacked
+                     (Streaksnap__Auth__V1__UseGuestPeekRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__auth__v1__use_guest_peek_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__auth__v1__guest_peek_reply__init
+                     (Streaksnap__Auth__V1__GuestPeekReply         *message)
+{
+  static const Streaksnap__Auth__V1__GuestPeekReply init_value = STREAKSNAP__AUTH__V1__GUEST_PEEK_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__auth__v1__guest_peek_reply__get_packed_size
+                     (const Streaksnap__Auth__V1__GuestPeekReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__guest_peek_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__auth__v1__guest_peek_reply__pack
+                     (const Streaksnap__Auth__V1__GuestPeekReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__guest_peek_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__auth__v1__guest_peek_reply__pack_to_buffer
+                     (const Streaksnap__Auth__V1__GuestPeekReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__guest_peek_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Auth__V1__GuestPeekReply *
+       streaksnap__auth__v1__guest_peek_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Auth__V1__GuestPeekReply *)
+     protobuf_c_message_unpack (&streaksnap__auth__v1__guest_peek_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__auth__v1__guest_peek_reply__free_unpacked
+                     (Streaksnap__Auth__V1__GuestPeekReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__auth__v1__guest_peek_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__auth__v1__update_me_request__init
+                     (Streaksnap__Auth__V1__UpdateMeRequest         *message)
+{
+  static const Streaksnap__Auth__V1__UpdateMeRequest init_value = STREAKSNAP__AUTH__V1__UPDATE_ME_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__auth__v1__update_me_request__get_packed_size
+                     (const Streaksnap__Auth__V1__UpdateMeRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__update_me_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__auth__v1__update_me_request__pack
+                     (const Streaksnap__Auth__V1__UpdateMeRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__update_me_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__auth__v1__update_me_request__pack_to_buffer
+                     (const Streaksnap__Auth__V1__UpdateMeRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__update_me_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Auth__V1__UpdateMeRequest *
+       streaksnap__auth__v1__update_me_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Auth__V1__UpdateMeRequest *)
+     protobuf_c_message_unpack (&streaksnap__auth__v1__update_me_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__auth__v1__update_me_request__free_unpacked
+                     (Streaksnap__Auth__V1__UpdateMeRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__auth__v1__update_me_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__auth__v1__check_username_request__init
+                     (Streaksnap__Auth__V1__CheckUsernameRequest         *message)
+{
+  static const Streaksnap__Auth__V1__CheckUsernameRequest init_value = STREAKSNAP__AUTH__V1__CHECK_USERNAME_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__auth__v1__check_username_request__get_packed_size
+                     (const Streaksnap__Auth__V1__CheckUsernameRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__check_username_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__auth__v1__check_username_request__pack
+                     (const Streaksnap__Auth__V1__CheckUsernameRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__check_username_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__auth__v1__check_username_request__pack_to_buffer
+                     (const Streaksnap__Auth__V1__CheckUsernameRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__check_username_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Auth__V1__CheckUsernameRequest *
+       streaksnap__auth__v1__check_username_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Auth__V1__CheckUsernameRequest *)
+     protobuf_c_message_unpack (&streaksnap__auth__v1__check_username_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__auth__v1__check_username_request__free_unpacked
+                     (Streaksnap__Auth__V1__CheckUsernameRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__auth__v1__check_username_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__auth__v1__check_username_reply__init
+                     (Streaksnap__Auth__V1__CheckUsernameReply         *message)
+{
+  static const Streaksnap__Auth__V1__CheckUsernameReply init_value = STREAKSNAP__AUTH__V1__CHECK_USERNAME_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__auth__v1__check_username_reply__get_packed_size
+                     (const Streaksnap__Auth__V1__CheckUsernameReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__check_username_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__auth__v1__check_username_reply__pack
+                     (const Streaksnap__Auth__V1__CheckUsernameReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__check_username_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__auth__v1__check_username_reply__pack_to_buffer
+                     (const Streaksnap__Auth__V1__CheckUsernameReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__check_username_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Auth__V1__CheckUsernameReply *
+       streaksnap__auth__v1__check_username_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Auth__V1__CheckUsernameReply *)
+     protobuf_c_message_unpack (&streaksnap__auth__v1__check_username_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__auth__v1__check_username_reply__free_unpacked
+                     (Streaksnap__Auth__V1__CheckUsernameReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__auth__v1__check_username_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__auth__v1__get_profile_request__init
+                     (Streaksnap__Auth__V1__GetProfileRequest         *message)
+{
+  static const Streaksnap__Auth__V1__GetProfileRequest init_value = STREAKSNAP__AUTH__V1__GET_PROFILE_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__auth__v1__get_profile_request__get_packed_size
+                     (const Streaksnap__Auth__V1__GetProfileRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__get_profile_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__auth__v1__get_profile_request__pack
+                     (const Streaksnap__Auth__V1__GetProfileRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__get_profile_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__auth__v1__get_profile_request__pack_to_buffer
+                     (const Streaksnap__Auth__V1__GetProfileRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__get_profile_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Auth__V1__GetProfileRequest *
+       streaksnap__auth__v1__get_profile_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Auth__V1__GetProfileRequest *)
+     protobuf_c_message_unpack (&streaksnap__auth__v1__get_profile_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__auth__v1__get_profile_request__free_unpacked
+                     (Streaksnap__Auth__V1__GetProfileRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__auth__v1__get_profile_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__auth__v1__public_profile__init
+                     (Streaksnap__Auth__V1__PublicProfile         *message)
+{
+  static const Streaksnap__Auth__V1__PublicProfile init_value = STREAKSNAP__AUTH__V1__PUBLIC_PROFILE__INIT;
+  *message = init_value;
+}
+size_t streaksnap__auth__v1__public_profile__get_packed_size
+                     (const Streaksnap__Auth__V1__PublicProfile *message)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__public_profile__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__auth__v1__public_profile__pack
+                     (const Streaksnap__Auth__V1__PublicProfile *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__public_profile__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__auth__v1__public_profile__pack_to_buffer
+                     (const Streaksnap__Auth__V1__PublicProfile *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__public_profile__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Auth__V1__PublicProfile *
+       streaksnap__auth__v1__public_profile__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Auth__V1__PublicProfile *)
+     protobuf_c_message_unpack (&streaksnap__auth__v1__public_profile__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__auth__v1__public_profile__free_unpacked
+                     (Streaksnap__Auth__V1__PublicProfile *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__auth__v1__public_profile__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__auth__v1__accept_terms_request__init
+                     (Streaksnap__Auth__V1__AcceptTermsRequest         *message)
+{
+  static const Streaksnap__Auth__V1__AcceptTermsRequest init_value = STREAKSNAP__AUTH__V1__ACCEPT_TERMS_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__auth__v1__accept_terms_request__get_packed_size
+                     (const Streaksnap__Auth__V1__AcceptTermsRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__accept_terms_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__auth__v1__accept_terms_request__pack
+                     (const Streaksnap__Auth__V1__AcceptTermsRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__accept_terms_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__auth__v1__accept_terms_request__pack_to_buffer
+                     (const Streaksnap__Auth__V1__AcceptTermsRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__accept_terms_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Auth__V1__AcceptTermsRequest *
+       streaksnap__auth__v1__accept_terms_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Auth__V1__AcceptTermsRequest *)
+     protobuf_c_message_unpack (&streaksnap__auth__v1__accept_terms_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__auth__v1__accept_terms_request__free_unpacked
+                     (Streaksnap__Auth__V1__AcceptTermsRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__auth__v1__accept_terms_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__auth__v1__accept_terms_reply__init
+                     (Streaksnap__Auth__V1__AcceptTermsReply         *message)
+{
+  static const Streaksnap__Auth__V1__AcceptTermsReply init_value = STREAKSNAP__AUTH__V1__ACCEPT_TERMS_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__auth__v1__accept_terms_reply__get_packed_size
+                     (const Streaksnap__Auth__V1__AcceptTermsReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__accept_terms_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__auth__v1__accept_terms_reply__pack
+                     (const Streaksnap__Auth__V1__AcceptTermsReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__accept_terms_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__auth__v1__accept_terms_reply__pack_to_buffer
+                     (const Streaksnap__Auth__V1__AcceptTermsReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__accept_terms_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Auth__V1__AcceptTermsReply *
+       streaksnap__auth__v1__accept_terms_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Auth__V1__AcceptTermsReply *)
+     protobuf_c_message_unpack (&streaksnap__auth__v1__accept_terms_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__auth__v1__accept_terms_reply__free_unpacked
+                     (Streaksnap__Auth__V1__AcceptTermsReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__auth__v1__accept_terms_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   streaksnap__auth__v1__get_summaries_request__init
                      (Streaksnap__Auth__V1__GetSummariesRequest         *message)
 {
@@ -905,96 +1535,6 @@ void   streaksnap__auth__v1__profile_state__free_unpacked
   if(!message)
     return;
   assert(message->base.descriptor == &streaksnap__auth__v1__profile_state__descriptor);
-  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
-}
-void   streaksnap__auth__v1__accept_terms_request__init
-                     (Streaksnap__Auth__V1__AcceptTermsRequest         *message)
-{
-  static const Streaksnap__Auth__V1__AcceptTermsRequest init_value = STREAKSNAP__AUTH__V1__ACCEPT_TERMS_REQUEST__INIT;
-  *message = init_value;
-}
-size_t streaksnap__auth__v1__accept_terms_request__get_packed_size
-                     (const Streaksnap__Auth__V1__AcceptTermsRequest *message)
-{
-  assert(message->base.descriptor == &streaksnap__auth__v1__accept_terms_request__descriptor);
-  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
-}
-size_t streaksnap__auth__v1__accept_terms_request__pack
-                     (const Streaksnap__Auth__V1__AcceptTermsRequest *message,
-                      uint8_t       *out)
-{
-  assert(message->base.descriptor == &streaksnap__auth__v1__accept_terms_request__descriptor);
-  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
-}
-size_t streaksnap__auth__v1__accept_terms_request__pack_to_buffer
-                     (const Streaksnap__Auth__V1__AcceptTermsRequest *message,
-                      ProtobufCBuffer *buffer)
-{
-  assert(message->base.descriptor == &streaksnap__auth__v1__accept_terms_request__descriptor);
-  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
-}
-Streaksnap__Auth__V1__AcceptTermsRequest *
-       streaksnap__auth__v1__accept_terms_request__unpack
-                     (ProtobufCAllocator  *allocator,
-                      size_t               len,
-                      const uint8_t       *data)
-{
-  return (Streaksnap__Auth__V1__AcceptTermsRequest *)
-     protobuf_c_message_unpack (&streaksnap__auth__v1__accept_terms_request__descriptor,
-                                allocator, len, data);
-}
-void   streaksnap__auth__v1__accept_terms_request__free_unpacked
-                     (Streaksnap__Auth__V1__AcceptTermsRequest *message,
-                      ProtobufCAllocator *allocator)
-{
-  if(!message)
-    return;
-  assert(message->base.descriptor == &streaksnap__auth__v1__accept_terms_request__descriptor);
-  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
-}
-void   streaksnap__auth__v1__accept_terms_reply__init
-                     (Streaksnap__Auth__V1__AcceptTermsReply         *message)
-{
-  static const Streaksnap__Auth__V1__AcceptTermsReply init_value = STREAKSNAP__AUTH__V1__ACCEPT_TERMS_REPLY__INIT;
-  *message = init_value;
-}
-size_t streaksnap__auth__v1__accept_terms_reply__get_packed_size
-                     (const Streaksnap__Auth__V1__AcceptTermsReply *message)
-{
-  assert(message->base.descriptor == &streaksnap__auth__v1__accept_terms_reply__descriptor);
-  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
-}
-size_t streaksnap__auth__v1__accept_terms_reply__pack
-                     (const Streaksnap__Auth__V1__AcceptTermsReply *message,
-                      uint8_t       *out)
-{
-  assert(message->base.descriptor == &streaksnap__auth__v1__accept_terms_reply__descriptor);
-  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
-}
-size_t streaksnap__auth__v1__accept_terms_reply__pack_to_buffer
-                     (const Streaksnap__Auth__V1__AcceptTermsReply *message,
-                      ProtobufCBuffer *buffer)
-{
-  assert(message->base.descriptor == &streaksnap__auth__v1__accept_terms_reply__descriptor);
-  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
-}
-Streaksnap__Auth__V1__AcceptTermsReply *
-       streaksnap__auth__v1__accept_terms_reply__unpack
-                     (ProtobufCAllocator  *allocator,
-                      size_t               len,
-                      const uint8_t       *data)
-{
-  return (Streaksnap__Auth__V1__AcceptTermsReply *)
-     protobuf_c_message_unpack (&streaksnap__auth__v1__accept_terms_reply__descriptor,
-                                allocator, len, data);
-}
-void   streaksnap__auth__v1__accept_terms_reply__free_unpacked
-                     (Streaksnap__Auth__V1__AcceptTermsReply *message,
-                      ProtobufCAllocator *allocator)
-{
-  if(!message)
-    return;
-  assert(message->base.descriptor == &streaksnap__auth__v1__accept_terms_reply__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
 void   streaksnap__auth__v1__delete_account_request__init
@@ -1643,7 +2183,7 @@ const ProtobufCMessageDescriptor streaksnap__auth__v1__get_me_request__descripto
   (ProtobufCMessageInit) streaksnap__auth__v1__get_me_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__auth__v1__me__field_descriptors[12] =
+static const ProtobufCFieldDescriptor streaksnap__auth__v1__me__field_descriptors[15] =
 {
   {
     "id",
@@ -1789,25 +2329,64 @@ static const ProtobufCFieldDescriptor streaksnap__auth__v1__me__field_descriptor
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "terms_accepted_at",
+    13,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__Me, terms_accepted_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "email_verified",
+    14,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__Me, email_verified),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "username_changeable_at",
+    15,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__Me, username_changeable_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__auth__v1__me__field_indices_by_name[] = {
   4,   /* field[4] = avatar_url */
   8,   /* field[8] = created_at */
   3,   /* field[3] = display_name */
   1,   /* field[1] = email */
+  13,   /* field[13] = email_verified */
   0,   /* field[0] = id */
   7,   /* field[7] = is_admin */
   6,   /* field[6] = is_premium */
   10,   /* field[10] = stats */
+  12,   /* field[12] = terms_accepted_at */
   11,   /* field[11] = terms_version */
   5,   /* field[5] = time_zone */
   9,   /* field[9] = updated_at */
   2,   /* field[2] = username */
+  14,   /* field[14] = username_changeable_at */
 };
 static const ProtobufCIntRange streaksnap__auth__v1__me__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 12 }
+  { 0, 15 }
 };
 const ProtobufCMessageDescriptor streaksnap__auth__v1__me__descriptor =
 {
@@ -1817,7 +2396,7 @@ const ProtobufCMessageDescriptor streaksnap__auth__v1__me__descriptor =
   "Streaksnap__Auth__V1__Me",
   "streaksnap.auth.v1",
   sizeof(Streaksnap__Auth__V1__Me),
-  12,
+  15,
   streaksnap__auth__v1__me__field_descriptors,
   streaksnap__auth__v1__me__field_indices_by_name,
   1,  streaksnap__auth__v1__me__number_ranges,
@@ -2226,6 +2805,830 @@ const ProtobufCMessageDescriptor streaksnap__auth__v1__revocation__descriptor =
   (ProtobufCMessageInit) streaksnap__auth__v1__revocation__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
+static const ProtobufCFieldDescriptor streaksnap__auth__v1__sign_in_with_apple_request__field_descriptors[9] =
+{
+  {
+    "identity_token",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__SignInWithAppleRequest, identity_token),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "nonce",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Auth__V1__SignInWithAppleRequest, _nonce_case),
+    offsetof(Streaksnap__Auth__V1__SignInWithAppleRequest, nonce),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "display_name",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Auth__V1__SignInWithAppleRequest, _display_name_case),
+    offsetof(Streaksnap__Auth__V1__SignInWithAppleRequest, display_name),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "full_name",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Auth__V1__SignInWithAppleRequest, _full_name_case),
+    offsetof(Streaksnap__Auth__V1__SignInWithAppleRequest, full_name),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "given_name",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Auth__V1__SignInWithAppleRequest, _given_name_case),
+    offsetof(Streaksnap__Auth__V1__SignInWithAppleRequest, given_name),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "family_name",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Auth__V1__SignInWithAppleRequest, _family_name_case),
+    offsetof(Streaksnap__Auth__V1__SignInWithAppleRequest, family_name),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "username",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Auth__V1__SignInWithAppleRequest, _username_case),
+    offsetof(Streaksnap__Auth__V1__SignInWithAppleRequest, username),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "time_zone",
+    8,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Auth__V1__SignInWithAppleRequest, _time_zone_case),
+    offsetof(Streaksnap__Auth__V1__SignInWithAppleRequest, time_zone),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "timezone_offset",
+    9,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Streaksnap__Auth__V1__SignInWithAppleRequest, _timezone_offset_case),
+    offsetof(Streaksnap__Auth__V1__SignInWithAppleRequest, timezone_offset),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__auth__v1__sign_in_with_apple_request__field_indices_by_name[] = {
+  2,   /* field[2] = display_name */
+  5,   /* field[5] = family_name */
+  3,   /* field[3] = full_name */
+  4,   /* field[4] = given_name */
+  0,   /* field[0] = identity_token */
+  1,   /* field[1] = nonce */
+  7,   /* field[7] = time_zone */
+  8,   /* field[8] = timezone_offset */
+  6,   /* field[6] = username */
+};
+static const ProtobufCIntRange streaksnap__auth__v1__sign_in_with_apple_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 9 }
+};
+const ProtobufCMessageDescriptor streaksnap__auth__v1__sign_in_with_apple_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.auth.v1.SignInWithAppleRequest",
+  "SignInWithAppleRequest",
+  "Streaksnap__Auth__V1__SignInWithAppleRequest",
+  "streaksnap.auth.v1",
+  sizeof(Streaksnap__Auth__V1__SignInWithAppleRequest),
+  9,
+  streaksnap__auth__v1__sign_in_with_apple_request__field_descriptors,
+  streaksnap__auth__v1__sign_in_with_apple_request__field_indices_by_name,
+  1,  streaksnap__auth__v1__sign_in_with_apple_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__auth__v1__sign_in_with_apple_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__auth__v1__apple_notification_request__field_descriptors[1] =
+{
+  {
+    "payload",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__AppleNotificationRequest, payload),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__auth__v1__apple_notification_request__field_indices_by_name[] = {
+  0,   /* field[0] = payload */
+};
+static const ProtobufCIntRange streaksnap__auth__v1__apple_notification_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__auth__v1__apple_notification_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.auth.v1.AppleNotificationRequest",
+  "AppleNotificationRequest",
+  "Streaksnap__Auth__V1__AppleNotificationRequest",
+  "streaksnap.auth.v1",
+  sizeof(Streaksnap__Auth__V1__AppleNotificationRequest),
+  1,
+  streaksnap__auth__v1__apple_notification_request__field_descriptors,
+  streaksnap__auth__v1__apple_notification_request__field_indices_by_name,
+  1,  streaksnap__auth__v1__apple_notification_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__auth__v1__apple_notification_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__auth__v1__apple_notification_reply__field_descriptors[1] =
+{
+  {
+    "applied",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__AppleNotificationReply, applied),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__auth__v1__apple_notification_reply__field_indices_by_name[] = {
+  0,   /* field[0] = applied */
+};
+static const ProtobufCIntRange streaksnap__auth__v1__apple_notification_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__auth__v1__apple_notification_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.auth.v1.AppleNotificationReply",
+  "AppleNotificationReply",
+  "Streaksnap__Auth__V1__AppleNotificationReply",
+  "streaksnap.auth.v1",
+  sizeof(Streaksnap__Auth__V1__AppleNotificationReply),
+  1,
+  streaksnap__auth__v1__apple_notification_reply__field_descriptors,
+  streaksnap__auth__v1__apple_notification_reply__field_indices_by_name,
+  1,  streaksnap__auth__v1__apple_notification_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__auth__v1__apple_notification_reply__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__auth__v1__create_guest_session_request__field_descriptors[1] =
+{
+  {
+    "device_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__CreateGuestSessionRequest, device_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__auth__v1__create_guest_session_request__field_indices_by_name[] = {
+  0,   /* field[0] = device_id */
+};
+static const ProtobufCIntRange streaksnap__auth__v1__create_guest_session_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__auth__v1__create_guest_session_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.auth.v1.CreateGuestSessionRequest",
+  "CreateGuestSessionRequest",
+  "Streaksnap__Auth__V1__CreateGuestSessionRequest",
+  "streaksnap.auth.v1",
+  sizeof(Streaksnap__Auth__V1__CreateGuestSessionRequest),
+  1,
+  streaksnap__auth__v1__create_guest_session_request__field_descriptors,
+  streaksnap__auth__v1__create_guest_session_request__field_indices_by_name,
+  1,  streaksnap__auth__v1__create_guest_session_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__auth__v1__create_guest_session_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__auth__v1__guest_session_reply__field_descriptors[6] =
+{
+  {
+    "access_token",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__GuestSessionReply, access_token),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "token_type",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__GuestSessionReply, token_type),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "expires_in",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__GuestSessionReply, expires_in),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "guest_id",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__GuestSessionReply, guest_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "guest_peeks_remaining",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__GuestSessionReply, guest_peeks_remaining),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "guest_peeks_reset_at",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__GuestSessionReply, guest_peeks_reset_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__auth__v1__guest_session_reply__field_indices_by_name[] = {
+  0,   /* field[0] = access_token */
+  2,   /* field[2] = expires_in */
+  3,   /* field[3] = guest_id */
+  4,   /* field[4] = guest_peeks_remaining */
+  5,   /* field[5] = guest_peeks_reset_at */
+  1,   /* field[1] = token_type */
+};
+static const ProtobufCIntRange streaksnap__auth__v1__guest_session_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 6 }
+};
+const ProtobufCMessageDescriptor streaksnap__auth__v1__guest_session_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.auth.v1.GuestSessionReply",
+  "GuestSessionReply",
+  "Streaksnap__Auth__V1__GuestSessionReply",
+  "streaksnap.auth.v1",
+  sizeof(Streaksnap__Auth__V1__GuestSessionReply),
+  6,
+  streaksnap__auth__v1__guest_session_reply__field_descriptors,
+  streaksnap__auth__v1__guest_session_reply__field_indices_by_name,
+  1,  streaksnap__auth__v1__guest_session_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__auth__v1__guest_session_reply__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+#define streaksnap__auth__v1__use_guest_peek_request__field_descriptors NULL
+#define streaksnap__auth__v1__use_guest_peek_request__field_indices_by_name NULL
+#define streaksnap__auth__v1__use_guest_peek_request__number_ranges NULL
+const ProtobufCMessageDescriptor streaksnap__auth__v1__use_guest_peek_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.auth.v1.UseGuestPeekRequest",
+  "UseGuestPeekRequest",
+  "Streaksnap__Auth__V1__UseGuestPeekRequest",
+  "streaksnap.auth.v1",
+  sizeof(Streaksnap__Auth__V1__UseGuestPeekRequest),
+  0,
+  streaksnap__auth__v1__use_guest_peek_request__field_descriptors,
+  streaksnap__auth__v1__use_guest_peek_request__field_indices_by_name,
+  0,  streaksnap__auth__v1__use_guest_peek_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__auth__v1__use_guest_peek_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__auth__v1__guest_peek_reply__field_descriptors[2] =
+{
+  {
+    "guest_peeks_remaining",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__GuestPeekReply, guest_peeks_remaining),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "guest_peeks_reset_at",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__GuestPeekReply, guest_peeks_reset_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__auth__v1__guest_peek_reply__field_indices_by_name[] = {
+  0,   /* field[0] = guest_peeks_remaining */
+  1,   /* field[1] = guest_peeks_reset_at */
+};
+static const ProtobufCIntRange streaksnap__auth__v1__guest_peek_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor streaksnap__auth__v1__guest_peek_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.auth.v1.GuestPeekReply",
+  "GuestPeekReply",
+  "Streaksnap__Auth__V1__GuestPeekReply",
+  "streaksnap.auth.v1",
+  sizeof(Streaksnap__Auth__V1__GuestPeekReply),
+  2,
+  streaksnap__auth__v1__guest_peek_reply__field_descriptors,
+  streaksnap__auth__v1__guest_peek_reply__field_indices_by_name,
+  1,  streaksnap__auth__v1__guest_peek_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__auth__v1__guest_peek_reply__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__auth__v1__update_me_request__field_descriptors[4] =
+{
+  {
+    "username",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Auth__V1__UpdateMeRequest, _username_case),
+    offsetof(Streaksnap__Auth__V1__UpdateMeRequest, username),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "display_name",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Auth__V1__UpdateMeRequest, _display_name_case),
+    offsetof(Streaksnap__Auth__V1__UpdateMeRequest, display_name),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "time_zone",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Auth__V1__UpdateMeRequest, _time_zone_case),
+    offsetof(Streaksnap__Auth__V1__UpdateMeRequest, time_zone),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "timezone_offset",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Streaksnap__Auth__V1__UpdateMeRequest, _timezone_offset_case),
+    offsetof(Streaksnap__Auth__V1__UpdateMeRequest, timezone_offset),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__auth__v1__update_me_request__field_indices_by_name[] = {
+  1,   /* field[1] = display_name */
+  2,   /* field[2] = time_zone */
+  3,   /* field[3] = timezone_offset */
+  0,   /* field[0] = username */
+};
+static const ProtobufCIntRange streaksnap__auth__v1__update_me_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 4 }
+};
+const ProtobufCMessageDescriptor streaksnap__auth__v1__update_me_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.auth.v1.UpdateMeRequest",
+  "UpdateMeRequest",
+  "Streaksnap__Auth__V1__UpdateMeRequest",
+  "streaksnap.auth.v1",
+  sizeof(Streaksnap__Auth__V1__UpdateMeRequest),
+  4,
+  streaksnap__auth__v1__update_me_request__field_descriptors,
+  streaksnap__auth__v1__update_me_request__field_indices_by_name,
+  1,  streaksnap__auth__v1__update_me_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__auth__v1__update_me_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__auth__v1__check_username_request__field_descriptors[1] =
+{
+  {
+    "username",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__CheckUsernameRequest, username),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__auth__v1__check_username_request__field_indices_by_name[] = {
+  0,   /* field[0] = username */
+};
+static const ProtobufCIntRange streaksnap__auth__v1__check_username_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__auth__v1__check_username_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.auth.v1.CheckUsernameRequest",
+  "CheckUsernameRequest",
+  "Streaksnap__Auth__V1__CheckUsernameRequest",
+  "streaksnap.auth.v1",
+  sizeof(Streaksnap__Auth__V1__CheckUsernameRequest),
+  1,
+  streaksnap__auth__v1__check_username_request__field_descriptors,
+  streaksnap__auth__v1__check_username_request__field_indices_by_name,
+  1,  streaksnap__auth__v1__check_username_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__auth__v1__check_username_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__auth__v1__check_username_reply__field_descriptors[3] =
+{
+  {
+    "username",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__CheckUsernameReply, username),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "available",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__CheckUsernameReply, available),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "problem",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__CheckUsernameReply, problem),
+    &streaksnap__auth__v1__username_problem__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__auth__v1__check_username_reply__field_indices_by_name[] = {
+  1,   /* field[1] = available */
+  2,   /* field[2] = problem */
+  0,   /* field[0] = username */
+};
+static const ProtobufCIntRange streaksnap__auth__v1__check_username_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor streaksnap__auth__v1__check_username_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.auth.v1.CheckUsernameReply",
+  "CheckUsernameReply",
+  "Streaksnap__Auth__V1__CheckUsernameReply",
+  "streaksnap.auth.v1",
+  sizeof(Streaksnap__Auth__V1__CheckUsernameReply),
+  3,
+  streaksnap__auth__v1__check_username_reply__field_descriptors,
+  streaksnap__auth__v1__check_username_reply__field_indices_by_name,
+  1,  streaksnap__auth__v1__check_username_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__auth__v1__check_username_reply__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__auth__v1__get_profile_request__field_descriptors[1] =
+{
+  {
+    "user_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__GetProfileRequest, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__auth__v1__get_profile_request__field_indices_by_name[] = {
+  0,   /* field[0] = user_id */
+};
+static const ProtobufCIntRange streaksnap__auth__v1__get_profile_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__auth__v1__get_profile_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.auth.v1.GetProfileRequest",
+  "GetProfileRequest",
+  "Streaksnap__Auth__V1__GetProfileRequest",
+  "streaksnap.auth.v1",
+  sizeof(Streaksnap__Auth__V1__GetProfileRequest),
+  1,
+  streaksnap__auth__v1__get_profile_request__field_descriptors,
+  streaksnap__auth__v1__get_profile_request__field_indices_by_name,
+  1,  streaksnap__auth__v1__get_profile_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__auth__v1__get_profile_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__auth__v1__public_profile__field_descriptors[5] =
+{
+  {
+    "user_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__PublicProfile, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "username",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__PublicProfile, username),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "display_name",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__PublicProfile, display_name),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "avatar_url",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Auth__V1__PublicProfile, _avatar_url_case),
+    offsetof(Streaksnap__Auth__V1__PublicProfile, avatar_url),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "created_at",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__PublicProfile, created_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__auth__v1__public_profile__field_indices_by_name[] = {
+  3,   /* field[3] = avatar_url */
+  4,   /* field[4] = created_at */
+  2,   /* field[2] = display_name */
+  0,   /* field[0] = user_id */
+  1,   /* field[1] = username */
+};
+static const ProtobufCIntRange streaksnap__auth__v1__public_profile__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 5 }
+};
+const ProtobufCMessageDescriptor streaksnap__auth__v1__public_profile__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.auth.v1.PublicProfile",
+  "PublicProfile",
+  "Streaksnap__Auth__V1__PublicProfile",
+  "streaksnap.auth.v1",
+  sizeof(Streaksnap__Auth__V1__PublicProfile),
+  5,
+  streaksnap__auth__v1__public_profile__field_descriptors,
+  streaksnap__auth__v1__public_profile__field_indices_by_name,
+  1,  streaksnap__auth__v1__public_profile__number_ranges,
+  (ProtobufCMessageInit) streaksnap__auth__v1__public_profile__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__auth__v1__accept_terms_request__field_descriptors[1] =
+{
+  {
+    "version",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__AcceptTermsRequest, version),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__auth__v1__accept_terms_request__field_indices_by_name[] = {
+  0,   /* field[0] = version */
+};
+static const ProtobufCIntRange streaksnap__auth__v1__accept_terms_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__auth__v1__accept_terms_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.auth.v1.AcceptTermsRequest",
+  "AcceptTermsRequest",
+  "Streaksnap__Auth__V1__AcceptTermsRequest",
+  "streaksnap.auth.v1",
+  sizeof(Streaksnap__Auth__V1__AcceptTermsRequest),
+  1,
+  streaksnap__auth__v1__accept_terms_request__field_descriptors,
+  streaksnap__auth__v1__accept_terms_request__field_indices_by_name,
+  1,  streaksnap__auth__v1__accept_terms_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__auth__v1__accept_terms_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__auth__v1__accept_terms_reply__field_descriptors[2] =
+{
+  {
+    "terms_version",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__AcceptTermsReply, terms_version),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "terms_accepted_at",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__AcceptTermsReply, terms_accepted_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__auth__v1__accept_terms_reply__field_indices_by_name[] = {
+  1,   /* field[1] = terms_accepted_at */
+  0,   /* field[0] = terms_version */
+};
+static const ProtobufCIntRange streaksnap__auth__v1__accept_terms_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor streaksnap__auth__v1__accept_terms_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.auth.v1.AcceptTermsReply",
+  "AcceptTermsReply",
+  "Streaksnap__Auth__V1__AcceptTermsReply",
+  "streaksnap.auth.v1",
+  sizeof(Streaksnap__Auth__V1__AcceptTermsReply),
+  2,
+  streaksnap__auth__v1__accept_terms_reply__field_descriptors,
+  streaksnap__auth__v1__accept_terms_reply__field_indices_by_name,
+  1,  streaksnap__auth__v1__accept_terms_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__auth__v1__accept_terms_reply__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
 static const ProtobufCFieldDescriptor streaksnap__auth__v1__get_summaries_request__field_descriptors[2] =
 {
   {
@@ -2560,96 +3963,7 @@ const ProtobufCMessageDescriptor streaksnap__auth__v1__profile_state__descriptor
   (ProtobufCMessageInit) streaksnap__auth__v1__profile_state__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__auth__v1__accept_terms_request__field_descriptors[1] =
-{
-  {
-    "version",
-    1,
-    PROTOBUF_C_LABEL_NONE,
-    PROTOBUF_C_TYPE_STRING,
-    0,   /* quantifier_offset */
-    offsetof(Streaksnap__Auth__V1__AcceptTermsRequest, version),
-    NULL,
-    &protobuf_c_empty_string,
-    0,             /* flags */
-    0,NULL,NULL    /* reserved1,reserved2, etc */
-  },
-};
-static const unsigned streaksnap__auth__v1__accept_terms_request__field_indices_by_name[] = {
-  0,   /* field[0] = version */
-};
-static const ProtobufCIntRange streaksnap__auth__v1__accept_terms_request__number_ranges[1 + 1] =
-{
-  { 1, 0 },
-  { 0, 1 }
-};
-const ProtobufCMessageDescriptor streaksnap__auth__v1__accept_terms_request__descriptor =
-{
-  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
-  "streaksnap.auth.v1.AcceptTermsRequest",
-  "AcceptTermsRequest",
-  "Streaksnap__Auth__V1__AcceptTermsRequest",
-  "streaksnap.auth.v1",
-  sizeof(Streaksnap__Auth__V1__AcceptTermsRequest),
-  1,
-  streaksnap__auth__v1__accept_terms_request__field_descriptors,
-  streaksnap__auth__v1__accept_terms_request__field_indices_by_name,
-  1,  streaksnap__auth__v1__accept_terms_request__number_ranges,
-  (ProtobufCMessageInit) streaksnap__auth__v1__accept_terms_request__init,
-  NULL,NULL,NULL    /* reserved[123] */
-};
-static const ProtobufCFieldDescriptor streaksnap__auth__v1__accept_terms_reply__field_descriptors[2] =
-{
-  {
-    "terms_version",
-    1,
-    PROTOBUF_C_LABEL_NONE,
-    PROTOBUF_C_TYPE_STRING,
-    0,   /* quantifier_offset */
-    offsetof(Streaksnap__Auth__V1__AcceptTermsReply, terms_version),
-    NULL,
-    &protobuf_c_empty_string,
-    0,             /* flags */
-    0,NULL,NULL    /* reserved1,reserved2, etc */
-  },
-  {
-    "terms_accepted_at",
-    2,
-    PROTOBUF_C_LABEL_NONE,
-    PROTOBUF_C_TYPE_MESSAGE,
-    0,   /* quantifier_offset */
-    offsetof(Streaksnap__Auth__V1__AcceptTermsReply, terms_accepted_at),
-    &google__protobuf__timestamp__descriptor,
-    NULL,
-    0,             /* flags */
-    0,NULL,NULL    /* reserved1,reserved2, etc */
-  },
-};
-static const unsigned streaksnap__auth__v1__accept_terms_reply__field_indices_by_name[] = {
-  1,   /* field[1] = terms_accepted_at */
-  0,   /* field[0] = terms_version */
-};
-static const ProtobufCIntRange streaksnap__auth__v1__accept_terms_reply__number_ranges[1 + 1] =
-{
-  { 1, 0 },
-  { 0, 2 }
-};
-const ProtobufCMessageDescriptor streaksnap__auth__v1__accept_terms_reply__descriptor =
-{
-  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
-  "streaksnap.auth.v1.AcceptTermsReply",
-  "AcceptTermsReply",
-  "Streaksnap__Auth__V1__AcceptTermsReply",
-  "streaksnap.auth.v1",
-  sizeof(Streaksnap__Auth__V1__AcceptTermsReply),
-  2,
-  streaksnap__auth__v1__accept_terms_reply__field_descriptors,
-  streaksnap__auth__v1__accept_terms_reply__field_indices_by_name,
-  1,  streaksnap__auth__v1__accept_terms_reply__number_ranges,
-  (ProtobufCMessageInit) streaksnap__auth__v1__accept_terms_reply__init,
-  NULL,NULL,NULL    /* reserved[123] */
-};
-static const ProtobufCFieldDescriptor streaksnap__auth__v1__delete_account_request__field_descriptors[2] =
+static const ProtobufCFieldDescriptor streaksnap__auth__v1__delete_account_request__field_descriptors[3] =
 {
   {
     "password",
@@ -2675,15 +3989,28 @@ static const ProtobufCFieldDescriptor streaksnap__auth__v1__delete_account_reque
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "apple_nonce",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Auth__V1__DeleteAccountRequest, _apple_nonce_case),
+    offsetof(Streaksnap__Auth__V1__DeleteAccountRequest, apple_nonce),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__auth__v1__delete_account_request__field_indices_by_name[] = {
   1,   /* field[1] = apple_identity_token */
+  2,   /* field[2] = apple_nonce */
   0,   /* field[0] = password */
 };
 static const ProtobufCIntRange streaksnap__auth__v1__delete_account_request__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 2 }
+  { 0, 3 }
 };
 const ProtobufCMessageDescriptor streaksnap__auth__v1__delete_account_request__descriptor =
 {
@@ -2693,7 +4020,7 @@ const ProtobufCMessageDescriptor streaksnap__auth__v1__delete_account_request__d
   "Streaksnap__Auth__V1__DeleteAccountRequest",
   "streaksnap.auth.v1",
   sizeof(Streaksnap__Auth__V1__DeleteAccountRequest),
-  2,
+  3,
   streaksnap__auth__v1__delete_account_request__field_descriptors,
   streaksnap__auth__v1__delete_account_request__field_indices_by_name,
   1,  streaksnap__auth__v1__delete_account_request__number_ranges,
@@ -2921,6 +4248,36 @@ const ProtobufCMessageDescriptor streaksnap__auth__v1__export_my_data_reply__des
   1,  streaksnap__auth__v1__export_my_data_reply__number_ranges,
   (ProtobufCMessageInit) streaksnap__auth__v1__export_my_data_reply__init,
   NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCEnumValue streaksnap__auth__v1__username_problem__enum_values_by_number[3] =
+{
+  { "USERNAME_PROBLEM_UNSPECIFIED", "STREAKSNAP__AUTH__V1__USERNAME_PROBLEM__USERNAME_PROBLEM_UNSPECIFIED", 0 },
+  { "USERNAME_PROBLEM_INVALID", "STREAKSNAP__AUTH__V1__USERNAME_PROBLEM__USERNAME_PROBLEM_INVALID", 1 },
+  { "USERNAME_PROBLEM_TAKEN", "STREAKSNAP__AUTH__V1__USERNAME_PROBLEM__USERNAME_PROBLEM_TAKEN", 2 },
+};
+static const ProtobufCIntRange streaksnap__auth__v1__username_problem__value_ranges[] = {
+{0, 0},{0, 3}
+};
+static const ProtobufCEnumValueIndex streaksnap__auth__v1__username_problem__enum_values_by_name[3] =
+{
+  { "USERNAME_PROBLEM_INVALID", 1 },
+  { "USERNAME_PROBLEM_TAKEN", 2 },
+  { "USERNAME_PROBLEM_UNSPECIFIED", 0 },
+};
+const ProtobufCEnumDescriptor streaksnap__auth__v1__username_problem__descriptor =
+{
+  PROTOBUF_C__ENUM_DESCRIPTOR_MAGIC,
+  "streaksnap.auth.v1.UsernameProblem",
+  "UsernameProblem",
+  "Streaksnap__Auth__V1__UsernameProblem",
+  "streaksnap.auth.v1",
+  3,
+  streaksnap__auth__v1__username_problem__enum_values_by_number,
+  3,
+  streaksnap__auth__v1__username_problem__enum_values_by_name,
+  1,
+  streaksnap__auth__v1__username_problem__value_ranges,
+  NULL,NULL,NULL,NULL   /* reserved[1234] */
 };
 static const ProtobufCEnumValue streaksnap__auth__v1__account_status__enum_values_by_number[5] =
 {

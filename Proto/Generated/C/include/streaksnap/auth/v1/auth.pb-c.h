@@ -31,13 +31,25 @@ typedef struct Streaksnap__Auth__V1__SigningKey Streaksnap__Auth__V1__SigningKey
 typedef struct Streaksnap__Auth__V1__ListRevocationsRequest Streaksnap__Auth__V1__ListRevocationsRequest;
 typedef struct Streaksnap__Auth__V1__ListRevocationsReply Streaksnap__Auth__V1__ListRevocationsReply;
 typedef struct Streaksnap__Auth__V1__Revocation Streaksnap__Auth__V1__Revocation;
+typedef struct Streaksnap__Auth__V1__SignInWithAppleRequest Streaksnap__Auth__V1__SignInWithAppleRequest;
+typedef struct Streaksnap__Auth__V1__AppleNotificationRequest Streaksnap__Auth__V1__AppleNotificationRequest;
+typedef struct Streaksnap__Auth__V1__AppleNotificationReply Streaksnap__Auth__V1__AppleNotificationReply;
+typedef struct Streaksnap__Auth__V1__CreateGuestSessionRequest Streaksnap__Auth__V1__CreateGuestSessionRequest;
+typedef struct Streaksnap__Auth__V1__GuestSessionReply Streaksnap__Auth__V1__GuestSessionReply;
+typedef struct Streaksnap__Auth__V1__UseGuestPeekRequest Streaksnap__Auth__V1__UseGuestPeekRequest;
+typedef struct Streaksnap__Auth__V1__GuestPeekReply Streaksnap__Auth__V1__GuestPeekReply;
+typedef struct Streaksnap__Auth__V1__UpdateMeRequest Streaksnap__Auth__V1__UpdateMeRequest;
+typedef struct Streaksnap__Auth__V1__CheckUsernameRequest Streaksnap__Auth__V1__CheckUsernameRequest;
+typedef struct Streaksnap__Auth__V1__CheckUsernameReply Streaksnap__Auth__V1__CheckUsernameReply;
+typedef struct Streaksnap__Auth__V1__GetProfileRequest Streaksnap__Auth__V1__GetProfileRequest;
+typedef struct Streaksnap__Auth__V1__PublicProfile Streaksnap__Auth__V1__PublicProfile;
+typedef struct Streaksnap__Auth__V1__AcceptTermsRequest Streaksnap__Auth__V1__AcceptTermsRequest;
+typedef struct Streaksnap__Auth__V1__AcceptTermsReply Streaksnap__Auth__V1__AcceptTermsReply;
 typedef struct Streaksnap__Auth__V1__GetSummariesRequest Streaksnap__Auth__V1__GetSummariesRequest;
 typedef struct Streaksnap__Auth__V1__GetSummariesReply Streaksnap__Auth__V1__GetSummariesReply;
 typedef struct Streaksnap__Auth__V1__ListProfileSnapshotsRequest Streaksnap__Auth__V1__ListProfileSnapshotsRequest;
 typedef struct Streaksnap__Auth__V1__ListProfileSnapshotsReply Streaksnap__Auth__V1__ListProfileSnapshotsReply;
 typedef struct Streaksnap__Auth__V1__ProfileState Streaksnap__Auth__V1__ProfileState;
-typedef struct Streaksnap__Auth__V1__AcceptTermsRequest Streaksnap__Auth__V1__AcceptTermsRequest;
-typedef struct Streaksnap__Auth__V1__AcceptTermsReply Streaksnap__Auth__V1__AcceptTermsReply;
 typedef struct Streaksnap__Auth__V1__DeleteAccountRequest Streaksnap__Auth__V1__DeleteAccountRequest;
 typedef struct Streaksnap__Auth__V1__DeleteAccountReply Streaksnap__Auth__V1__DeleteAccountReply;
 typedef struct Streaksnap__Auth__V1__RestoreAccountRequest Streaksnap__Auth__V1__RestoreAccountRequest;
@@ -48,6 +60,12 @@ typedef struct Streaksnap__Auth__V1__ExportMyDataReply Streaksnap__Auth__V1__Exp
 
 /* --- enums --- */
 
+typedef enum _Streaksnap__Auth__V1__UsernameProblem {
+  STREAKSNAP__AUTH__V1__USERNAME_PROBLEM__USERNAME_PROBLEM_UNSPECIFIED = 0,
+  STREAKSNAP__AUTH__V1__USERNAME_PROBLEM__USERNAME_PROBLEM_INVALID = 1,
+  STREAKSNAP__AUTH__V1__USERNAME_PROBLEM__USERNAME_PROBLEM_TAKEN = 2
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__AUTH__V1__USERNAME_PROBLEM)
+} Streaksnap__Auth__V1__UsernameProblem;
 typedef enum _Streaksnap__Auth__V1__AccountStatus {
   STREAKSNAP__AUTH__V1__ACCOUNT_STATUS__ACCOUNT_STATUS_UNSPECIFIED = 0,
   STREAKSNAP__AUTH__V1__ACCOUNT_STATUS__ACCOUNT_STATUS_ACTIVE = 1,
@@ -199,6 +217,9 @@ struct  Streaksnap__Auth__V1__Me
   Google__Protobuf__Timestamp *created_at;
   Google__Protobuf__Timestamp *updated_at;
   Streaksnap__Auth__V1__MyStreakStats *stats;
+  Google__Protobuf__Timestamp *terms_accepted_at;
+  protobuf_c_boolean email_verified;
+  Google__Protobuf__Timestamp *username_changeable_at;
   Streaksnap__Auth__V1__Me__AvatarUrlCase _avatar_url_case;
   union {
     char *avatar_url;
@@ -210,7 +231,7 @@ struct  Streaksnap__Auth__V1__Me
 };
 #define STREAKSNAP__AUTH__V1__ME__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__me__descriptor) \
-    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, 0, NULL, NULL, NULL, STREAKSNAP__AUTH__V1__ME___AVATAR_URL__NOT_SET, {0}, STREAKSNAP__AUTH__V1__ME___TERMS_VERSION__NOT_SET, {0} }
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, 0, NULL, NULL, NULL, NULL, 0, NULL, STREAKSNAP__AUTH__V1__ME___AVATAR_URL__NOT_SET, {0}, STREAKSNAP__AUTH__V1__ME___TERMS_VERSION__NOT_SET, {0} }
 
 
 struct  Streaksnap__Auth__V1__MyStreakStats
@@ -296,6 +317,286 @@ struct  Streaksnap__Auth__V1__Revocation
     , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL }
 
 
+typedef enum {
+  STREAKSNAP__AUTH__V1__SIGN_IN_WITH_APPLE_REQUEST___NONCE__NOT_SET = 0,
+  STREAKSNAP__AUTH__V1__SIGN_IN_WITH_APPLE_REQUEST___NONCE_NONCE = 2
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__AUTH__V1__SIGN_IN_WITH_APPLE_REQUEST___NONCE__CASE)
+} Streaksnap__Auth__V1__SignInWithAppleRequest__NonceCase;
+
+typedef enum {
+  STREAKSNAP__AUTH__V1__SIGN_IN_WITH_APPLE_REQUEST___DISPLAY_NAME__NOT_SET = 0,
+  STREAKSNAP__AUTH__V1__SIGN_IN_WITH_APPLE_REQUEST___DISPLAY_NAME_DISPLAY_NAME = 3
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__AUTH__V1__SIGN_IN_WITH_APPLE_REQUEST___DISPLAY_NAME__CASE)
+} Streaksnap__Auth__V1__SignInWithAppleRequest__DisplayNameCase;
+
+typedef enum {
+  STREAKSNAP__AUTH__V1__SIGN_IN_WITH_APPLE_REQUEST___FULL_NAME__NOT_SET = 0,
+  STREAKSNAP__AUTH__V1__SIGN_IN_WITH_APPLE_REQUEST___FULL_NAME_FULL_NAME = 4
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__AUTH__V1__SIGN_IN_WITH_APPLE_REQUEST___FULL_NAME__CASE)
+} Streaksnap__Auth__V1__SignInWithAppleRequest__FullNameCase;
+
+typedef enum {
+  STREAKSNAP__AUTH__V1__SIGN_IN_WITH_APPLE_REQUEST___GIVEN_NAME__NOT_SET = 0,
+  STREAKSNAP__AUTH__V1__SIGN_IN_WITH_APPLE_REQUEST___GIVEN_NAME_GIVEN_NAME = 5
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__AUTH__V1__SIGN_IN_WITH_APPLE_REQUEST___GIVEN_NAME__CASE)
+} Streaksnap__Auth__V1__SignInWithAppleRequest__GivenNameCase;
+
+typedef enum {
+  STREAKSNAP__AUTH__V1__SIGN_IN_WITH_APPLE_REQUEST___FAMILY_NAME__NOT_SET = 0,
+  STREAKSNAP__AUTH__V1__SIGN_IN_WITH_APPLE_REQUEST___FAMILY_NAME_FAMILY_NAME = 6
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__AUTH__V1__SIGN_IN_WITH_APPLE_REQUEST___FAMILY_NAME__CASE)
+} Streaksnap__Auth__V1__SignInWithAppleRequest__FamilyNameCase;
+
+typedef enum {
+  STREAKSNAP__AUTH__V1__SIGN_IN_WITH_APPLE_REQUEST___USERNAME__NOT_SET = 0,
+  STREAKSNAP__AUTH__V1__SIGN_IN_WITH_APPLE_REQUEST___USERNAME_USERNAME = 7
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__AUTH__V1__SIGN_IN_WITH_APPLE_REQUEST___USERNAME__CASE)
+} Streaksnap__Auth__V1__SignInWithAppleRequest__UsernameCase;
+
+typedef enum {
+  STREAKSNAP__AUTH__V1__SIGN_IN_WITH_APPLE_REQUEST___TIME_ZONE__NOT_SET = 0,
+  STREAKSNAP__AUTH__V1__SIGN_IN_WITH_APPLE_REQUEST___TIME_ZONE_TIME_ZONE = 8
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__AUTH__V1__SIGN_IN_WITH_APPLE_REQUEST___TIME_ZONE__CASE)
+} Streaksnap__Auth__V1__SignInWithAppleRequest__TimeZoneCase;
+
+typedef enum {
+  STREAKSNAP__AUTH__V1__SIGN_IN_WITH_APPLE_REQUEST___TIMEZONE_OFFSET__NOT_SET = 0,
+  STREAKSNAP__AUTH__V1__SIGN_IN_WITH_APPLE_REQUEST___TIMEZONE_OFFSET_TIMEZONE_OFFSET = 9
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__AUTH__V1__SIGN_IN_WITH_APPLE_REQUEST___TIMEZONE_OFFSET__CASE)
+} Streaksnap__Auth__V1__SignInWithAppleRequest__TimezoneOffsetCase;
+
+struct  Streaksnap__Auth__V1__SignInWithAppleRequest
+{
+  ProtobufCMessage base;
+  char *identity_token;
+  Streaksnap__Auth__V1__SignInWithAppleRequest__NonceCase _nonce_case;
+  union {
+    char *nonce;
+  };
+  Streaksnap__Auth__V1__SignInWithAppleRequest__DisplayNameCase _display_name_case;
+  union {
+    char *display_name;
+  };
+  Streaksnap__Auth__V1__SignInWithAppleRequest__FullNameCase _full_name_case;
+  union {
+    char *full_name;
+  };
+  Streaksnap__Auth__V1__SignInWithAppleRequest__GivenNameCase _given_name_case;
+  union {
+    char *given_name;
+  };
+  Streaksnap__Auth__V1__SignInWithAppleRequest__FamilyNameCase _family_name_case;
+  union {
+    char *family_name;
+  };
+  Streaksnap__Auth__V1__SignInWithAppleRequest__UsernameCase _username_case;
+  union {
+    char *username;
+  };
+  Streaksnap__Auth__V1__SignInWithAppleRequest__TimeZoneCase _time_zone_case;
+  union {
+    char *time_zone;
+  };
+  Streaksnap__Auth__V1__SignInWithAppleRequest__TimezoneOffsetCase _timezone_offset_case;
+  union {
+    int32_t timezone_offset;
+  };
+};
+#define STREAKSNAP__AUTH__V1__SIGN_IN_WITH_APPLE_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__sign_in_with_apple_request__descriptor) \
+    , (char *)protobuf_c_empty_string, STREAKSNAP__AUTH__V1__SIGN_IN_WITH_APPLE_REQUEST___NONCE__NOT_SET, {0}, STREAKSNAP__AUTH__V1__SIGN_IN_WITH_APPLE_REQUEST___DISPLAY_NAME__NOT_SET, {0}, STREAKSNAP__AUTH__V1__SIGN_IN_WITH_APPLE_REQUEST___FULL_NAME__NOT_SET, {0}, STREAKSNAP__AUTH__V1__SIGN_IN_WITH_APPLE_REQUEST___GIVEN_NAME__NOT_SET, {0}, STREAKSNAP__AUTH__V1__SIGN_IN_WITH_APPLE_REQUEST___FAMILY_NAME__NOT_SET, {0}, STREAKSNAP__AUTH__V1__SIGN_IN_WITH_APPLE_REQUEST___USERNAME__NOT_SET, {0}, STREAKSNAP__AUTH__V1__SIGN_IN_WITH_APPLE_REQUEST___TIME_ZONE__NOT_SET, {0}, STREAKSNAP__AUTH__V1__SIGN_IN_WITH_APPLE_REQUEST___TIMEZONE_OFFSET__NOT_SET, {0} }
+
+
+struct  Streaksnap__Auth__V1__AppleNotificationRequest
+{
+  ProtobufCMessage base;
+  char *payload;
+};
+#define STREAKSNAP__AUTH__V1__APPLE_NOTIFICATION_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__apple_notification_request__descriptor) \
+    , (char *)protobuf_c_empty_string }
+
+
+struct  Streaksnap__Auth__V1__AppleNotificationReply
+{
+  ProtobufCMessage base;
+  protobuf_c_boolean applied;
+};
+#define STREAKSNAP__AUTH__V1__APPLE_NOTIFICATION_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__apple_notification_reply__descriptor) \
+    , 0 }
+
+
+struct  Streaksnap__Auth__V1__CreateGuestSessionRequest
+{
+  ProtobufCMessage base;
+  char *device_id;
+};
+#define STREAKSNAP__AUTH__V1__CREATE_GUEST_SESSION_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__create_guest_session_request__descriptor) \
+    , (char *)protobuf_c_empty_string }
+
+
+struct  Streaksnap__Auth__V1__GuestSessionReply
+{
+  ProtobufCMessage base;
+  char *access_token;
+  char *token_type;
+  int32_t expires_in;
+  char *guest_id;
+  int32_t guest_peeks_remaining;
+  Google__Protobuf__Timestamp *guest_peeks_reset_at;
+};
+#define STREAKSNAP__AUTH__V1__GUEST_SESSION_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__guest_session_reply__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, (char *)protobuf_c_empty_string, 0, NULL }
+
+
+struct  Streaksnap__Auth__V1__UseGuestPeekRequest
+{
+  ProtobufCMessage base;
+};
+#define STREAKSNAP__AUTH__V1__USE_GUEST_PEEK_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__use_guest_peek_request__descriptor) \
+     }
+
+
+struct  Streaksnap__Auth__V1__GuestPeekReply
+{
+  ProtobufCMessage base;
+  int32_t guest_peeks_remaining;
+  Google__Protobuf__Timestamp *guest_peeks_reset_at;
+};
+#define STREAKSNAP__AUTH__V1__GUEST_PEEK_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__guest_peek_reply__descriptor) \
+    , 0, NULL }
+
+
+typedef enum {
+  STREAKSNAP__AUTH__V1__UPDATE_ME_REQUEST___USERNAME__NOT_SET = 0,
+  STREAKSNAP__AUTH__V1__UPDATE_ME_REQUEST___USERNAME_USERNAME = 1
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__AUTH__V1__UPDATE_ME_REQUEST___USERNAME__CASE)
+} Streaksnap__Auth__V1__UpdateMeRequest__UsernameCase;
+
+typedef enum {
+  STREAKSNAP__AUTH__V1__UPDATE_ME_REQUEST___DISPLAY_NAME__NOT_SET = 0,
+  STREAKSNAP__AUTH__V1__UPDATE_ME_REQUEST___DISPLAY_NAME_DISPLAY_NAME = 2
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__AUTH__V1__UPDATE_ME_REQUEST___DISPLAY_NAME__CASE)
+} Streaksnap__Auth__V1__UpdateMeRequest__DisplayNameCase;
+
+typedef enum {
+  STREAKSNAP__AUTH__V1__UPDATE_ME_REQUEST___TIME_ZONE__NOT_SET = 0,
+  STREAKSNAP__AUTH__V1__UPDATE_ME_REQUEST___TIME_ZONE_TIME_ZONE = 3
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__AUTH__V1__UPDATE_ME_REQUEST___TIME_ZONE__CASE)
+} Streaksnap__Auth__V1__UpdateMeRequest__TimeZoneCase;
+
+typedef enum {
+  STREAKSNAP__AUTH__V1__UPDATE_ME_REQUEST___TIMEZONE_OFFSET__NOT_SET = 0,
+  STREAKSNAP__AUTH__V1__UPDATE_ME_REQUEST___TIMEZONE_OFFSET_TIMEZONE_OFFSET = 4
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__AUTH__V1__UPDATE_ME_REQUEST___TIMEZONE_OFFSET__CASE)
+} Streaksnap__Auth__V1__UpdateMeRequest__TimezoneOffsetCase;
+
+struct  Streaksnap__Auth__V1__UpdateMeRequest
+{
+  ProtobufCMessage base;
+  Streaksnap__Auth__V1__UpdateMeRequest__UsernameCase _username_case;
+  union {
+    char *username;
+  };
+  Streaksnap__Auth__V1__UpdateMeRequest__DisplayNameCase _display_name_case;
+  union {
+    char *display_name;
+  };
+  Streaksnap__Auth__V1__UpdateMeRequest__TimeZoneCase _time_zone_case;
+  union {
+    char *time_zone;
+  };
+  Streaksnap__Auth__V1__UpdateMeRequest__TimezoneOffsetCase _timezone_offset_case;
+  union {
+    int32_t timezone_offset;
+  };
+};
+#define STREAKSNAP__AUTH__V1__UPDATE_ME_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__update_me_request__descriptor) \
+    , STREAKSNAP__AUTH__V1__UPDATE_ME_REQUEST___USERNAME__NOT_SET, {0}, STREAKSNAP__AUTH__V1__UPDATE_ME_REQUEST___DISPLAY_NAME__NOT_SET, {0}, STREAKSNAP__AUTH__V1__UPDATE_ME_REQUEST___TIME_ZONE__NOT_SET, {0}, STREAKSNAP__AUTH__V1__UPDATE_ME_REQUEST___TIMEZONE_OFFSET__NOT_SET, {0} }
+
+
+struct  Streaksnap__Auth__V1__CheckUsernameRequest
+{
+  ProtobufCMessage base;
+  char *username;
+};
+#define STREAKSNAP__AUTH__V1__CHECK_USERNAME_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__check_username_request__descriptor) \
+    , (char *)protobuf_c_empty_string }
+
+
+struct  Streaksnap__Auth__V1__CheckUsernameReply
+{
+  ProtobufCMessage base;
+  char *username;
+  protobuf_c_boolean available;
+  Streaksnap__Auth__V1__UsernameProblem problem;
+};
+#define STREAKSNAP__AUTH__V1__CHECK_USERNAME_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__check_username_reply__descriptor) \
+    , (char *)protobuf_c_empty_string, 0, STREAKSNAP__AUTH__V1__USERNAME_PROBLEM__USERNAME_PROBLEM_UNSPECIFIED }
+
+
+struct  Streaksnap__Auth__V1__GetProfileRequest
+{
+  ProtobufCMessage base;
+  char *user_id;
+};
+#define STREAKSNAP__AUTH__V1__GET_PROFILE_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__get_profile_request__descriptor) \
+    , (char *)protobuf_c_empty_string }
+
+
+typedef enum {
+  STREAKSNAP__AUTH__V1__PUBLIC_PROFILE___AVATAR_URL__NOT_SET = 0,
+  STREAKSNAP__AUTH__V1__PUBLIC_PROFILE___AVATAR_URL_AVATAR_URL = 4
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__AUTH__V1__PUBLIC_PROFILE___AVATAR_URL__CASE)
+} Streaksnap__Auth__V1__PublicProfile__AvatarUrlCase;
+
+struct  Streaksnap__Auth__V1__PublicProfile
+{
+  ProtobufCMessage base;
+  char *user_id;
+  char *username;
+  char *display_name;
+  Google__Protobuf__Timestamp *created_at;
+  Streaksnap__Auth__V1__PublicProfile__AvatarUrlCase _avatar_url_case;
+  union {
+    char *avatar_url;
+  };
+};
+#define STREAKSNAP__AUTH__V1__PUBLIC_PROFILE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__public_profile__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL, STREAKSNAP__AUTH__V1__PUBLIC_PROFILE___AVATAR_URL__NOT_SET, {0} }
+
+
+struct  Streaksnap__Auth__V1__AcceptTermsRequest
+{
+  ProtobufCMessage base;
+  char *version;
+};
+#define STREAKSNAP__AUTH__V1__ACCEPT_TERMS_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__accept_terms_request__descriptor) \
+    , (char *)protobuf_c_empty_string }
+
+
+struct  Streaksnap__Auth__V1__AcceptTermsReply
+{
+  ProtobufCMessage base;
+  char *terms_version;
+  Google__Protobuf__Timestamp *terms_accepted_at;
+};
+#define STREAKSNAP__AUTH__V1__ACCEPT_TERMS_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__accept_terms_reply__descriptor) \
+    , (char *)protobuf_c_empty_string, NULL }
+
+
 struct  Streaksnap__Auth__V1__GetSummariesRequest
 {
   ProtobufCMessage base;
@@ -361,27 +662,6 @@ struct  Streaksnap__Auth__V1__ProfileState
     , (char *)protobuf_c_empty_string, 0, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, STREAKSNAP__AUTH__V1__ACCOUNT_STATUS__ACCOUNT_STATUS_UNSPECIFIED, NULL, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string }
 
 
-struct  Streaksnap__Auth__V1__AcceptTermsRequest
-{
-  ProtobufCMessage base;
-  char *version;
-};
-#define STREAKSNAP__AUTH__V1__ACCEPT_TERMS_REQUEST__INIT \
- { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__accept_terms_request__descriptor) \
-    , (char *)protobuf_c_empty_string }
-
-
-struct  Streaksnap__Auth__V1__AcceptTermsReply
-{
-  ProtobufCMessage base;
-  char *terms_version;
-  Google__Protobuf__Timestamp *terms_accepted_at;
-};
-#define STREAKSNAP__AUTH__V1__ACCEPT_TERMS_REPLY__INIT \
- { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__accept_terms_reply__descriptor) \
-    , (char *)protobuf_c_empty_string, NULL }
-
-
 typedef enum {
   STREAKSNAP__AUTH__V1__DELETE_ACCOUNT_REQUEST___PASSWORD__NOT_SET = 0,
   STREAKSNAP__AUTH__V1__DELETE_ACCOUNT_REQUEST___PASSWORD_PASSWORD = 1
@@ -394,6 +674,12 @@ typedef enum {
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__AUTH__V1__DELETE_ACCOUNT_REQUEST___APPLE_IDENTITY_TOKEN__CASE)
 } Streaksnap__Auth__V1__DeleteAccountRequest__AppleIdentityTokenCase;
 
+typedef enum {
+  STREAKSNAP__AUTH__V1__DELETE_ACCOUNT_REQUEST___APPLE_NONCE__NOT_SET = 0,
+  STREAKSNAP__AUTH__V1__DELETE_ACCOUNT_REQUEST___APPLE_NONCE_APPLE_NONCE = 3
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__AUTH__V1__DELETE_ACCOUNT_REQUEST___APPLE_NONCE__CASE)
+} Streaksnap__Auth__V1__DeleteAccountRequest__AppleNonceCase;
+
 struct  Streaksnap__Auth__V1__DeleteAccountRequest
 {
   ProtobufCMessage base;
@@ -405,10 +691,14 @@ struct  Streaksnap__Auth__V1__DeleteAccountRequest
   union {
     char *apple_identity_token;
   };
+  Streaksnap__Auth__V1__DeleteAccountRequest__AppleNonceCase _apple_nonce_case;
+  union {
+    char *apple_nonce;
+  };
 };
 #define STREAKSNAP__AUTH__V1__DELETE_ACCOUNT_REQUEST__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__delete_account_request__descriptor) \
-    , STREAKSNAP__AUTH__V1__DELETE_ACCOUNT_REQUEST___PASSWORD__NOT_SET, {0}, STREAKSNAP__AUTH__V1__DELETE_ACCOUNT_REQUEST___APPLE_IDENTITY_TOKEN__NOT_SET, {0} }
+    , STREAKSNAP__AUTH__V1__DELETE_ACCOUNT_REQUEST___PASSWORD__NOT_SET, {0}, STREAKSNAP__AUTH__V1__DELETE_ACCOUNT_REQUEST___APPLE_IDENTITY_TOKEN__NOT_SET, {0}, STREAKSNAP__AUTH__V1__DELETE_ACCOUNT_REQUEST___APPLE_NONCE__NOT_SET, {0} }
 
 
 struct  Streaksnap__Auth__V1__DeleteAccountReply
@@ -749,6 +1039,272 @@ Streaksnap__Auth__V1__Revocation *
 void   streaksnap__auth__v1__revocation__free_unpacked
                      (Streaksnap__Auth__V1__Revocation *message,
                       ProtobufCAllocator *allocator);
+/* Streaksnap__Auth__V1__SignInWithAppleRequest methods */
+void   streaksnap__auth__v1__sign_in_with_apple_request__init
+                     (Streaksnap__Auth__V1__SignInWithAppleRequest         *message);
+size_t streaksnap__auth__v1__sign_in_with_apple_request__get_packed_size
+                     (const Streaksnap__Auth__V1__SignInWithAppleRequest   *message);
+size_t streaksnap__auth__v1__sign_in_with_apple_request__pack
+                     (const Streaksnap__Auth__V1__SignInWithAppleRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__auth__v1__sign_in_with_apple_request__pack_to_buffer
+                     (const Streaksnap__Auth__V1__SignInWithAppleRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Auth__V1__SignInWithAppleRequest *
+       streaksnap__auth__v1__sign_in_with_apple_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__auth__v1__sign_in_with_apple_request__free_unpacked
+                     (Streaksnap__Auth__V1__SignInWithAppleRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Auth__V1__AppleNotificationRequest methods */
+void   streaksnap__auth__v1__apple_notification_request__init
+                     (Streaksnap__Auth__V1__AppleNotificationRequest         *message);
+size_t streaksnap__auth__v1__apple_notification_request__get_packed_size
+                     (const Streaksnap__Auth__V1__AppleNotificationRequest   *message);
+size_t streaksnap__auth__v1__apple_notification_request__pack
+                     (const Streaksnap__Auth__V1__AppleNotificationRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__auth__v1__apple_notification_request__pack_to_buffer
+                     (const Streaksnap__Auth__V1__AppleNotificationRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Auth__V1__AppleNotificationRequest *
+       streaksnap__auth__v1__apple_notification_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__auth__v1__apple_notification_request__free_unpacked
+                     (Streaksnap__Auth__V1__AppleNotificationRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Auth__V1__AppleNotificationReply methods */
+void   streaksnap__auth__v1__apple_notification_reply__init
+                     (Streaksnap__Auth__V1__AppleNotificationReply         *message);
+size_t streaksnap__auth__v1__apple_notification_reply__get_packed_size
+                     (const Streaksnap__Auth__V1__AppleNotificationReply   *message);
+size_t streaksnap__auth__v1__apple_notification_reply__pack
+                     (const Streaksnap__Auth__V1__AppleNotificationReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__auth__v1__apple_notification_reply__pack_to_buffer
+                     (const Streaksnap__Auth__V1__AppleNotificationReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Auth__V1__AppleNotificationReply *
+       streaksnap__auth__v1__apple_notification_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__auth__v1__apple_notification_reply__free_unpacked
+                     (Streaksnap__Auth__V1__AppleNotificationReply *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Auth__V1__CreateGuestSessionRequest methods */
+void   streaksnap__auth__v1__create_guest_session_request__init
+                     (Streaksnap__Auth__V1__CreateGuestSessionRequest         *message);
+size_t streaksnap__auth__v1__create_guest_session_request__get_packed_size
+                     (const Streaksnap__Auth__V1__CreateGuestSessionRequest   *message);
+size_t streaksnap__auth__v1__create_guest_session_request__pack
+                     (const Streaksnap__Auth__V1__CreateGuestSessionRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__auth__v1__create_guest_session_request__pack_to_buffer
+                     (const Streaksnap__Auth__V1__CreateGuestSessionRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Auth__V1__CreateGuestSessionRequest *
+       streaksnap__auth__v1__create_guest_session_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__auth__v1__create_guest_session_request__free_unpacked
+                     (Streaksnap__Auth__V1__CreateGuestSessionRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Auth__V1__GuestSessionReply methods */
+void   streaksnap__auth__v1__guest_session_reply__init
+                     (Streaksnap__Auth__V1__GuestSessionReply         *message);
+size_t streaksnap__auth__v1__guest_session_reply__get_packed_size
+                     (const Streaksnap__Auth__V1__GuestSessionReply   *message);
+size_t streaksnap__auth__v1__guest_session_reply__pack
+                     (const Streaksnap__Auth__V1__GuestSessionReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__auth__v1__guest_session_reply__pack_to_buffer
+                     (const Streaksnap__Auth__V1__GuestSessionReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Auth__V1__GuestSessionReply *
+       streaksnap__auth__v1__guest_session_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__auth__v1__guest_session_reply__free_unpacked
+                     (Streaksnap__Auth__V1__GuestSessionReply *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Auth__V1__UseGuestPeekRequest methods */
+void   streaksnap__auth__v1__use_guest_peek_request__init
+                     (Streaksnap__Auth__V1__UseGuestPeekRequest         *message);
+size_t streaksnap__auth__v1__use_guest_peek_request__get_packed_size
+                     (const Streaksnap__Auth__V1__UseGuestPeekRequest   *message);
+size_t streaksnap__auth__v1__use_guest_peek_request__pack
+                     (const Streaksnap__Auth__V1__UseGuestPeekRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__auth__v1__use_guest_peek_request__pack_to_buffer
+                     (const Streaksnap__Auth__V1__UseGuestPeekRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Auth__V1__UseGuestPeekRequest *
+       streaksnap__auth__v1__use_guest_peek_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__auth__v1__use_guest_peek_request__free_unpacked
+                     (Streaksnap__Auth__V1__UseGuestPeekRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Auth__V1__GuestPeekReply methods */
+void   streaksnap__auth__v1__guest_peek_reply__init
+                     (Streaksnap__Auth__V1__GuestPeekReply         *message);
+size_t streaksnap__auth__v1__guest_peek_reply__get_packed_size
+                     (const Streaksnap__Auth__V1__GuestPeekReply   *message);
+size_t streaksnap__auth__v1__guest_peek_reply__pack
+                     (const Streaksnap__Auth__V1__GuestPeekReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__auth__v1__guest_peek_reply__pack_to_buffer
+                     (const Streaksnap__Auth__V1__GuestPeekReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Auth__V1__GuestPeekReply *
+       streaksnap__auth__v1__guest_peek_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__auth__v1__guest_peek_reply__free_unpacked
+                     (Streaksnap__Auth__V1__GuestPeekReply *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Auth__V1__UpdateMeRequest methods */
+void   streaksnap__auth__v1__update_me_request__init
+                     (Streaksnap__Auth__V1__UpdateMeRequest         *message);
+size_t streaksnap__auth__v1__update_me_request__get_packed_size
+                     (const Streaksnap__Auth__V1__UpdateMeRequest   *message);
+size_t streaksnap__auth__v1__update_me_request__pack
+                     (const Streaksnap__Auth__V1__UpdateMeRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__auth__v1__update_me_request__pack_to_buffer
+                     (const Streaksnap__Auth__V1__UpdateMeRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Auth__V1__UpdateMeRequest *
+       streaksnap__auth__v1__update_me_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__auth__v1__update_me_request__free_unpacked
+                     (Streaksnap__Auth__V1__UpdateMeRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Auth__V1__CheckUsernameRequest methods */
+void   streaksnap__auth__v1__check_username_request__init
+                     (Streaksnap__Auth__V1__CheckUsernameRequest         *message);
+size_t streaksnap__auth__v1__check_username_request__get_packed_size
+                     (const Streaksnap__Auth__V1__CheckUsernameRequest   *message);
+size_t streaksnap__auth__v1__check_username_request__pack
+                     (const Streaksnap__Auth__V1__CheckUsernameRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__auth__v1__check_username_request__pack_to_buffer
+                     (const Streaksnap__Auth__V1__CheckUsernameRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Auth__V1__CheckUsernameRequest *
+       streaksnap__auth__v1__check_username_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__auth__v1__check_username_request__free_unpacked
+                     (Streaksnap__Auth__V1__CheckUsernameRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Auth__V1__CheckUsernameReply methods */
+void   streaksnap__auth__v1__check_username_reply__init
+                     (Streaksnap__Auth__V1__CheckUsernameReply         *message);
+size_t streaksnap__auth__v1__check_username_reply__get_packed_size
+                     (const Streaksnap__Auth__V1__CheckUsernameReply   *message);
+size_t streaksnap__auth__v1__check_username_reply__pack
+                     (const Streaksnap__Auth__V1__CheckUsernameReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__auth__v1__check_username_reply__pack_to_buffer
+                     (const Streaksnap__Auth__V1__CheckUsernameReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Auth__V1__CheckUsernameReply *
+       streaksnap__auth__v1__check_username_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__auth__v1__check_username_reply__free_unpacked
+                     (Streaksnap__Auth__V1__CheckUsernameReply *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Auth__V1__GetProfileRequest methods */
+void   streaksnap__auth__v1__get_profile_request__init
+                     (Streaksnap__Auth__V1__GetProfileRequest         *message);
+size_t streaksnap__auth__v1__get_profile_request__get_packed_size
+                     (const Streaksnap__Auth__V1__GetProfileRequest   *message);
+size_t streaksnap__auth__v1__get_profile_request__pack
+                     (const Streaksnap__Auth__V1__GetProfileRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__auth__v1__get_profile_request__pack_to_buffer
+                     (const Streaksnap__Auth__V1__GetProfileRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Auth__V1__GetProfileRequest *
+       streaksnap__auth__v1__get_profile_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__auth__v1__get_profile_request__free_unpacked
+                     (Streaksnap__Auth__V1__GetProfileRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Auth__V1__PublicProfile methods */
+void   streaksnap__auth__v1__public_profile__init
+                     (Streaksnap__Auth__V1__PublicProfile         *message);
+size_t streaksnap__auth__v1__public_profile__get_packed_size
+                     (const Streaksnap__Auth__V1__PublicProfile   *message);
+size_t streaksnap__auth__v1__public_profile__pack
+                     (const Streaksnap__Auth__V1__PublicProfile   *message,
+                      uint8_t             *out);
+size_t streaksnap__auth__v1__public_profile__pack_to_buffer
+                     (const Streaksnap__Auth__V1__PublicProfile   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Auth__V1__PublicProfile *
+       streaksnap__auth__v1__public_profile__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__auth__v1__public_profile__free_unpacked
+                     (Streaksnap__Auth__V1__PublicProfile *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Auth__V1__AcceptTermsRequest methods */
+void   streaksnap__auth__v1__accept_terms_request__init
+                     (Streaksnap__Auth__V1__AcceptTermsRequest         *message);
+size_t streaksnap__auth__v1__accept_terms_request__get_packed_size
+                     (const Streaksnap__Auth__V1__AcceptTermsRequest   *message);
+size_t streaksnap__auth__v1__accept_terms_request__pack
+                     (const Streaksnap__Auth__V1__AcceptTermsRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__auth__v1__accept_terms_request__pack_to_buffer
+                     (const Streaksnap__Auth__V1__AcceptTermsRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Auth__V1__AcceptTermsRequest *
+       streaksnap__auth__v1__accept_terms_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__auth__v1__accept_terms_request__free_unpacked
+                     (Streaksnap__Auth__V1__AcceptTermsRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Auth__V1__AcceptTermsReply methods */
+void   streaksnap__auth__v1__accept_terms_reply__init
+                     (Streaksnap__Auth__V1__AcceptTermsReply         *message);
+size_t streaksnap__auth__v1__accept_terms_reply__get_packed_size
+                     (const Streaksnap__Auth__V1__AcceptTermsReply   *message);
+size_t streaksnap__auth__v1__accept_terms_reply__pack
+                     (const Streaksnap__Auth__V1__AcceptTermsReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__auth__v1__accept_terms_reply__pack_to_buffer
+                     (const Streaksnap__Auth__V1__AcceptTermsReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Auth__V1__AcceptTermsReply *
+       streaksnap__auth__v1__accept_terms_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__auth__v1__accept_terms_reply__free_unpacked
+                     (Streaksnap__Auth__V1__AcceptTermsReply *message,
+                      ProtobufCAllocator *allocator);
 /* Streaksnap__Auth__V1__GetSummariesRequest methods */
 void   streaksnap__auth__v1__get_summaries_request__init
                      (Streaksnap__Auth__V1__GetSummariesRequest         *message);
@@ -843,44 +1399,6 @@ Streaksnap__Auth__V1__ProfileState *
                       const uint8_t       *data);
 void   streaksnap__auth__v1__profile_state__free_unpacked
                      (Streaksnap__Auth__V1__ProfileState *message,
-                      ProtobufCAllocator *allocator);
-/* Streaksnap__Auth__V1__AcceptTermsRequest methods */
-void   streaksnap__auth__v1__accept_terms_request__init
-                     (Streaksnap__Auth__V1__AcceptTermsRequest         *message);
-size_t streaksnap__auth__v1__accept_terms_request__get_packed_size
-                     (const Streaksnap__Auth__V1__AcceptTermsRequest   *message);
-size_t streaksnap__auth__v1__accept_terms_request__pack
-                     (const Streaksnap__Auth__V1__AcceptTermsRequest   *message,
-                      uint8_t             *out);
-size_t streaksnap__auth__v1__accept_terms_request__pack_to_buffer
-                     (const Streaksnap__Auth__V1__AcceptTermsRequest   *message,
-                      ProtobufCBuffer     *buffer);
-Streaksnap__Auth__V1__AcceptTermsRequest *
-       streaksnap__auth__v1__accept_terms_request__unpack
-                     (ProtobufCAllocator  *allocator,
-                      size_t               len,
-                      const uint8_t       *data);
-void   streaksnap__auth__v1__accept_terms_request__free_unpacked
-                     (Streaksnap__Auth__V1__AcceptTermsRequest *message,
-                      ProtobufCAllocator *allocator);
-/* Streaksnap__Auth__V1__AcceptTermsReply methods */
-void   streaksnap__auth__v1__accept_terms_reply__init
-                     (Streaksnap__Auth__V1__AcceptTermsReply         *message);
-size_t streaksnap__auth__v1__accept_terms_reply__get_packed_size
-                     (const Streaksnap__Auth__V1__AcceptTermsReply   *message);
-size_t streaksnap__auth__v1__accept_terms_reply__pack
-                     (const Streaksnap__Auth__V1__AcceptTermsReply   *message,
-                      uint8_t             *out);
-size_t streaksnap__auth__v1__accept_terms_reply__pack_to_buffer
-                     (const Streaksnap__Auth__V1__AcceptTermsReply   *message,
-                      ProtobufCBuffer     *buffer);
-Streaksnap__Auth__V1__AcceptTermsReply *
-       streaksnap__auth__v1__accept_terms_reply__unpack
-                     (ProtobufCAllocator  *allocator,
-                      size_t               len,
-                      const uint8_t       *data);
-void   streaksnap__auth__v1__accept_terms_reply__free_unpacked
-                     (Streaksnap__Auth__V1__AcceptTermsReply *message,
                       ProtobufCAllocator *allocator);
 /* Streaksnap__Auth__V1__DeleteAccountRequest methods */
 void   streaksnap__auth__v1__delete_account_request__init
@@ -1043,6 +1561,48 @@ typedef void (*Streaksnap__Auth__V1__ListRevocationsReply_Closure)
 typedef void (*Streaksnap__Auth__V1__Revocation_Closure)
                  (const Streaksnap__Auth__V1__Revocation *message,
                   void *closure_data);
+typedef void (*Streaksnap__Auth__V1__SignInWithAppleRequest_Closure)
+                 (const Streaksnap__Auth__V1__SignInWithAppleRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Auth__V1__AppleNotificationRequest_Closure)
+                 (const Streaksnap__Auth__V1__AppleNotificationRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Auth__V1__AppleNotificationReply_Closure)
+                 (const Streaksnap__Auth__V1__AppleNotificationReply *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Auth__V1__CreateGuestSessionRequest_Closure)
+                 (const Streaksnap__Auth__V1__CreateGuestSessionRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Auth__V1__GuestSessionReply_Closure)
+                 (const Streaksnap__Auth__V1__GuestSessionReply *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Auth__V1__UseGuestPeekRequest_Closure)
+                 (const Streaksnap__Auth__V1__UseGuestPeekRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Auth__V1__GuestPeekReply_Closure)
+                 (const Streaksnap__Auth__V1__GuestPeekReply *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Auth__V1__UpdateMeRequest_Closure)
+                 (const Streaksnap__Auth__V1__UpdateMeRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Auth__V1__CheckUsernameRequest_Closure)
+                 (const Streaksnap__Auth__V1__CheckUsernameRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Auth__V1__CheckUsernameReply_Closure)
+                 (const Streaksnap__Auth__V1__CheckUsernameReply *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Auth__V1__GetProfileRequest_Closure)
+                 (const Streaksnap__Auth__V1__GetProfileRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Auth__V1__PublicProfile_Closure)
+                 (const Streaksnap__Auth__V1__PublicProfile *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Auth__V1__AcceptTermsRequest_Closure)
+                 (const Streaksnap__Auth__V1__AcceptTermsRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Auth__V1__AcceptTermsReply_Closure)
+                 (const Streaksnap__Auth__V1__AcceptTermsReply *message,
+                  void *closure_data);
 typedef void (*Streaksnap__Auth__V1__GetSummariesRequest_Closure)
                  (const Streaksnap__Auth__V1__GetSummariesRequest *message,
                   void *closure_data);
@@ -1057,12 +1617,6 @@ typedef void (*Streaksnap__Auth__V1__ListProfileSnapshotsReply_Closure)
                   void *closure_data);
 typedef void (*Streaksnap__Auth__V1__ProfileState_Closure)
                  (const Streaksnap__Auth__V1__ProfileState *message,
-                  void *closure_data);
-typedef void (*Streaksnap__Auth__V1__AcceptTermsRequest_Closure)
-                 (const Streaksnap__Auth__V1__AcceptTermsRequest *message,
-                  void *closure_data);
-typedef void (*Streaksnap__Auth__V1__AcceptTermsReply_Closure)
-                 (const Streaksnap__Auth__V1__AcceptTermsReply *message,
                   void *closure_data);
 typedef void (*Streaksnap__Auth__V1__DeleteAccountRequest_Closure)
                  (const Streaksnap__Auth__V1__DeleteAccountRequest *message,
@@ -1088,6 +1642,7 @@ typedef void (*Streaksnap__Auth__V1__ExportMyDataReply_Closure)
 
 /* --- descriptors --- */
 
+extern const ProtobufCEnumDescriptor    streaksnap__auth__v1__username_problem__descriptor;
 extern const ProtobufCEnumDescriptor    streaksnap__auth__v1__account_status__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__auth__v1__register_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__auth__v1__login_request__descriptor;
@@ -1104,13 +1659,25 @@ extern const ProtobufCMessageDescriptor streaksnap__auth__v1__signing_key__descr
 extern const ProtobufCMessageDescriptor streaksnap__auth__v1__list_revocations_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__auth__v1__list_revocations_reply__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__auth__v1__revocation__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__auth__v1__sign_in_with_apple_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__auth__v1__apple_notification_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__auth__v1__apple_notification_reply__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__auth__v1__create_guest_session_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__auth__v1__guest_session_reply__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__auth__v1__use_guest_peek_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__auth__v1__guest_peek_reply__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__auth__v1__update_me_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__auth__v1__check_username_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__auth__v1__check_username_reply__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__auth__v1__get_profile_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__auth__v1__public_profile__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__auth__v1__accept_terms_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__auth__v1__accept_terms_reply__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__auth__v1__get_summaries_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__auth__v1__get_summaries_reply__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__auth__v1__list_profile_snapshots_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__auth__v1__list_profile_snapshots_reply__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__auth__v1__profile_state__descriptor;
-extern const ProtobufCMessageDescriptor streaksnap__auth__v1__accept_terms_request__descriptor;
-extern const ProtobufCMessageDescriptor streaksnap__auth__v1__accept_terms_reply__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__auth__v1__delete_account_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__auth__v1__delete_account_reply__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__auth__v1__restore_account_request__descriptor;

@@ -1,0 +1,41 @@
+public import Kernel
+
+/// How many logins may fail (AU-12): a sliding window of failures of one account, or of one client address.
+public struct LoginLimit: Hashable, Sendable {
+    /// The length of the window.
+    public static let window = Interval.minutes(15)
+    /// For one account, whoever tries.
+    public static let account = LoginLimit(failures: 10)
+    /// For one address, whatever it tries.
+    public static let address = LoginLimit(failures: 50)
+
+    /// Failures that are answered as such within the window; what follows is refused.
+    public let failures: Int
+
+    /// A limit.
+    public init(failures: Int) { self.failures = failures }
+
+    /// What to answer, and what to remember.
+    public enum Decision: Hashable, Sendable {
+        /// Below the limit.
+        case allowed
+        /// At the limit: refuse whatever the password is, and say when it makes sense to try again, in whole seconds.
+        case refused(retryAfter: Int)
+    }
+
+    /// Whether a login may be tried, or its outcome told, at `now`.
+    ///
+    /// - Parameter failed: earlier failures, in any order.
+    public func decide(_ failed: [Instant], now: Instant) -> Decision {
+        let recent = recent(failed, now: now)
+        guard recent.count >= failures else { return .allowed }
+        // With the window sliding, the failure that has to leave it is the one that makes room.
+        let leaves = recent[recent.count - failures] + Self.window
+        return .refused(retryAfter: max(1, Int((leaves - now).microseconds / 1_000_000) + 1))
+    }
+
+    /// The failures to remember after one more at `now`; those that left the window are forgotten.
+    public func adding(to failed: [Instant], now: Instant) -> [Instant] { (recent(failed, now: now) + [now]).sorted() }
+
+    private func recent(_ failed: [Instant], now: Instant) -> [Instant] { failed.filter { $0 > now - Self.window }.sorted() }
+}

@@ -1,0 +1,34 @@
+internal import Kernel
+internal import Runtime
+
+/// Where a request comes from: the other end of the connection, or what a trusted proxy says was at the other end of its own (AU-12).
+struct ClientAddresses: Sendable {
+    private let trusted: [IPRange]
+
+    /// - Parameter trusted: addresses and ranges separated by commas.
+    /// - Throws: `Settings.Invalid` for anything else.
+    init(trusted: String) throws {
+        self.trusted = try trusted.split(separator: ",").map { entry in
+            let text = entry.filter { $0 != " " }
+            guard let range = IPRange(text) else {
+                throw Settings.Invalid("--http-trusted-proxies must list addresses or ranges such as 10.0.0.0/8, not “\(text)”.")
+            }
+            return range
+        }
+    }
+
+    /// The client's address. Entries of X-Forwarded-For count from the right, as far as each was written by a trusted proxy: what is
+    /// left of that, anybody can have made up.
+    ///
+    /// - Parameters:
+    ///   - peer: the other end of the connection.
+    ///   - forwardedFor: the values of X-Forwarded-For, in order.
+    func client(peer: IPAddress?, forwardedFor: [String]) -> IPAddress? {
+        guard var client = peer else { return nil }
+        var entries = forwardedFor.joined(separator: ",").split(separator: ",").map { String($0.filter { $0 != " " }) }
+        while isTrusted(client), let entry = entries.popLast(), let next = IPAddress(entry) { client = next }
+        return client
+    }
+
+    private func isTrusted(_ address: IPAddress) -> Bool { trusted.contains { $0.contains(address) } }
+}

@@ -1,0 +1,111 @@
+import CryptoExtras
+import Foundation
+import Hummingbird
+import JWTKit
+import Kernel
+import Logging
+import Synchronization
+import TestSupport
+import Testing
+
+/// What stands for Apple: keys of its own, published over HTTP, and tokens signed with them.
+final class AppleServer: Sendable {
+    private struct State {
+        var published: [(kid: String, key: _RSA.Signing.PrivateKey)] = []
+        var requests = 0
+        var isBroken = false
+        var port = 0
+    }
+
+    private let state = Mutex(State())
+
+    /// Serves until the test process ends.
+    static func start() async throws -> AppleServer {
+        let apple = AppleServer()
+        try apple.publish("first")
+        let router = Router()
+        router.get("/keys") { _, _ in try apple.answer() }
+        let (ports, announce) = AsyncStream.makeStream(of: Int.self)
+        let application = Application(
+            router: router,
+            configuration: .init(address: .hostname("127.0.0.1", port: 0)),
+            onServerRunning: { channel in announce.yield(channel.localAddress?.port ?? 0) },
+            logger: PostgresServer.silence
+        )
+        Task { try await application.run() }
+        for await port in ports {
+            apple.state.withLock { $0.port = port }
+            break
+        }
+        return apple
+    }
+
+    var url: String { "http://127.0.0.1:\(state.withLock { $0.port })/keys" }
+
+    /// How often the keys were asked for.
+    var requests: Int { state.withLock { $0.requests } }
+
+    /// From now on keys are answered with an error, or no longer.
+    func setBroken(_ isBroken: Bool) { state.withLock { $0.isBroken = isBroken } }
+
+    /// A new key, beside those there are.
+    func publish(_ kid: String) throws {
+        let key = try _RSA.Signing.PrivateKey(keySize: .bits2048)
+        state.withLock { $0.published.append((kid, key)) }
+    }
+
+    private func answer() throws -> Response {
+        let (keys, isBroken) = state.withLock { state in
+            state.requests += 1
+            return (state.published, state.isBroken)
+        }
+        if isBroken { return Response(status: .internalServerError) }
+        let list = try keys.map { kid, key in
+            let parts = try key.publicKey.getKeyPrimitives()
+            return """
+                {"kty":"RSA","kid":"\(kid)","use":"sig","alg":"RS256","n":"\(Self.text(parts.modulus))","e":"\(Self.text(parts.publicExponent))"}
+                """
+        }
+        return Response(status: .ok, body: .init(byteBuffer: ByteBuffer(string: "{\"keys\":[\(list.joined(separator: ","))]}")))
+    }
+
+    /// A signed token.
+    ///
+    /// - Parameters:
+    ///   - kid: the id it names.
+    ///   - signer: the id of the key that really signs; nil for the same.
+    func token(_ claims: String, kid: String = "first", signer: String? = nil, algorithm: String = "RS256") throws -> String {
+        let key = try #require(state.withLock { $0.published.first { $0.kid == signer ?? kid } }).key
+        let input = Self.text(Data("{\"alg\":\"\(algorithm)\",\"kid\":\"\(kid)\"}".utf8)) + "." + Self.text(Data(claims.utf8))
+        let signature = try key.signature(for: Data(input.utf8), padding: .insecurePKCS1v1_5)
+        return input + "." + Self.text(signature.rawRepresentation)
+    }
+
+    private static func text(_ data: Data) -> String {
+        data.base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+    }
+}
+
+/// The claims of an identity token; each test changes what it is about.
+struct Claims {
+    var iss = "\"https://appleid.apple.com\""
+    var aud = "\"com.example.app\""
+    var sub: String
+    var email: String?
+    var verified = "true"
+    var nonce: String?
+    var expiresIn = 600
+    var more = ""
+
+    init(_ sub: String = "001.\(UUID().uuidString)", email: String? = nil) {
+        (self.sub, self.email) = (sub, email)
+    }
+
+    func json(_ now: Instant) -> String {
+        var text =
+            "{\"iss\":\(iss),\"aud\":\(aud),\"sub\":\"\(sub)\",\"iat\":\(now.seconds),\"exp\":\(now.seconds + Int64(expiresIn))"
+        if let email { text += ",\"email\":\"\(email)\",\"email_verified\":\(verified)" }
+        if let nonce { text += ",\"nonce\":\"\(nonce)\"" }
+        return text + more + "}"
+    }
+}

@@ -1,0 +1,152 @@
+import AuthAPI
+import Bus
+import Foundation
+import Kernel
+import Testing
+
+/// Brute force (AU-2, AU-12).
+@Suite(.serialized, .timeLimit(.minutes(5))) struct LoginLimitTests {
+    private func attempt(_ world: World, _ email: String, _ password: String = "wrong", from address: String? = nil) async
+        -> String
+    {
+        do {
+            _ = try await world.login(email, password, from: address)
+            return "in"
+        } catch { return (error as? ServiceError)?.reason ?? "\(error)" }
+    }
+
+    @Test func `after ten failures even the right password must wait, on every replica`() async throws {
+        let world = try await World(travelling: true)
+        try await world.addReplica()
+        let clock = try #require(world.manualClock)
+        let email = try #require(try await world.register().user?.email)
+        for _ in 0..<10 {
+            #expect(await attempt(world, email) == "INVALID_CREDENTIALS")
+            clock.advance(by: .seconds(30))
+        }
+        for _ in 0..<4 { #expect(await attempt(world, email.uppercased()) == "RATE_LIMITED") }
+        let refused = await #expect(throws: ServiceError.self) { _ = try await world.login(email) }
+        #expect(refused?.reason == "RATE_LIMITED" && refused?.retryAfter == 601, "\(String(describing: refused))")
+        clock.advance(by: .seconds(600))
+        #expect(await attempt(world, email, World.password) == "in", "the first failure has left the window")
+        for _ in 0..<10 { #expect(await attempt(world, email) == "INVALID_CREDENTIALS", "a right password starts anew") }
+        #expect(await attempt(world, email) == "RATE_LIMITED")
+    }
+
+    @Test func `unknown e-mails are limited like known ones`() async throws {
+        let world = try await World(travelling: true)
+        let email = "\(World.unique("nobody"))@example.com"
+        for _ in 0..<10 { #expect(await attempt(world, email) == "INVALID_CREDENTIALS") }
+        #expect(await attempt(world, email) == "RATE_LIMITED")
+    }
+
+    @Test func `fifty failures from one address, whatever it tries, and no right password resets that`() async throws {
+        let world = try await World(travelling: true)
+        let email = try #require(try await world.register().user?.email)
+        for count in 0..<50 {
+            #expect(
+                await attempt(world, "\(World.unique("x\(count)"))@example.com", from: "2001:db8::\(count)")
+                    == "INVALID_CREDENTIALS"
+            )
+            if count == 40 { #expect(await attempt(world, email, World.password, from: "2001:db8::1") == "in") }
+        }
+        #expect(await attempt(world, email, World.password, from: "2001:db8::ffff") == "RATE_LIMITED", "the same /64")
+        #expect(await attempt(world, email, World.password, from: "2001:db8:0:1::1") == "in", "a neighbour")
+        try #require(world.manualClock).advance(by: .minutes(15))
+        #expect(await attempt(world, email, World.password, from: "2001:db8::1") == "in")
+    }
+
+    @Test func `a hundred guesses at once are answered ten times`() async throws {
+        let world = try await World(travelling: true)
+        try await world.addReplica()
+        let email = try #require(try await world.register().user?.email)
+        let answers = await withTaskGroup(of: String.self) { group in
+            for _ in 0..<100 { group.addTask { await attempt(world, email) } }
+            return await group.reduce(into: [String]()) { $0.append($1) }
+        }
+        #expect(answers.filter { $0 == "INVALID_CREDENTIALS" }.count <= 10, "\(answers)")
+        #expect(Set(answers).isSubset(of: ["INVALID_CREDENTIALS", "RATE_LIMITED", "UNAVAILABLE"]))
+        for _ in 0..<10 { _ = await attempt(world, email) }
+        #expect(await attempt(world, email, World.password) == "RATE_LIMITED")
+    }
+
+    @Test func `thirty right logins of one account at once all get in`() async throws {
+        let world = try await World(travelling: true)
+        let email = try #require(try await world.register().user?.email)
+        let answers = await withTaskGroup(of: String.self) { group in
+            for _ in 0..<30 { group.addTask { await attempt(world, email, World.password, from: "192.0.2.1") } }
+            return await group.reduce(into: [String]()) { $0.append($1) }
+        }
+        #expect(answers == Array(repeating: "in", count: 30))
+        let rows = try await world.database.query("SELECT 1 FROM auth.login_failure")
+        #expect(rows.isEmpty, "those who get in leave nothing behind, and so wait for nobody")
+    }
+
+    @Test func `over HTTP the refusal says when to come again`() async throws {
+        let world = try await World.shared.value
+        let address = World.address()
+        let body = "{\"email\":\"\(World.unique("nobody"))@example.com\",\"password\":\"wrong\"}"
+        for _ in 0..<10 {
+            #expect(try await world.call("POST", "/api/auth/login", body, from: address).code == "INVALID_CREDENTIALS")
+        }
+        let reply = try await world.call("POST", "/api/auth/login", body, from: address)
+        #expect(reply.status == 429 && reply.code == "RATE_LIMITED", "\(reply.text)")
+        #expect((1...901).contains(reply.retryAfter ?? 0))
+    }
+
+    @Test func `over HTTP the limit of an address is that of the client behind the proxy`() async throws {
+        let world = try await World.shared.value
+        let address = World.address()
+        for _ in 0..<50 {
+            let body = "{\"email\":\"\(World.unique("nobody"))@example.com\",\"password\":\"wrong\"}"
+            // What is left of the proxy's own entry anybody can make up.
+            let claimed = "203.0.113.\(Int.random(in: 0..<250)), \(address)"
+            #expect(try await world.call("POST", "/api/auth/login", body, from: claimed).code == "INVALID_CREDENTIALS")
+        }
+        let body = "{\"email\":\"\(World.unique("nobody"))@example.com\",\"password\":\"wrong\"}"
+        #expect(try await world.call("POST", "/api/auth/login", body, from: address).code == "RATE_LIMITED")
+        #expect(try await world.call("POST", "/api/auth/login", body).code == "INVALID_CREDENTIALS", "from elsewhere")
+    }
+
+    @Test func `an unknown e-mail takes as long as a wrong password, over 200 tries`() async throws {
+        let world = try await World(travelling: true, bcryptCost: 7)
+        let clock = try #require(world.manualClock)
+        let email = try #require(try await world.register().user?.email)
+        let unknown = "\(World.unique("nobody"))@example.com"
+        var times: [[Duration]] = [[], []]
+        var answers: Set<ServiceError> = []
+        for count in 0..<220 {
+            // By turns, so that what else the machine does hits both alike.
+            let which = count % 2
+            let start = ContinuousClock.now
+            let error = await #expect(throws: ServiceError.self) {
+                _ = try await world.login(which == 0 ? email : unknown, "wrong password")
+            }
+            // The first ones warm up: the decoy's hash is made once.
+            if count >= 20 { times[which].append(ContinuousClock.now - start) }
+            if let error { answers.insert(error) }
+            clock.advance(by: .minutes(2))
+        }
+        #expect(answers.count == 1 && answers.first?.reason == "INVALID_CREDENTIALS")
+        // Mann-Whitney: without a difference z is normal; 5 happens once in two million.
+        let wins = times[0].reduce(0) { sum, one in sum + times[1].filter { $0 < one }.count }
+        let z = (Double(wins) - 5_000) / (100.0 * 100.0 * 201.0 / 12.0).squareRoot()
+        #expect(abs(z) < 5, "z = \(z)")
+        let medians = times.map { $0.sorted()[50] }
+        #expect(medians[0] < medians[1] * 1.5 && medians[1] < medians[0] * 1.5, "\(medians)")
+    }
+
+    @Test func `more logins than can be hashed are refused at once, and none runs out of time`() async throws {
+        let world = try await World(travelling: true, bcryptCost: 10)
+        let email = try #require(try await world.register().user?.email)
+        let start = ContinuousClock.now
+        let answers = await withTaskGroup(of: String.self) { group in
+            for _ in 0..<200 { group.addTask { await attempt(world, email, World.password) } }
+            return await group.reduce(into: [String]()) { $0.append($1) }
+        }
+        #expect(Set(answers) == ["in", "UNAVAILABLE"], "\(Set(answers))")
+        #expect(answers.filter { $0 == "in" }.count >= 34, "what was queued was answered")
+        #expect(ContinuousClock.now - start < .seconds(30))
+        #expect(await attempt(world, email, World.password) == "in")
+    }
+}

@@ -1,0 +1,227 @@
+import AuthAPI
+import Bus
+import Foundation
+import Kernel
+import Testing
+
+/// Profiles, names, terms and guests over HTTP, and what time does to them (AU-8 … AU-11).
+@Suite(.serialized, .timeLimit(.minutes(5))) struct ProfileTests {
+    @Test func `only the fields that are sent change`() async throws {
+        let world = try await World.shared.value
+        let person = try await world.register("ann")
+        let token = person.accessToken
+        let first = try await world.call("PUT", "/api/users/me", "{\"display_name\":\"Ann Lee\"}", token: token)
+        #expect(first.status == 200, "\(first.text)")
+        #expect(first.string("display_name") == "Ann Lee")
+        #expect(first.string("username") == person.user?.username)
+        let second = try await world.call(
+            "PUT",
+            "/api/users/me",
+            "{\"time_zone\":\"Asia/Kolkata\",\"display_name\":null}",
+            token: token
+        )
+        #expect(second.string("time_zone") == "Asia/Kolkata" && second.string("display_name") == "Ann Lee", "\(second.text)")
+        let third = try await world.call("PUT", "/api/users/me", "{\"timezone_offset\":-210}", token: token)
+        #expect(third.string("time_zone") == "-03:30", "\(third.text)")
+        let both = try await world.call(
+            "PUT",
+            "/api/users/me",
+            "{\"timezone_offset\":60,\"time_zone\":\"Europe/Rome\"}",
+            token: token
+        )
+        #expect(both.string("time_zone") == "Europe/Rome")
+        for bad in [
+            "{\"time_zone\":\"Mars/Base\"}", "{\"username\":\"No Way\"}", "{\"display_name\":\"\"}", "{\"email\":\"a@b.c\"}",
+        ] {
+            let reply = try await world.call("PUT", "/api/users/me", bad, token: token)
+            #expect(reply.status == 400 && reply.code == "VALIDATION_ERROR", "\(reply.text)")
+        }
+        #expect(try await world.call("PUT", "/api/users/me", "{}").status == 401)
+    }
+
+    @Test func `a change is told once with the next version, and no change is not told`() async throws {
+        let world = try await World.shared.value
+        let person = try await world.register("bea")
+        let id = try #require(person.user?.id)
+        func told() async throws -> Int {
+            try await world.database.query(
+                "SELECT 1 FROM auth.outbox WHERE subject = 'evt.auth.v1.ProfileChanged' AND aggregate = \(id)"
+            ).count
+        }
+        #expect(try await told() == 1)
+        let body = "{\"display_name\":\"Bea\"}"
+        for _ in 0..<3 { _ = try await world.call("PUT", "/api/users/me", body, token: person.accessToken) }
+        #expect(try await told() == 2)
+        let state = try await world.client.getSummaries(GetSummariesRequest(userIDs: [id]), context: World.context()).profiles
+            .first
+        #expect(state?.version == 2 && state?.displayName == "Bea")
+    }
+
+    @Test func `a username changes once in 14 days, and the old one is free again`() async throws {
+        let world = try await World(travelling: true)
+        let clock = try #require(world.manualClock)
+        let person = try await world.register("cem")
+        let old = try #require(person.user?.username)
+        let context = { World.context(person.user?.id) }
+        let (one, two) = (World.unique("one"), World.unique("two"))
+        func change(_ name: String) async -> String? {
+            await reason { try await world.client.updateMe(UpdateMeRequest(username: name), context: context()) }
+        }
+        let other = try await world.register("dan")
+        #expect(await change(try #require(other.user?.username)) == "USERNAME_TAKEN")
+        #expect(await change(one) == nil, "a refusal does not count")
+        #expect(await change(one) == nil, "the same name is no change")
+        #expect(await change(two) == "USERNAME_CHANGED_RECENTLY")
+        let check = CheckUsernameRequest(username: old)
+        #expect(try await world.client.checkUsername(check, context: World.context()).available)
+        clock.advance(by: .seconds(14 * 86_400 - 1))
+        #expect(await change(two) == "USERNAME_CHANGED_RECENTLY")
+        let me = try await world.client.getMe(GetMeRequest(), context: context())
+        #expect(me.usernameChangeableAt == clock.now() + .seconds(1))
+        clock.advance(by: .seconds(1))
+        #expect(await change(two) == nil)
+        let renamed = try await world.client.updateMe(UpdateMeRequest(displayName: "Cem"), context: context())
+        #expect(renamed.username == two)
+    }
+
+    @Test func `two who want the same name at once do not both get it`() async throws {
+        let world = try await World.shared.value
+        let people = [try await world.register("eli"), try await world.register("fay")]
+        let wanted = World.unique("same")
+        let replies = try await withThrowingTaskGroup(of: APIReply.self) { group in
+            for person in people {
+                group.addTask {
+                    try await world.call("PUT", "/api/users/me", "{\"username\":\"\(wanted)\"}", token: person.accessToken)
+                }
+            }
+            return try await group.reduce(into: [APIReply]()) { $0.append($1) }
+        }
+        #expect(replies.map(\.status).sorted() == [200, 409])
+        #expect(replies.compactMap(\.code) == ["USERNAME_TAKEN"])
+    }
+
+    @Test func `an app learns while somebody types whether a name can be had`() async throws {
+        let world = try await World.shared.value
+        let person = try await world.register("gus")
+        func check(_ name: String) async throws -> (Bool?, String?) {
+            let reply = try await world.call("GET", "/api/auth/check-username/\(name)")
+            #expect(reply.status == 200, "\(reply.text)")
+            return (reply.bool("available"), reply.string("problem"))
+        }
+        #expect(try await check(World.unique("free")) == (true, "unspecified"))
+        #expect(try await check(try #require(person.user?.username)) == (false, "taken"))
+        for name in ["ab", "Upper", "sp%20ace", "%C3%BC%C3%BC%C3%BC", String(repeating: "x", count: 31)] {
+            #expect(try await check(name) == (false, "invalid"), "\(name)")
+        }
+    }
+
+    @Test func `a profile shows what everybody may know, and only of those who can be seen`() async throws {
+        let world = try await World.shared.value
+        let (hal, ida) = (try await world.register("hal"), try await world.register("ida"))
+        let id = try #require(hal.user?.id)
+        let reply = try await world.call("GET", "/api/users/\(id)", token: ida.accessToken)
+        #expect(reply.status == 200 && reply.string("username") == hal.user?.username, "\(reply.text)")
+        #expect(!reply.text.contains("@example.com"), "no e-mail")
+        #expect(try await world.call("GET", "/api/users/\(id)").status == 401)
+        #expect(
+            try await world.call("GET", "/api/users/01890000-0000-7000-8000-000000000000", token: ida.accessToken).status == 404
+        )
+        for status in [2, 3, 4] {
+            try await world.database.execute("UPDATE auth.account SET status = \(status) WHERE id = \(UserID(id))")
+            #expect(try await world.call("GET", "/api/users/\(id)", token: ida.accessToken).code == "NOT_FOUND")
+        }
+    }
+
+    @Test func `accepting the terms stores version and time, and tells media`() async throws {
+        let world = try await World(travelling: true)
+        let clock = try #require(world.manualClock)
+        let person = try await world.register("jo")
+        let context = { World.context(person.user?.id) }
+        #expect(person.user?.termsVersion == nil)
+        let first = try await world.client.acceptTerms(AcceptTermsRequest(version: "2026-01"), context: context())
+        #expect(first.termsAcceptedAt == clock.now())
+        clock.advance(by: .days(1))
+        #expect(try await world.client.acceptTerms(AcceptTermsRequest(version: "2026-01"), context: context()) == first)
+        let me = try await world.client.getMe(GetMeRequest(), context: context())
+        #expect(me.termsVersion == "2026-01" && me.termsAcceptedAt == first.termsAcceptedAt)
+        let second = try await world.client.acceptTerms(AcceptTermsRequest(version: "2026-02"), context: context())
+        #expect(second.termsAcceptedAt == clock.now())
+        let ids = GetSummariesRequest(userIDs: [try #require(person.user?.id)])
+        let state = try await world.client.getSummaries(ids, context: World.context()).profiles.first
+        #expect(state?.termsVersion == "2026-02" && state?.version == 3 && state?.verifiedEmail == "")
+        #expect(
+            await reason { try await world.client.acceptTerms(AcceptTermsRequest(version: "a b"), context: context()) }
+                == "VALIDATION_ERROR"
+        )
+    }
+
+    @Test func `a verified e-mail is told in lower case`() async throws {
+        let world = try await World.shared.value
+        let name = World.unique("Kim.CASE")
+        let claims = Claims(email: "\(name)@Example.com")
+        let token = try world.apple.token(claims.json(world.now()))
+        let session = try await world.client.signInWithApple(
+            SignInWithAppleRequest(identityToken: token),
+            context: World.context()
+        )
+        let ids = GetSummariesRequest(userIDs: [try #require(session.user?.id)])
+        let state = try await world.client.getSummaries(ids, context: World.context()).profiles.first
+        #expect(state?.verifiedEmail == "\(name.lowercased())@example.com")
+    }
+
+    @Test func `a guest may look three times a day, on every device`() async throws {
+        let world = try await World(travelling: true)
+        let clock = try #require(world.manualClock)
+        let device = CreateGuestSessionRequest(deviceID: "device-0001")
+        let guest = try await world.client.createGuestSession(device, context: World.context())
+        #expect(guest.guestPeeksRemaining == 3 && guest.expiresIn == 900)
+        let context = { World.context(guest.guestID, role: .guest) }
+        for left in [Int32(2), 1, 0] {
+            let reply = try await world.client.useGuestPeek(UseGuestPeekRequest(), context: context())
+            #expect(reply.guestPeeksRemaining == left)
+        }
+        let refused = await #expect(throws: ServiceError.self) {
+            _ = try await world.client.useGuestPeek(UseGuestPeekRequest(), context: context())
+        }
+        #expect(refused?.reason == "GUEST_PEEKS_USED_UP")
+        #expect(refused?.retryAfter == Int((guest.guestPeeksResetAt ?? .epoch).seconds - clock.now().seconds) + 1)
+        let again = try await world.client.createGuestSession(device, context: World.context())
+        #expect(again.guestID == guest.guestID && again.guestPeeksRemaining == 0, "a new token gives no new peeks")
+        let other = CreateGuestSessionRequest(deviceID: "device-0002")
+        #expect(try await world.client.createGuestSession(other, context: World.context()).guestPeeksRemaining == 3)
+        clock.set(try #require(guest.guestPeeksResetAt))
+        #expect(try await world.client.createGuestSession(device, context: World.context()).guestPeeksRemaining == 3)
+        #expect(try await world.client.useGuestPeek(UseGuestPeekRequest(), context: context()).guestPeeksRemaining == 2)
+    }
+
+    @Test func `sixteen peeks at once are three`() async throws {
+        let world = try await World.shared.value
+        let body = "{\"device_id\":\"\(World.unique("device"))\"}"
+        let guest = try await world.call("POST", "/api/auth/guest", body)
+        let token = try #require(guest.string("access_token"), "\(guest.text)")
+        let replies = try await withThrowingTaskGroup(of: APIReply.self) { group in
+            for _ in 0..<16 { group.addTask { try await world.call("POST", "/api/auth/guest/peek", token: token) } }
+            return try await group.reduce(into: [APIReply]()) { $0.append($1) }
+        }
+        #expect(replies.filter { $0.status == 200 }.compactMap { $0.int("guest_peeks_remaining") }.sorted() == [0, 1, 2])
+        #expect(replies.filter { $0.status == 429 && $0.code == "GUEST_PEEKS_USED_UP" }.count == 13)
+    }
+
+    @Test func `a guest reads and changes nothing`() async throws {
+        let world = try await World.shared.value
+        let guest = try await world.call("POST", "/api/auth/guest", "{\"device_id\":\"\(World.unique("device"))\"}")
+        let token = try #require(guest.string("access_token"), "\(guest.text)")
+        let calls: [(String, String, String?)] = [
+            ("GET", "/api/users/me", nil), ("PUT", "/api/users/me", "{\"display_name\":\"x\"}"),
+            ("POST", "/api/auth/logout", nil),
+            ("POST", "/api/users/me/terms", "{\"version\":\"1\"}"),
+        ]
+        for (method, path, body) in calls {
+            let reply = try await world.call(method, path, body, token: token)
+            #expect(reply.status == 403 && reply.code == "GUEST_NOT_ALLOWED", "\(path): \(reply.text)")
+        }
+        let person = try await world.register("lu")
+        #expect(try await world.call("POST", "/api/auth/guest/peek", token: person.accessToken).code == "NOT_A_GUEST")
+        #expect(try await world.call("POST", "/api/auth/guest", "{\"device_id\":\"short\"}").code == "VALIDATION_ERROR")
+    }
+}

@@ -1,0 +1,226 @@
+import AuthAPI
+import Bus
+import Database
+import Foundation
+import Hummingbird
+import Kernel
+import Logging
+import OutgoingHTTP
+import Runtime
+import Synchronization
+import TestSupport
+import Testing
+import Wire
+
+@testable import AuthService
+@testable import GatewayService
+
+/// `auth` in this process, on a broker, a database and a key folder of its own.
+final class World: Sendable {
+    /// With the machine's clock and a gateway; most tests share it.
+    static let shared = Task { try await World() }
+
+    /// Says what went wrong in the service, which answers «internal» only.
+    private static var logger: Logger {
+        var logger = Logger(label: "auth") { StreamLogHandler.standardError(label: $0) }
+        logger.logLevel = .error
+        return logger
+    }
+
+    let nats: NatsServer
+    let databaseURL: String
+    let database: Database
+    let bus: BusConnection
+    let keyFolder: URL
+    let apple: AppleServer
+    /// Nil with the machine's clock.
+    let manualClock: ManualClock?
+    private let bcryptCost: Int
+    private let hosts = Mutex<[ServiceHost<AuthModule>]>([])
+    private let gateway = Mutex<(host: GatewayHost, port: Int)?>(nil)
+
+    /// - Parameter travelling: starts with a clock that stands still until told, and without a gateway, which would not share it.
+    init(travelling: Bool = false, bcryptCost: Int = 4) async throws {
+        nats = try await NatsServer.start()
+        databaseURL = try await Self.makeDatabase()
+        manualClock = travelling ? ManualClock(Instant(seconds: 1_800_000_000)) : nil
+        self.bcryptCost = bcryptCost
+        keyFolder = nats.files.appendingPathComponent("keys")
+        apple = try await AppleServer.start()
+        bus = try await BusConnection.connect(BusConfiguration(url: nats.url), logger: PostgresServer.silence)
+        database = Database(
+            DatabaseConfiguration(connectionString: databaseURL, schema: "auth", poolSize: 4),
+            logger: PostgresServer.silence
+        )
+        try await database.start()
+        try await addReplica()
+        if !travelling { try await startGateway() }
+    }
+
+    /// A database of the world's own on the server that all share.
+    private static func makeDatabase() async throws -> String {
+        let server = try await PostgresServer.shared()
+        let name = "auth_\(databases.wrappingAdd(1, ordering: .relaxed).newValue)"
+        try await server.withDatabase(poolSize: 1) { database in
+            _ = try await database.execute("CREATE DATABASE \(identifier: name)")
+        }
+        return server.connectionString.replacing("dbname=postgres", with: "dbname=\(name)")
+    }
+
+    private static let databases = Atomic(0)
+
+    /// Starts one more replica of `auth`.
+    func addReplica() async throws {
+        let settings = Settings(
+            values: [
+                "nats.url": nats.url, "database.url": databaseURL, "auth.key-folder": keyFolder.path,
+                "auth.bcrypt-cost": "\(bcryptCost)", "auth.refresh-secret": String(repeating: "secret", count: 6),
+                "auth.apple-client-ids": "com.example.app, com.example.web", "auth.apple-keys-url": apple.url,
+            ],
+            declared: CommonSettings.service + AuthModule.settings
+        )
+        let host = try ServiceHost<AuthModule>(settings: settings, logger: Self.logger, clock: manualClock)
+        try await host.start()
+        hosts.withLock { $0.append(host) }
+    }
+
+    /// Stops every replica and starts a fresh one.
+    func replaceReplicas() async throws {
+        let old = hosts.withLock { hosts in
+            defer { hosts = [] }
+            return hosts
+        }
+        for host in old { await host.stop() }
+        try await addReplica()
+    }
+
+    private func startGateway() async throws {
+        let settings = Settings(
+            values: [
+                "nats.url": nats.url, "http.port": "0", "gateway.services": "auth",
+                "blob.folder": nats.files.appendingPathComponent("blobs").path,
+                "media.signing-key": String(repeating: "k", count: 40), "http.trusted-proxies": "127.0.0.1",
+            ],
+            declared: CommonSettings.process + GatewaySettings.all
+        )
+        let host = try GatewayHost(settings: settings, logger: PostgresServer.silence)
+        let port = try await host.start()
+        gateway.withLock { $0 = (host, port) }
+        try await eventually("the gateway is ready") { host.isReady }
+    }
+
+    var client: AuthClient { AuthClient(bus) }
+
+    func now() -> Instant { manualClock?.now() ?? SystemClock.now() }
+
+    /// A call of the API. Through a trusted proxy, so that every call can come from another address.
+    func call(
+        _ method: String,
+        _ path: String,
+        _ json: String? = nil,
+        token: String? = nil,
+        key: String? = nil,
+        from address: String? = nil
+    ) async throws -> APIReply {
+        let port = try #require(gateway.withLock { $0 }).port
+        var headers: [(name: String, value: String)] = []
+        if json != nil { headers.append(("Content-Type", "application/json")) }
+        if let token { headers.append(("Authorization", "Bearer \(token)")) }
+        if let key { headers.append(("Idempotency-Key", key)) }
+        headers.append(("X-Forwarded-For", address ?? Self.address()))
+        let reply = try await http.send(
+            .init(
+                method,
+                "http://127.0.0.1:\(port)\(path)",
+                headers: headers,
+                body: json.map { Array($0.utf8) },
+                timeout: .seconds(30)
+            )
+        )
+        return APIReply(status: reply.status, retryAfter: reply.header("Retry-After").flatMap { Int($0) }, body: Data(reply.body))
+    }
+
+    private let http = OutgoingHTTP(threads: 64, queueLimit: 1_000)
+
+    /// An address that no other test has.
+    static func address() -> String {
+        let number = addresses.wrappingAdd(1, ordering: .relaxed).newValue
+        return "10.\(number >> 16 & 255).\(number >> 8 & 255).\(number & 255)"
+    }
+
+    private static let addresses = Atomic(0)
+
+    /// A name that no other test has.
+    static func unique(_ name: String) -> String { "\(name).\(UUID().uuidString.prefix(8).lowercased())" }
+
+    static let password = "correct-horse-battery"
+
+    /// A new account over the bus.
+    func register(_ name: String = "sam", context: CallContext? = nil) async throws -> SignInReply {
+        let unique = Self.unique(name)
+        return try await client.register(
+            RegisterRequest(email: "\(unique)@example.com", password: Self.password, username: unique),
+            context: context ?? Self.context()
+        )
+    }
+
+    func login(_ email: String, _ password: String = password, from address: String? = nil) async throws -> SignInReply {
+        try await client.login(LoginRequest(email: email, password: password), context: Self.context(from: address))
+    }
+
+    static func context(
+        _ user: String? = nil,
+        role: Principal.Role = .user,
+        from address: String? = nil,
+        key: String? = nil
+    ) -> CallContext {
+        CallContext(
+            deadline: SystemClock.now() + .seconds(30),
+            principal: user.flatMap { UserID($0) }.map { Principal(userID: $0, role: role) },
+            idempotencyKey: key,
+            clientAddress: address.flatMap { IPAddress($0) }
+        )
+    }
+}
+
+/// What a call of the API gave.
+struct APIReply: Sendable {
+    let status: Int
+    let retryAfter: Int?
+    let body: Data
+
+    var text: String { String(decoding: body, as: UTF8.self) }
+    private var object: [String: Any] { (try? JSONSerialization.jsonObject(with: body)) as? [String: Any] ?? [:] }
+    var code: String? { (object["error"] as? [String: Any])?["code"] as? String }
+    func string(_ path: String...) -> String? { value(path) as? String }
+    func int(_ path: String...) -> Int? { value(path) as? Int }
+    func bool(_ path: String...) -> Bool? { value(path) as? Bool }
+    func isNull(_ path: String...) -> Bool { value(path) is NSNull }
+
+    private func value(_ path: [String]) -> Any? {
+        path.reduce(object["data"]) { value, name in (value as? [String: Any])?[name] }
+    }
+}
+
+/// Waits until something holds.
+func eventually(
+    _ what: Comment,
+    within limit: Duration = .seconds(30),
+    sourceLocation: SourceLocation = #_sourceLocation,
+    _ condition: () async throws -> Bool
+) async throws {
+    let deadline = ContinuousClock.now.advanced(by: limit)
+    while ContinuousClock.now < deadline {
+        if try await condition() { return }
+        try await Task.sleep(for: .milliseconds(25))
+    }
+    try #require(try await condition(), "\(what) within \(limit)", sourceLocation: sourceLocation)
+}
+
+/// The reason of the refusal; nil when there was none.
+func reason(_ body: () async throws -> some Sendable) async -> String? {
+    do {
+        _ = try await body()
+        return nil
+    } catch { return (error as? ServiceError)?.reason ?? "\(error)" }
+}

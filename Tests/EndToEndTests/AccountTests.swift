@@ -1,0 +1,88 @@
+import Foundation
+import Testing
+
+/// Profiles, guests and administrators through the whole system (AU-3, AU-8 … AU-12).
+struct AccountTests {
+    @Test func `a new name is what friends see`() async throws {
+        let home = try await Installation.shared.value
+        let (ann, bob) = (try await Person.register("ann", at: home), try await Person.register("bob", at: home))
+        try await ann.befriend(bob)
+        let name = Person.unique("renamed")
+        let changed = try await home.call(
+            "PUT",
+            "/api/users/me",
+            token: ann.token,
+            json: "{\"username\":\"\(name)\",\"display_name\":\"Ann Lee\",\"time_zone\":\"Asia/Tokyo\"}"
+        )
+        #expect(changed.status == 200, "\(changed.text)")
+        #expect(changed.data["stats"]["total_active_streaks"].int != nil, "the profile comes whole")
+        let again = try await home.call(
+            "PUT",
+            "/api/users/me",
+            token: ann.token,
+            json: "{\"username\":\"\(Person.unique("x"))\"}"
+        )
+        #expect(again.status == 400 && again.code == "USERNAME_CHANGED_RECENTLY")
+        try await eventually("Bob's list shows it") { try await bob.get("/api/friends").text.contains("\"\(name)\"") }
+        let profile = try await bob.get("/api/users/\(ann.id)")
+        #expect(profile.data["username"].string == name && profile.data["display_name"].string == "Ann Lee")
+        #expect(try await home.call("GET", "/api/auth/check-username/\(ann.username)").data["available"].bool == true)
+        #expect(try await home.call("GET", "/api/auth/check-username/\(name)").data["available"].bool == false)
+    }
+
+    @Test func `accepted terms are in the profile`() async throws {
+        let person = try await Person.register("tess", at: try await Installation.shared.value)
+        #expect(try await person.get("/api/users/me").data["terms_version"].isNull)
+        let accepted = try await person.post("/api/users/me/terms", "{\"version\":\"2026-01\"}", key: "terms")
+        #expect(accepted.status == 200, "\(accepted.text)")
+        let repeated = try await person.post("/api/users/me/terms", "{\"version\":\"2026-01\"}", key: "terms")
+        #expect(repeated.data == accepted.data)
+        let me = try await person.get("/api/users/me").data
+        #expect(me["terms_version"].string == "2026-01" && me["terms_accepted_at"] == accepted.data["terms_accepted_at"])
+    }
+
+    @Test func `a guest has three peeks and changes nothing`() async throws {
+        let home = try await Installation.shared.value
+        let guest = try await home.call("POST", "/api/auth/guest", json: "{\"device_id\":\"\(Person.unique("device"))\"}")
+        #expect(guest.status == 200, "\(guest.text)")
+        #expect(guest.data["guest_peeks_remaining"].int == 3)
+        let token = try #require(guest.data["access_token"].string)
+        for left in [2, 1, 0] {
+            let peek = try await home.call("POST", "/api/auth/guest/peek", token: token)
+            #expect(peek.data["guest_peeks_remaining"].int == left, "\(peek.text)")
+        }
+        let refused = try await home.call("POST", "/api/auth/guest/peek", token: token)
+        #expect(refused.status == 429 && refused.code == "GUEST_PEEKS_USED_UP" && refused.header("Retry-After") != nil)
+        #expect(try await home.call("GET", "/api/streaks", token: token).code == "GUEST_NOT_ALLOWED")
+    }
+
+    @Test func `a system that knows no app of Apple's says so`() async throws {
+        let home = try await Installation.shared.value
+        let reply = try await home.call("POST", "/api/auth/apple", json: "{\"identity_token\":\"a.b.c\"}")
+        #expect(reply.status == 501 && reply.code == "APPLE_SIGN_IN_OFF", "\(reply.text)")
+    }
+
+    @Test func `the operator makes an administrator and rotates the key while everything runs`() async throws {
+        let home = try await Installation.shared.value
+        var person = try await Person.register("root", at: home)
+        func streaksnap(_ arguments: String...) async throws -> String {
+            try await Command.output(
+                [Installation.binaries.appending(path: "streaksnap").path] + arguments + ["--data", home.data.path],
+                environment: ProcessInfo.processInfo.environment
+            )
+        }
+        #expect(try await streaksnap("make-admin", person.email).contains("is an administrator; 1 sessions ended"))
+        try await eventually("the token of before is refused", within: .seconds(10)) {
+            try await person.get("/api/users/me").code == "SESSION_REVOKED"
+        }
+        try await person.signIn()
+        #expect(try await person.get("/api/users/me").data["is_admin"].bool == true)
+        await #expect(throws: (any Error).self) { _ = try await streaksnap("make-admin", "nobody@example.com") }
+
+        let keys = { try await home.call("GET", "/.well-known/jwks.json").json["keys"].list.count }
+        let before = try await keys()
+        #expect(try await streaksnap("rotate-key").contains("signs in a minute"))
+        try await eventually("the new key is published") { try await keys() == before + 1 }
+        #expect(try await person.get("/api/users/me").status == 200)
+    }
+}

@@ -1,0 +1,137 @@
+import Hummingbird
+import Kernel
+import Logging
+import Testing
+
+@testable import OutgoingHTTP
+
+/// A server on this machine, until the test ends.
+nonisolated(nonsending) private func withServer(_ body: (String) async throws -> Void) async throws {
+    let router = Router()
+    router.get("/hello") { request, _ in
+        Response(
+            status: .ok,
+            headers: [.contentType: "text/plain", .server: request.headers[.userAgent] ?? "nobody"],
+            body: .init(byteBuffer: ByteBuffer(string: "hello"))
+        )
+    }
+    router.post("/echo") { request, _ in
+        Response(status: .created, body: .init(byteBuffer: try await request.body.collect(upTo: 1 << 22)))
+    }
+    router.get("/away") { _, _ in Response(status: .found, headers: [.location: "https://example.com/"]) }
+    router.get("/slow") { _, _ in
+        try await Task.sleep(for: .seconds(20))
+        return "late"
+    }
+    router.get("/long") { _, _ in String(repeating: "x", count: 10_000) }
+    let (ports, announce) = AsyncStream.makeStream(of: Int.self)
+    let application = Application(
+        router: router,
+        configuration: .init(address: .hostname("127.0.0.1", port: 0)),
+        onServerRunning: { channel in announce.yield(channel.localAddress?.port ?? 0) },
+        logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    )
+    let server = Task { try await application.run() }
+    defer { server.cancel() }
+    for await port in ports {
+        try await body("http://127.0.0.1:\(port)")
+        return
+    }
+}
+
+@Suite("Outgoing HTTP", .timeLimit(.minutes(2)))
+struct OutgoingHTTPTests {
+    private let http = OutgoingHTTP()
+
+    private func failure(_ request: OutgoingHTTP.Request) async -> OutgoingHTTP.Failure? {
+        await #expect(throws: OutgoingHTTP.Failure.self) { _ = try await http.send(request) }
+    }
+
+    @Test("gives status, headers and body, whatever the status")
+    func exchange() async throws {
+        try await withServer { base in
+            let reply = try await http.send(.init("GET", base + "/hello", headers: [("User-Agent", "me")]))
+            #expect(reply.status == 200 && reply.body == Array("hello".utf8))
+            #expect(reply.header("Content-Type") == "text/plain" && reply.header("server") == "me")
+            #expect(try await http.send(.init("GET", base + "/nothing")).status == 404)
+        }
+    }
+
+    @Test("sends bodies of any bytes, an empty and a large one", arguments: [0, 5, 2_000_000])
+    func bodies(size: Int) async throws {
+        try await withServer { base in
+            let body = (0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+            let reply = try await http.send(.init("POST", base + "/echo", body: body, mostBytes: 1 << 22))
+            #expect(reply.status == 201 && reply.body == body)
+        }
+    }
+
+    @Test("does not follow redirects")
+    func redirect() async throws {
+        try await withServer { base in
+            let reply = try await http.send(.init("GET", base + "/away"))
+            #expect(reply.status == 302 && reply.header("location") == "https://example.com/")
+        }
+    }
+
+    @Test("gives up when the time is over, and beyond the size")
+    func limits() async throws {
+        try await withServer { base in
+            let start = ContinuousClock.now
+            #expect(await failure(.init("GET", base + "/slow", timeout: .milliseconds(300))) == .timedOut)
+            #expect(ContinuousClock.now - start < .seconds(15))
+            #expect(await failure(.init("GET", base + "/long", mostBytes: 9_999)) == .tooLarge)
+            let whole = try await http.send(.init("GET", base + "/long", mostBytes: 10_000))
+            #expect(whole.body.count == 10_000)
+        }
+    }
+
+    @Test(
+        "goes to nobody over plain HTTP but this machine",
+        arguments: [
+            "http://example.com/", "http://10.0.0.1/", "http://127.0.0.1.example.com/", "ftp://127.0.0.1/", "file:///etc/passwd",
+            "http://localhost@example.com/", "gopher://localhost/", "", "no url", "https:///", "http://[::2]/",
+        ]
+    )
+    func notAllowed(url: String) async {
+        #expect(await failure(.init("GET", url)) == .notAllowed)
+    }
+
+    @Test("refuses headers that would become others")
+    func headers() async {
+        let request = { OutgoingHTTP.Request("GET", "http://127.0.0.1:1/", headers: [$0]) }
+        for header in [("A\r\nB", "c"), ("A", "b\r\nC: d"), ("", "a"), ("A:", "b"), ("A", "b\0")] {
+            #expect(await failure(request(header)) == .malformed)
+        }
+        #expect(await failure(.init("get /", "http://127.0.0.1:1/")) == .malformed)
+    }
+
+    @Test("says that nobody is there")
+    func unreachable() async {
+        guard case .unreachable = await failure(.init("GET", "http://127.0.0.1:1/")) else {
+            Issue.record("something else")
+            return
+        }
+    }
+
+    @Test("refuses at once what would wait too long")
+    func busy() async throws {
+        try await withServer { base in
+            let narrow = OutgoingHTTP(threads: 1, queueLimit: 1)
+            let reasons = await withTaskGroup(of: String?.self) { tasks in
+                for _ in 0..<6 {
+                    tasks.addTask {
+                        do {
+                            _ = try await narrow.send(.init("GET", base + "/slow", timeout: .milliseconds(500)))
+                            return nil
+                        } catch { return (error as? ServiceError)?.reason ?? "\(error)" }
+                    }
+                }
+                var reasons: [String?] = []
+                for await reason in tasks { reasons.append(reason) }
+                return reasons
+            }
+            #expect(reasons.filter { $0 == "UNAVAILABLE" }.count == 4 && reasons.filter { $0 == "timedOut" }.count == 2)
+        }
+    }
+}
