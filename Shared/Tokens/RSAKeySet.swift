@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import JWTKit
+internal import Kernel
 
 /// The public keys of somebody else who signs tokens with RS256, such as Apple (AU-5).
 public struct RSAKeySet: Sendable {
@@ -50,7 +51,7 @@ public struct RSAKeySet: Sendable {
 
     private static func part(_ index: Int, of token: String) -> Data? {
         let parts = token.split(separator: ".", omittingEmptySubsequences: false)
-        return parts.count == 3 ? Data(base64URL: parts[index]) : nil
+        return parts.count == 3 ? Base64URL.decode(parts[index]).map { Data($0) } : nil
     }
 
     private struct KeySet: Decodable {

@@ -1,4 +1,5 @@
 import Foundation
+import Processes
 import Testing
 
 /// Profiles, guests and administrators through the whole system (AU-3, AU-8 … AU-12).
@@ -66,10 +67,12 @@ struct AccountTests {
         let home = try await Installation.shared.value
         var person = try await Person.register("root", at: home)
         func streaksnap(_ arguments: String...) async throws -> String {
-            try await Command.output(
-                [Installation.binaries.appending(path: "streaksnap").path] + arguments + ["--data", home.data.path],
-                environment: ProcessInfo.processInfo.environment
+            let result = try await run(
+                Installation.binaries.appending(path: "streaksnap").path,
+                arguments + ["--data", home.data.path]
             )
+            guard result.status == 0 else { throw Guardian.Failure(description: result.errors) }
+            return result.text
         }
         #expect(try await streaksnap("make-admin", person.email).contains("is an administrator; 1 sessions ended"))
         try await eventually("the token of before is refused", within: .seconds(10)) {

@@ -10,7 +10,7 @@ extension AuthService {
     func deleteAccount(_ request: DeleteAccountRequest, context: CallContext) async throws -> DeleteAccountReply {
         let user = try context.requireUser()
         guard let account = try await accounts.find(user) else { throw ServiceError.notFound("account") }
-        try await requireOwner(of: account, request)
+        try await requireOwner(of: account, request, context)
         return try await mutations.run(context, request) { [self] work in
             DeleteAccountReply(purgeAt: try await delete(user, work))
         }
@@ -31,12 +31,19 @@ extension AuthService {
     }
 
     /// Whoever holds a stolen access token must not be able to delete the account: its password is asked for again.
-    private func requireOwner(of account: Account, _ request: DeleteAccountRequest) async throws {
+    private func requireOwner(of account: Account, _ request: DeleteAccountRequest, _ context: CallContext) async throws {
         guard let hash = account.passwordHash else { return try await requireAppleUser(of: account, request) }
         guard let password = request.password, !password.isEmpty else {
             throw ServiceError.validation(field: "password", "is required")
         }
+        // Guessing here counts like guessing at the door (AU-12).
+        let keys = LoginFailureRepository.Keys(
+            emailKey: AccountRepository.key(ofEmail: account.email),
+            address: context.clientAddress
+        )
+        try await loginFailures.requireRoom(keys, now: clock.now())
         guard try await passwords.verify(password, against: hash) else {
+            try await loginFailures.record(keys, now: clock.now())
             throw ServiceError(
                 .permissionDenied,
                 "WRONG_PASSWORD",

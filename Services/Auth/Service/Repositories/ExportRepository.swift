@@ -22,6 +22,10 @@ struct ExportRepository: Sendable {
                     SELECT jsonb_agg(jsonb_build_object('action', CASE m.action WHEN 3 THEN 'suspend' ELSE 'ban' END,
                         'taken_at', m.taken_at, 'until', m.until) ORDER BY m.taken_at)
                     FROM moderation_taken m WHERE m.account_id = a.id), '[]'),
+                'apple', coalesce((
+                    SELECT jsonb_agg(jsonb_build_object('subject', i.subject, 'consented_at', i.consented_at,
+                        'revoked_at', i.revoked_at) ORDER BY i.consented_at)
+                    FROM apple_identity i WHERE i.account_id = a.id), '[]'),
                 'statistics', (
                     SELECT jsonb_build_object('active_streaks', t.active_streaks, 'longest_streak', t.longest_streak,
                         'total_photos', t.total_photos)

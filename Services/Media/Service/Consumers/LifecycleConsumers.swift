@@ -1,6 +1,7 @@
 internal import AuthAPI
 internal import Kernel
 internal import Outbox
+internal import Replicas
 internal import Runtime
 
 /// Whose photos are shown (AU-7, SO-9, PH-6). A profile's status says it whatever the reason: deletion, restoration, suspension, its end.
@@ -18,6 +19,7 @@ enum LifecycleConsumers {
         EventHandler(AccountPurged.self) { event, work in
             let user = try UserID(parsing: event.userID, field: "user_id")
             try await OwnerRepository.purge(user, work.sql)
+            try await BlockReplica.erase(user, work.sql)
             try await Mutations.forget(caller: user, work.sql)
         },
     ]
