@@ -92,6 +92,8 @@ let sharedModules: [Target] = [
             "Kernel", "Wire", "Bus", "Database", "Outbox", "BlobStore", "CommonAPI", hummingbird, logging, crypto,
             .product(name: "Configuration", package: "swift-configuration"),
             .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+            .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
+            .product(name: "NIOHTTP1", package: "swift-nio"),
         ],
         resources: [.embedInCode("Migrations")]
     ),
@@ -202,7 +204,7 @@ let testTargets: [Target] = [
         resources: [.copy("streak-cases.json"), .copy("model")]
     ),
     tests("TidyTests", ["Processes"]),
-    tests("EndToEndTests", ["Bus", "Wire", "Kernel", "CommonAPI", "TestingAPI", "Images", "Processes", logging]),
+    tests("EndToEndTests", ["Bus", "Wire", "Kernel", "CommonAPI", "TestingAPI", "TestSupport", "Images", "Processes", logging]),
     .executableTarget(
         name: "outbox-victim",
         dependencies: ["Outbox", "Bus", "Database", "Kernel", "Wire", logging],
@@ -215,7 +217,16 @@ let testTargets: [Target] = [
     ),
     tests(
         "RuntimeTests",
-        ["Runtime", "Replicas", "AuthAPI", "CommonAPI", "Outbox", "Bus", "Database", "Kernel", "Wire", "TestSupport", logging]
+        [
+            "Runtime", "Replicas", "AuthAPI", "BillingAPI", "CommonAPI", "Outbox", "Bus", "Database", "Kernel",
+            "Processes", "Wire", "TestSupport", "mutation-victim", logging,
+        ]
+    ),
+    .executableTarget(
+        name: "mutation-victim",
+        dependencies: ["Runtime", "Outbox", "Bus", "Database", "Kernel", "Wire", logging],
+        path: "Tests/Helpers/mutation-victim",
+        swiftSettings: strict
     ),
     tests("TokensTests", ["Tokens", "Kernel", "Processes", crypto]),
     tests("GatewayTests", ["GatewayService", "Tokens", "Kernel", "Processes"]),
@@ -231,6 +242,7 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(

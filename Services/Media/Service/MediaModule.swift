@@ -60,7 +60,9 @@ public enum MediaModule: ServiceModule {
         return ServiceAssembly(
             endpoints: service.endpoints(),
             jobs: [
-                Job("unfinished_snaps", every: .seconds(1)) { _ in try await operations.sweep() },
+                Job("unfinished_snaps", every: .seconds(1), oldestDue: { try await snaps.oldestStranded() }) { _ in
+                    try await operations.sweep()
+                },
                 AbandonedUploads(blobs: blobs).job,
             ]
         )

@@ -20,11 +20,13 @@ public struct AdminServer: Sendable {
     public func run() async throws {
         let router = Router()
         let (metrics, isReady) = (metrics, isReady)
+        ProcessMetrics.add(to: metrics)
+        metrics.measured("streaksnap_ready", help: "1 when /readyz says ready, else 0.") { isReady() ? 1 : 0 }
         router.get("/metrics") { _, _ in
             Response(
                 status: .ok,
                 headers: [.contentType: "text/plain; version=0.0.4; charset=utf-8"],
-                body: .init(byteBuffer: ByteBuffer(string: metrics.text() + ProcessMetrics.text()))
+                body: .init(byteBuffer: ByteBuffer(string: metrics.text()))
             )
         }
         router.get("/healthz") { _, _ in "alive\n" }

@@ -79,6 +79,13 @@ struct SnapRepository: Sendable {
         return state == 3 ? .refused : .underWay(try Self.operation(row))
     }
 
+    /// When the operation that has waited longest is to be taken up.
+    func oldestStranded() async throws -> Instant? {
+        try await database.query("SELECT min(next_attempt_at) FROM snap_operation WHERE state = 1").first?.decode(
+            as: Instant?.self
+        )
+    }
+
     /// Takes up to `limit` operations that nobody drives any more; others leave them alone until `leaseUntil`.
     func takeStranded(now: Instant, leaseUntil: Instant, limit: Int) async throws -> [SnapOperation] {
         try await database.query(

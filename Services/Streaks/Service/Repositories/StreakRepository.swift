@@ -41,6 +41,11 @@ struct StreakRepository: Sendable {
         return try await load(rows, sql)
     }
 
+    /// The next date of the streak that has waited longest, due or not.
+    func oldestDue() async throws -> Instant? {
+        try await database.query("SELECT min(next_due) FROM streak").first?.decode(as: Instant?.self)
+    }
+
     private func load(_ rows: [StreakRow], _ sql: Transaction) async throws -> [StoredStreak] {
         guard !rows.isEmpty else { return [] }
         let zones = try await ZoneRepository.histories(of: rows.flatMap { [$0.userA, $0.userB] }, sql)
