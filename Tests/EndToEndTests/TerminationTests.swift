@@ -5,6 +5,12 @@ import Testing
 
 /// The executables as an operating system runs them.
 struct TerminationTests {
+    /// What those who ask share.
+    private final class Load: Sendable {
+        let isOver = Atomic(false)
+        let made = Atomic(0)
+    }
+
     /// A further replica of billing.
     private func replica(_ home: Installation, admin: UInt16, log: URL) async throws -> ChildProcess {
         try await ChildProcess.spawn(
@@ -27,18 +33,17 @@ struct TerminationTests {
         let person = try await Person.register("ned", at: home)
         let log = URL(filePath: "/tmp/streaksnap-e2e-\(UUID().uuidString.prefix(8)).log")
         defer { try? FileManager.default.removeItem(at: log) }
-        let isOver = Atomic(false)
-        let made = Atomic(0)
+        let load = Load()
         let failures = try await withThrowingTaskGroup(of: [String].self) { tasks in
-            defer { isOver.store(true, ordering: .relaxed) }
+            defer { load.isOver.store(true, ordering: .relaxed) }
             for _ in 0..<4 {
                 tasks.addTask {
                     var failures: [String] = []
-                    while !isOver.load(ordering: .relaxed), failures.count < 5 {
+                    while !load.isOver.load(ordering: .relaxed), failures.count < 5 {
                         do {
                             let reply = try await person.get("/api/recovery/balance")
                             if reply.status != 200 { failures.append(reply.text) }
-                            made.add(1, ordering: .relaxed)
+                            load.made.add(1, ordering: .relaxed)
                         } catch { failures.append("\(error)") }
                     }
                     return failures
@@ -55,10 +60,10 @@ struct TerminationTests {
                 }
                 child.signal(signal)
                 #expect(await child.waitForExit() == 0)
-                let before = made.load(ordering: .relaxed)
-                try await eventually("requests go on") { made.load(ordering: .relaxed) > before + 20 }
+                let before = load.made.load(ordering: .relaxed)
+                try await eventually("requests go on") { load.made.load(ordering: .relaxed) > before + 20 }
             }
-            isOver.store(true, ordering: .relaxed)
+            load.isOver.store(true, ordering: .relaxed)
             return try await tasks.reduce(into: []) { $0 += $1 }
         }
         #expect(failures.isEmpty, "\(failures.prefix(3))")

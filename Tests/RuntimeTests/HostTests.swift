@@ -36,6 +36,11 @@ private enum TestModule: ServiceModule {
     }
 }
 
+/// Tells those who ask when to end.
+private final class Ending: Sendable {
+    let isHere = Atomic(false)
+}
+
 /// Keeps what is logged.
 private struct Recorder: LogHandler {
     final class Lines: Sendable {
@@ -165,14 +170,14 @@ struct HostTests {
         TestModule.runs.withLock { $0 = [:] }
         var replicas = [try host(postgres, nats), try host(postgres, nats)]
         for replica in replicas { try await replica.start() }
-        let isOver = Atomic(false)
+        let ending = Ending()
         let (made, failures) = try await withThrowingTaskGroup(of: (Int, [String]).self) { tasks in
-            defer { isOver.store(true, ordering: .relaxed) }
+            defer { ending.isHere.store(true, ordering: .relaxed) }
             for caller in 0..<12 {
                 tasks.addTask {
                     var made = 0
                     var failures: [String] = []
-                    while !isOver.load(ordering: .relaxed), failures.count < 5 {
+                    while !ending.isHere.load(ordering: .relaxed), failures.count < 5 {
                         let text = "\(caller).\(made)"
                         made += 1
                         do {
@@ -190,7 +195,7 @@ struct HostTests {
                 replicas[round % 2] = next
                 try await eventually("requests go on") { TestModule.runs.withLock { $0.count } > before + 50 }
             }
-            isOver.store(true, ordering: .relaxed)
+            ending.isHere.store(true, ordering: .relaxed)
             return try await tasks.reduce(into: (0, [String]())) { $0 = ($0.0 + $1.0, $0.1 + $1.1) }
         }
         #expect(failures.isEmpty, "\(failures.prefix(5))")
