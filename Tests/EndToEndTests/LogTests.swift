@@ -7,7 +7,7 @@ struct LogTests {
     private static let strange = "strange-t0ken-of-mine"
 
     /// Requests that go well, and requests that each layer refuses, with secrets in every place that can hold one.
-    private func misbehave(_ home: Installation, _ person: inout Person) async throws {
+    private func misbehave(_ home: Installation, _ person: Person) async throws {
         let email = quoted(person.email)
         let bodies = [
             person.registration(), "{\"email\":\(email),\"password\":\"\(Self.wrong)\"}", "{\"email\":\(email),\"password\":",
@@ -33,7 +33,7 @@ struct LogTests {
             _ = try await home.call("GET", "/api/users/me", token: token)
             _ = try await home.call("POST", "/api/auth/refresh", json: "{\"refresh_token\":\"\(token)\"}")
         }
-        try await person.signIn()
+        _ = try await home.call("POST", "/api/auth/login", json: "{\"email\":\(email),\"password\":\"\(Person.password)\"}")
         for path in ["/api/streaks/\(Self.wrong)", "/api/notifications?cursor=\(Self.strange)", "/\(Self.wrong)"] {
             _ = try await person.get(path)
         }
@@ -47,7 +47,8 @@ struct LogTests {
         let home = try await Installation.observed.value
         var person = try await Person.register("lea", at: home)
         var secrets = [person.token, person.refreshToken]
-        try await misbehave(home, &person)
+        try await misbehave(home, person)
+        try await person.signIn()
         secrets += [person.token, person.refreshToken]
         // The same while the database throws everybody out again and again.
         let kicks = Task {
@@ -59,12 +60,10 @@ struct LogTests {
             }
         }
         for _ in 0..<3 {
-            var another = Person(home: home, username: Person.unique("lea"))
-            _ = try await home.call("POST", "/api/auth/register", json: another.registration())
-            secrets.append(another.email)
-            // Signing in may fail now.
-            do { try await misbehave(home, &another) } catch {}
-            secrets += [another.token, another.refreshToken]
+            let another = Person(home: home, username: Person.unique("lea"))
+            let reply = try await home.call("POST", "/api/auth/register", json: another.registration())
+            secrets += [another.email, reply.data["access_token"].string ?? "", reply.data["refresh_token"].string ?? ""]
+            try await misbehave(home, another)
         }
         kicks.cancel()
         await kicks.value
@@ -86,12 +85,13 @@ struct LogTests {
         var services: Set<String> = []
         for line in (Files.text(home.guardian.log) ?? "").split(separator: "\n") {
             guard let json = try? JSON(Array(line.utf8)) else {
-                // What is said to the person at the terminal.
-                #expect(
-                    line.hasPrefix("ready http") || line.hasPrefix("  curl") || line.hasPrefix("  deploy/dev")
-                        || line.hasPrefix("  open"),
-                    "\(line)"
-                )
+                let known = [
+                    // What is said to the person at the terminal.
+                    "ready http", "  curl", "  deploy/dev", "  open",
+                    // libpq itself, when it is thrown out in the very moment in which it has connected.
+                    "FATAL:  terminating connection due to administrator command",
+                ]
+                #expect(known.contains { line.hasPrefix($0) }, "\(line)")
                 continue
             }
             levels.insert(json["level"].string ?? "none")
