@@ -134,7 +134,7 @@ public final class GatewayHost: Sendable {
     }
 
     private func listen(_ responder: GatewayResponder) async throws -> Int {
-        var quiet = Logger(label: "http")
+        var quiet = logger
         quiet.logLevel = .error
         let (ports, announce) = AsyncStream.makeStream(of: Int.self)
         let application = Application(

@@ -104,6 +104,7 @@ struct ObservationTests {
     @Test func `the admin port tells the metrics of every service in the process`() async throws {
         let home = try await Installation.observed.value
         let person = try await Person.register("cal", at: home)
+        try await person.befriend(try await Person.register("dot", at: home))
         for path in ["/api/users/me", "/api/streaks", "/api/friends", "/api/notifications", "/api/photos/feed"] {
             #expect(try await person.get(path).status == 200)
         }
@@ -113,7 +114,9 @@ struct ObservationTests {
         try await eventually("it is ready") { try await admin.send("GET", "/readyz").status == 200 }
         // How late a job is is looked at every few seconds.
         try await eventually("every series is there") {
-            try await admin.send("GET", "/metrics").text.contains("job=\"unfinished_snaps\"")
+            let page = try await admin.send("GET", "/metrics").text
+            return page.contains("job=\"unfinished_snaps\"")
+                && page.contains(/streaksnap_spans_exported_total\{service="gateway"\} [1-9]/)
         }
         let page = try await admin.send("GET", "/metrics")
         #expect(page.header("Content-Type")?.hasPrefix("text/plain; version=0.0.4") == true)
