@@ -93,6 +93,8 @@ let sharedModules: [Target] = [
             "Kernel", "Wire", "Bus", "Database", "Outbox", "BlobStore", "CommonAPI", hummingbird, logging, crypto,
             .product(name: "Configuration", package: "swift-configuration"),
             .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+            .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
+            .product(name: "NIOHTTP1", package: "swift-nio"),
         ],
         resources: [.embedInCode("Migrations")]
     ),
@@ -211,7 +213,8 @@ let testTargets: [Target] = [
     tests(
         "EndToEndTests",
         [
-            "Bus", "Wire", "Kernel", "AuthAPI", "CommonAPI", "SocialAPI", "StreaksAPI", "TestingAPI", "Images", "Processes", logging,
+            "Bus", "Wire", "Kernel", "AuthAPI", "CommonAPI", "SocialAPI", "StreaksAPI", "TestingAPI", "TestSupport", "Images",
+            "Processes", logging,
         ]
     ),
     .executableTarget(
@@ -227,9 +230,15 @@ let testTargets: [Target] = [
     tests(
         "RuntimeTests",
         [
-            "Runtime", "Replicas", "AuthAPI", "SocialAPI", "CommonAPI", "Outbox", "Bus", "Database", "Kernel", "Wire",
-            "TestSupport", logging,
+            "Runtime", "Replicas", "AuthAPI", "BillingAPI", "SocialAPI", "CommonAPI", "Outbox", "Bus", "Database", "Kernel",
+            "Processes", "Wire", "TestSupport", "mutation-victim", logging,
         ]
+    ),
+    .executableTarget(
+        name: "mutation-victim",
+        dependencies: ["Runtime", "Outbox", "Bus", "Database", "Kernel", "Wire", logging],
+        path: "Tests/Helpers/mutation-victim",
+        swiftSettings: strict
     ),
     tests(
         "SocialServiceTests",
@@ -262,6 +271,7 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(

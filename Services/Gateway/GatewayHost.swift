@@ -26,13 +26,14 @@ public final class GatewayHost: Sendable {
         var group: ServiceGroup?
         var server: Task<Void, any Error>?
         var helpers: [Task<Void, Never>] = []
+        var spans: Task<Void, Never>?
     }
 
     /// A gateway that is not started yet.
     public init(settings: Settings, logger: Logger, metrics: Metrics = Metrics()) throws {
         self.settings = settings
         self.logger = logger
-        self.metrics = metrics
+        self.metrics = metrics.labelled([("service", "gateway")])
         self.clock = try settings.get(CommonSettings.developmentClock) ? DevelopmentClock() : SystemClock()
     }
 
@@ -41,7 +42,13 @@ public final class GatewayHost: Sendable {
     /// - Returns: the port it listens on.
     /// - Throws: `Settings.Invalid`; the bus's or the operating system's error when it cannot connect or listen.
     public func start() async throws -> Int {
-        let bus = try await BusConnection.connect(try BusConfiguration(settings, name: "gateway"), logger: logger)
+        let tracer = try Tracer(settings, service: "gateway", logger: logger, metrics: metrics)
+        let bus = try await BusConnection.waiting(
+            try BusConfiguration(settings, name: "gateway"),
+            logger: logger,
+            metrics: metrics,
+            tracer: tracer
+        )
         let catalog = ServiceCatalog(bus: bus, logger: logger)
         let verifier = TokenVerifier(clock: clock)
         let revocations = Revocations()
@@ -55,12 +62,14 @@ public final class GatewayHost: Sendable {
             canJudgeTokens: { verifier.hasKeys && revocations.isComplete },
             clock: clock
         )
-        let responder = try await makeResponder(bus, catalog, Authenticator(verifier: verifier, revocations: revocations), health)
+        let authenticator = Authenticator(verifier: verifier, revocations: revocations)
+        let responder = try await makeResponder(bus, catalog, authenticator, health, tracer)
         let keys = KeyRefresher(bus: bus, catalog: catalog, verifier: verifier, logger: logger)
         parts.withLock { parts in
             parts.bus = bus
             parts.health = health
             parts.revocations = subscription
+            parts.spans = Task { await tracer.run() }
             parts.helpers = [
                 Task { await catalog.run(expecting: expected) }, Task { await keys.run() }, Task { await feed.run() },
             ]
@@ -83,6 +92,9 @@ public final class GatewayHost: Sendable {
         for task in parts.helpers { task.cancel() }
         parts.revocations?.cancel()
         await parts.bus?.close()
+        // The last requests' spans too.
+        parts.spans?.cancel()
+        await parts.spans?.value
         logger.info("stopped", metadata: ["service": "gateway"])
     }
 
@@ -90,7 +102,8 @@ public final class GatewayHost: Sendable {
         _ bus: BusConnection,
         _ catalog: ServiceCatalog,
         _ authenticator: Authenticator,
-        _ health: HealthRoutes
+        _ health: HealthRoutes,
+        _ tracer: Tracer
     ) async throws -> GatewayResponder {
         let blobs = try await BlobSettings.store(settings, logger: logger)
         let secret = Array(try settings.get(BlobSettings.signingKey).utf8)
@@ -116,14 +129,15 @@ public final class GatewayHost: Sendable {
             limiter: RequestLimiter(limit: try settings.get(GatewaySettings.maxInFlight)),
             ids: ids,
             logger: logger,
-            metrics: GatewayMetrics(metrics),
+            metrics: GatewayMetrics(metrics, tracer: tracer),
+            tracer: tracer,
             addresses: try ClientAddresses(trusted: try settings.get(GatewaySettings.trustedProxies)),
             bodyTimeout: bodyTimeout
         )
     }
 
     private func listen(_ responder: GatewayResponder) async throws -> Int {
-        var quiet = Logger(label: "http")
+        var quiet = logger
         quiet.logLevel = .error
         let (ports, announce) = AsyncStream.makeStream(of: Int.self)
         let application = Application(

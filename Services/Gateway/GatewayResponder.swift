@@ -28,14 +28,22 @@ struct GatewayResponder: HTTPResponder {
     let ids: any IDSource
     let logger: Logger
     let metrics: GatewayMetrics
+    let tracer: Tracer
     let addresses: ClientAddresses
     let bodyTimeout: Duration
 
     func respond(to request: Request, context: GatewayContext) async throws -> Response {
-        let exchange = Exchange(request, ids: ids)
+        let exchange = Exchange(request, ids: ids, tracer: tracer)
         let started = ContinuousClock.now
-        guard limiter.enter() else { return exchange.failure(.unavailable("The server is busy.")) }
-        defer { limiter.leave() }
+        guard limiter.enter() else {
+            metrics.refusedOne()
+            return exchange.failure(.unavailable("The server is busy."))
+        }
+        metrics.inFlight.add(1)
+        defer {
+            limiter.leave()
+            metrics.inFlight.add(-1)
+        }
         var template = "none"
         let response: Response
         do {
@@ -43,7 +51,7 @@ struct GatewayResponder: HTTPResponder {
         } catch {
             response = exchange.failure(failure(error, exchange))
         }
-        metrics.completed(template, status: response.status.code, ContinuousClock.now - started)
+        metrics.completed(exchange, request, template, status: response.status.code, ContinuousClock.now - started)
         return response
     }
 

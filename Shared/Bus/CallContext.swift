@@ -4,7 +4,7 @@ public import Kernel
 public struct CallContext: Sendable {
     /// Names the client's request through all services; in every log line.
     public var requestID: String
-    /// Where in the trace this call happens.
+    /// The span this happens in; a call made with this context gets a span of its own below it.
     public var trace: TraceContext
     /// When the caller stops waiting: wall-clock time, never the development clock (D3).
     public var deadline: Instant
@@ -58,7 +58,7 @@ public struct CallContext: Sendable {
         return id
     }
 
-    /// The context for a call made while answering this one: same request, deadline and principal, a new span.
+    /// The context for a call made while answering this one: same request, span, deadline and principal.
     ///
     /// - Parameters:
     ///   - timeout: Brings the deadline forward; it never moves back.
@@ -69,7 +69,7 @@ public struct CallContext: Sendable {
         if let timeout { deadline = min(deadline, SystemClock.now() + timeout) }
         return CallContext(
             requestID: requestID,
-            trace: trace.child(),
+            trace: trace,
             deadline: deadline,
             principal: principal ?? self.principal,
             idempotencyKey: idempotencyKey,
@@ -113,14 +113,15 @@ extension CallContext {
         return headers
     }
 
-    /// The context of a request that arrived. What is missing or unreadable becomes its default; a principal that is not
+    /// The context of a request that arrived, in a span of its own. What is missing or unreadable becomes its default; a principal that is not
     /// wholly readable is nobody, never somebody with fewer checks.
     ///
     /// - Parameters:
     ///   - headers: The request's headers.
     ///   - timeout: How long to work on a request without a deadline, as the `nats` command sends them.
-    init(headers: BusHeaders, timeout: Interval) {
-        let trace = headers[HeaderName.traceparent].flatMap { TraceContext(traceparent: $0) } ?? .random()
+    ///   - parent: The span of the side that asks, when it said so.
+    init(headers: BusHeaders, timeout: Interval, parent: TraceContext? = nil) {
+        let trace = parent?.child() ?? .random()
         let limit = SystemClock.now() + timeout
         let stated = headers[HeaderName.deadline].flatMap { Int64($0) }.map { milliseconds in
             // A deadline beyond this (year 2255) is no deadline; the bound keeps the arithmetic from overflowing.

@@ -28,9 +28,15 @@ public struct TraceContext: Sendable, Hashable, CustomStringConvertible {
         self.init(traceHigh: high, traceLow: low, span: span, flags: UInt8(flags))
     }
 
-    /// The root of a new, recorded trace.
-    public static func random() -> TraceContext {
-        TraceContext(traceHigh: Entropy.word(), traceLow: Entropy.word() | 1, span: Entropy.word() | 1, flags: 1)
+    /// The root of a new trace.
+    ///
+    /// - Parameter ratio: The share of traces that is recorded, from 0 to 1; none by default, since most work that no client asked for
+    ///   (looking for services, fetching keys) is of no interest. The trace's id decides, so that all who know the ratio agree.
+    public static func random(recorded ratio: Double = 0) -> TraceContext {
+        let low = Entropy.word() | 1
+        // 53 bits: as many as a double can tell apart.
+        let isRecorded = Double(low >> 11) < ratio * Double(UInt64(1) << 53)
+        return TraceContext(traceHigh: Entropy.word(), traceLow: low, span: Entropy.word() | 1, flags: isRecorded ? 1 : 0)
     }
 
     /// A new span in the same trace.

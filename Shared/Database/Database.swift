@@ -22,12 +22,16 @@ public final class Database: QueryExecutor {
 
     private let configuration: DatabaseConfiguration
     private let logger: Logger
+    private let observer: (any DatabaseObserver)?
     private let phase = Mutex(Phase.new)
 
     /// A database that is not started yet.
-    public init(_ configuration: DatabaseConfiguration, logger: Logger) {
+    ///
+    /// - Parameter observer: Is told of every statement.
+    public init(_ configuration: DatabaseConfiguration, logger: Logger, observer: (any DatabaseObserver)? = nil) {
         self.configuration = configuration
         self.logger = logger
+        self.observer = observer
     }
 
     deinit {
@@ -42,7 +46,7 @@ public final class Database: QueryExecutor {
         let reactor: Reactor? = try phase.withLock { phase in
             switch phase {
             case .new:
-                let reactor = try Reactor(configuration, logger: logger)
+                let reactor = try Reactor(configuration, logger: logger, observer: observer)
                 phase = .running(reactor)
                 return reactor
             case .running: return nil

@@ -84,6 +84,8 @@ public struct DatabaseConfiguration: Sendable {
 public struct DatabaseHealth: Sendable, Equatable {
     /// Connections that are up.
     public var connections = 0
+    /// Connections with something to do: a transaction, a session, or statements on their way.
+    public var busy = 0
     /// Connections that a transaction or session holds.
     public var leased = 0
     /// Statements sent and not yet answered.

@@ -23,8 +23,25 @@ extension Reactor {
         return try await perform(Job(text: query.text, binds: query.binds, lease: lease))
     }
 
-    /// Submits a job and waits until it is over.
+    /// Submits a job, waits until it is over, and tells the observer.
     func perform(_ job: Job) async throws -> ResultBox {
+        guard let observer, let kind = StatementKind(job.role) else { return try await outcome(of: job) }
+        let start = monotonicNanoseconds()
+        func end(_ error: DatabaseError.Code?) {
+            observer.statementEnded(kind, error: error, duration: .nanoseconds(Int64(clamping: monotonicNanoseconds() - start)))
+        }
+        do {
+            let result = try await outcome(of: job)
+            end(nil)
+            return result
+        } catch {
+            // A cancelled statement is nobody's failure.
+            if let error = error as? DatabaseError { end(error.code) }
+            throw error
+        }
+    }
+
+    private func outcome(of job: Job) async throws -> ResultBox {
         try await withTaskCancellationHandler {
             try await withUnsafeThrowingContinuation { continuation in
                 job.continuation = continuation

@@ -12,6 +12,7 @@ final class Reactor: @unchecked Sendable {
     let mailbox: Mailbox
     let connector: Connector
     let logger: Logger
+    let observer: (any DatabaseObserver)?
     private let publishedHealth = Mutex(DatabaseHealth())
 
     // The loop's own.
@@ -43,9 +44,10 @@ final class Reactor: @unchecked Sendable {
     private static let mailboxMark = UInt64.max
 
     /// - Throws: `DatabaseError` `configuration`, or `unavailable` when the system has no more descriptors.
-    init(_ configuration: DatabaseConfiguration, logger: Logger) throws(DatabaseError) {
+    init(_ configuration: DatabaseConfiguration, logger: Logger, observer: (any DatabaseObserver)?) throws(DatabaseError) {
         self.configuration = configuration
         self.logger = logger
+        self.observer = observer
         connector = try Connector(configuration)
         connections = Array(repeating: nil, count: configuration.poolSize)
         recovery = Recovery(
@@ -121,11 +123,13 @@ final class Reactor: @unchecked Sendable {
         var current = health
         current.inFlight = 0
         current.leased = 0
+        current.busy = 0
         current.connections = 0
         for case let connection? in connections {
             current.connections += 1
             current.inFlight += connection.load
             if connection.lease != nil { current.leased += 1 }
+            if connection.lease != nil || connection.load > 0 { current.busy += 1 }
         }
         current.waiting = pending.count + leaseQueue.count
         current.failedAttempts = recovery.failures

@@ -22,12 +22,16 @@ public actor ServiceProcesses {
     }
 
     private let logFolder: String
+    private let pidFolder: String
     private let logger: Logger
     private var servers: [SupervisedServer] = []
 
-    /// - Parameter logFolder: takes `<name>.log`.
-    public init(logFolder: String, logger: Logger) {
+    /// - Parameters:
+    ///   - logFolder: takes `<name>.log`.
+    ///   - pidFolder: takes `<name>.pid`, which always names the process that runs now.
+    public init(logFolder: String, pidFolder: String, logger: Logger) {
         self.logFolder = logFolder
+        self.pidFolder = pidFolder
         self.logger = logger
     }
 
@@ -45,18 +49,16 @@ public actor ServiceProcesses {
                 deathSignal: "TERM",
                 output: log
             )
-            let server = SupervisedServer(name: executable.name, command: command, stopSignals: [SIGTERM], logger: logger)
+            let server = SupervisedServer(
+                name: executable.name,
+                command: command,
+                stopSignals: [SIGTERM],
+                pidFile: "\(pidFolder)/\(executable.name).pid",
+                logger: logger
+            )
             try await server.start(timeout: .seconds(10)) { true }
             servers.append(server)
         }
-    }
-
-    /// The process ids by name, as they are now.
-    public var processIDs: [String: Int32] {
-        Dictionary(
-            servers.compactMap { server in server.processID.map { (server.name, $0) } },
-            uniquingKeysWith: { first, _ in first }
-        )
     }
 
     /// Stops them all, last started first.

@@ -14,16 +14,20 @@ final class SupervisedServer: Sendable {
     let name: String
     private let command: Command
     private let stopSignals: [Int32]
+    private let pidFile: String?
     private let logger: Logger
     private let state = Mutex(State())
 
     /// A server that is not running yet.
     ///
-    /// - Parameter stopSignals: Sent one after the other while it does not end; SIGKILL comes last by itself.
-    init(name: String, command: Command, stopSignals: [Int32], logger: Logger) {
+    /// - Parameters:
+    ///   - stopSignals: Sent one after the other while it does not end; SIGKILL comes last by itself.
+    ///   - pidFile: Holds the id of its process while there is one.
+    init(name: String, command: Command, stopSignals: [Int32], pidFile: String? = nil, logger: Logger) {
         self.name = name
         self.command = command
         self.stopSignals = stopSignals
+        self.pidFile = pidFile
         self.logger = logger
     }
 
@@ -33,7 +37,7 @@ final class SupervisedServer: Sendable {
     ///
     /// - Throws: `DevEnvironmentError` with the last lines of its log when it ends or is not ready in time; it is ended then.
     func start(timeout: Duration, isReady: @Sendable () async -> Bool) async throws {
-        let child = try await ChildProcess.spawn(command)
+        let child = try await spawn()
         let deadline = ContinuousClock.now + timeout
         do {
             while !(await isReady()) {
@@ -80,6 +84,16 @@ final class SupervisedServer: Sendable {
             _ = await late.waitForExit()
         }
         state.withLock { $0.child = nil }
+        if let pidFile { unlink(pidFile) }
+    }
+
+    private func spawn() async throws -> ChildProcess {
+        let child = try await ChildProcess.spawn(command)
+        guard let pidFile else { return child }
+        do { try Files.write("\(child.pid)\n", to: pidFile, mode: 0o644) } catch {
+            logger.warning("the process id was not written", metadata: ["server": "\(name)", "file": "\(pidFile)"])
+        }
+        return child
     }
 
     private func watch(_ first: ChildProcess) async {
@@ -95,7 +109,7 @@ final class SupervisedServer: Sendable {
                 guard (try? await Task.sleep(for: pause)) != nil else { return }
                 pause = min(pause * 2, .seconds(5))
                 do {
-                    child = try await ChildProcess.spawn(command)
+                    child = try await spawn()
                     break
                 } catch {
                     logger.error("server cannot be started again", metadata: ["server": "\(name)", "cause": "\(error)"])

@@ -97,6 +97,14 @@ import Testing
         ] { #expect(TraceContext(traceparent: broken) == nil, "\(broken)") }
         #expect(TraceContext.random() != TraceContext.random())
     }
+
+    @Test(arguments: [(0.0, 0...0), (0.25, 380...620), (1.0, 2_000...2_000)]) func aRatioOfTracesIsRecorded(
+        ratio: Double,
+        expected: ClosedRange<Int>
+    ) {
+        let recorded = (0..<2_000).filter { _ in TraceContext.random(recorded: ratio).isSampled }.count
+        #expect(expected.contains(recorded), "\(recorded)")
+    }
 }
 
 @Suite struct CallContextTests {
@@ -129,7 +137,7 @@ import Testing
         let parent = CallContext(requestID: "r", deadline: SystemClock.now() + .seconds(3), idempotencyKey: "k")
         let child = parent.child(timeout: .seconds(60), principal: Principal(role: .service))
         #expect(child.deadline == parent.deadline)
-        #expect(child.requestID == "r" && child.trace.traceID == parent.trace.traceID && child.trace != parent.trace)
+        #expect(child.requestID == "r" && child.trace == parent.trace)
         #expect(child.idempotencyKey == nil && child.principal?.role == .service)
         #expect(parent.child(timeout: .seconds(1)).deadline < parent.deadline)
     }

@@ -250,8 +250,12 @@ extension BrokerTests {
 /// Keeps the codes of everything that completed.
 final class CountingObserver: RPCObserver {
     let codes = Shared<[ServiceError.Code?]>([])
+    let rpcs = Shared<[ObservedRPC]>([])
     let startedCount = Shared(0)
 
     func started(method: String) { startedCount.update { $0 += 1 } }
-    func completed(method: String, code: ServiceError.Code?, duration: Duration) { codes.update { $0.append(code) } }
+    func ended(_ rpc: ObservedRPC) {
+        codes.update { $0.append(rpc.code) }
+        rpcs.update { $0.append(rpc) }
+    }
 }

@@ -11,7 +11,7 @@ struct VanishTests {
         try await withWorld { world in
             let teller = try await world.teller()
             for name in 0..<5 { try await teller.tell("a\(name)", 0..<60) }
-            let victim = try HearerProcess(world, delay: 5)
+            let victim = try await HearerProcess(world, delay: 5)
             do {
                 try await eventually("it has begun") { try await world.heardCount() >= 20 }
                 try await harm(world, victim)

@@ -20,6 +20,18 @@ struct Note: Message {
     func collectViolations(into violations: inout Violations, path: FieldPath) {}
 }
 
+/// A message with a rule.
+struct Strict: Message {
+    static let fullName = "test.v1.Strict"
+    var text = ""
+    init() {}
+    init(serialized bytes: UnsafeRawBufferPointer) throws { text = String(decoding: bytes, as: UTF8.self) }
+    func serialized() throws -> [UInt8] { Array(text.utf8) }
+    func collectViolations(into violations: inout Violations, path: FieldPath) {
+        if text != "right" { violations.add("must be right", at: path, "text") }
+    }
+}
+
 /// A service's database and what writes to it, on a private broker.
 struct Fixture {
     let database: Database
@@ -28,7 +40,7 @@ struct Fixture {
     let mutations: Mutations
 }
 
-nonisolated(nonsending) func withFixture(_ body: (Fixture) async throws -> Void) async throws {
+nonisolated(nonsending) func withFixture(clock: any Clock = SystemClock(), _ body: (Fixture) async throws -> Void) async throws {
     let nats = try await NatsServer.start()
     let bus = try await BusConnection.connect(BusConfiguration(url: nats.url), logger: PostgresServer.silence)
     try await PostgresServer.shared().withDatabase(poolSize: 8, adjust: { $0.acquireTimeout = .seconds(30) }) { database in
@@ -45,7 +57,7 @@ nonisolated(nonsending) func withFixture(_ body: (Fixture) async throws -> Void)
             ids: ids,
             logger: PostgresServer.silence
         )
-        let work = UnitOfWorkFactory(database: database, clock: SystemClock(), ids: ids, relay: relay)
+        let work = UnitOfWorkFactory(database: database, clock: clock, ids: ids, relay: relay)
         try await body(Fixture(database: database, bus: bus, work: work, mutations: Mutations(work: work, database: database)))
     }
     await bus.close()
@@ -167,16 +179,66 @@ struct MutationTests {
         }
     }
 
-    @Test("is forgotten after 24 hours")
-    func purge() async throws {
-        try await withFixture { fixture in
-            _ = try await change(fixture, context("k"), "a")
-            try await fixture.mutations.purge()
-            #expect(try await fixture.database.query("SELECT 1 FROM stored_reply").count == 1)
-            try await fixture.database.execute("UPDATE stored_reply SET stored_at = stored_at - interval '24 hours'")
-            try await fixture.mutations.purge()
-            _ = try await change(fixture, context("k"), "b")
+    @Test("is forgotten after 24 hours of the clock, whether somebody tidies up or not", arguments: [true, false])
+    func expiry(isPurged: Bool) async throws {
+        let clock = ManualClock(Instant(seconds: 1_800_000_000))
+        try await withFixture(clock: clock) { fixture in
+            let first = try await change(fixture, context("k"), "a")
+            _ = try await change(fixture, context("another"), "a")
+            clock.advance(by: .hours(24) + Interval(microseconds: -1))
+            if isPurged { try await fixture.mutations.purge(now: clock.now()) }
+            #expect(try await change(fixture, context("k"), "a") == first)
+            let error = await #expect(throws: ServiceError.self) { _ = try await change(fixture, context("k"), "b") }
+            #expect(error?.reason == "IDEMPOTENCY_KEY_REUSED")
             #expect(try await effects(fixture) == 2)
+
+            clock.advance(by: Interval(microseconds: 1))
+            if isPurged {
+                try await fixture.mutations.purge(now: clock.now())
+                #expect(try await fixture.database.query("SELECT 1 FROM stored_reply").isEmpty)
+            }
+            let second = try await change(fixture, context("k"), "b")
+            #expect(second != first)
+            #expect(try await effects(fixture) == 3)
+            // The new answer lives 24 hours again.
+            clock.advance(by: .hours(23))
+            #expect(try await change(fixture, context("k"), "b") == second)
+            #expect(try await effects(fixture) == 3)
+        }
+    }
+
+    @Test("has one effect when its key has just expired and 32 come at once")
+    func concurrentAfterExpiry() async throws {
+        let clock = ManualClock(Instant(seconds: 1_800_000_000))
+        try await withFixture(clock: clock) { fixture in
+            let old = try await change(fixture, context("k"), "a")
+            clock.advance(by: .hours(24))
+            let replies = try await withThrowingTaskGroup(of: Note.self) { tasks in
+                for _ in 0..<32 { tasks.addTask { try await change(fixture, context("k"), "a") } }
+                return try await tasks.reduce(into: Set<String>()) { $0.insert($1.text) }
+            }
+            #expect(replies.count == 1 && !replies.contains(old.text))
+            #expect(try await effects(fixture) == 2)
+        }
+    }
+
+    @Test("that breaks a rule of its message stores nothing, and its key stays free")
+    func validation() async throws {
+        try await withFixture { fixture in
+            let method = Method<Strict, Note>(service: "test", version: "v1", name: "Strict", isIdempotent: false)
+            let endpoint = Endpoint(method) { request, context in
+                try await fixture.mutations.run(context, request) { work in
+                    _ = try await work.sql.execute("INSERT INTO effects VALUES (\(request.text))")
+                    return Note("done")
+                }
+            }
+            let error = await #expect(throws: ServiceError.self) {
+                _ = try await endpoint.handle(Array("wrong".utf8), context("k"))
+            }
+            #expect(error?.code == .invalidArgument && error?.details.first?.field == "text")
+            #expect(try await fixture.database.query("SELECT 1 FROM stored_reply").isEmpty)
+            _ = try await endpoint.handle(Array("right".utf8), context("k"))
+            #expect(try await effects(fixture) == 1)
         }
     }
 }

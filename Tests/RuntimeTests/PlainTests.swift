@@ -58,6 +58,43 @@ struct SettingsTests {
         #expect(error?.description.contains("--help") == true)
     }
 
+    @Test(
+        "A setting without its value is refused by name",
+        arguments: [
+            ["--nats-url"], ["--nats-url", "--dev-clock"], ["--dev-clock", "--nats-url"], ["--nats-password-file"],
+            ["--database-pool", "3", "--nats-url"], ["--nats-url", "x", "--config"],
+        ]
+    )
+    func withoutValue(arguments: [String]) async {
+        let error = await #expect(throws: Settings.Invalid.self) { try await settings(arguments) }
+        let name = arguments.last { $0 != "--dev-clock" } ?? ""
+        #expect(error?.description.hasPrefix("\(name) needs a value") == true, "\(error?.description ?? "accepted")")
+    }
+
+    @Test("A switch needs no value, wherever it stands, and an empty value is one")
+    func switches() async throws {
+        #expect(try await settings(["--dev-clock", "--nats-url", "x"]).get(flag))
+        #expect(try await settings(["--nats-url", "x", "--dev-clock"]).get(flag))
+        #expect(try await settings(["--dev-clock", "false"]).get(flag) == false)
+        #expect(try await settings(["--nats-url="]).get(url) == "")
+    }
+
+    @Test("A share is a number wherever it comes from")
+    func ratio() async throws {
+        let setting = Setting("trace.sample-ratio", default: 1.0, help: "Share.")
+        for (arguments, environment, expected) in [
+            ([], [:], 1.0), (["--trace-sample-ratio", "0.25"], [:], 0.25), ([], ["STREAKSNAP_TRACE_SAMPLE_RATIO": "0"], 0.0),
+        ] as [([String], [String: String], Double)] {
+            let settings = try await Settings(arguments: arguments, environment: environment, declared: [setting])
+            #expect(try settings.get(setting) == expected)
+        }
+        let path = try file("{\"trace\": {\"sample-ratio\": 0.125}}")
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        #expect(try await Settings(arguments: ["--config", path], environment: [:], declared: [setting]).get(setting) == 0.125)
+        let wrong = try await Settings(arguments: ["--trace-sample-ratio", "half"], environment: [:], declared: [setting])
+        #expect(throws: Settings.Invalid.self) { try wrong.get(setting) }
+    }
+
     @Test("A value of the wrong type, or a missing one, names the setting")
     func wrongType() async throws {
         let wrong = try await settings(["--database-pool", "many"], ["STREAKSNAP_DEV_CLOCK": "perhaps"])
@@ -132,7 +169,8 @@ struct MetricsTests {
         let buckets = page.samples.filter { $0.name == "duration_seconds_bucket" }
         #expect(buckets.map(\.value) == buckets.map(\.value).sorted())
         #expect(buckets.last?.labels["le"] == "+Inf" && buckets.last?.value == 6)
-        #expect(buckets.first?.labels["le"] == "0.0005" && buckets.first?.value == 2)
+        #expect(buckets.first?.labels["le"] == "0.0001" && buckets.first?.value == 1)
+        #expect(buckets.first { $0.labels["le"] == "0.0005" }?.value == 2)
         #expect(page.samples.first { $0.name == "duration_seconds_count" }?.value == 6)
         let sum = try #require(page.samples.first { $0.name == "duration_seconds_sum" }?.value)
         #expect(abs(sum - 99.081001) < 1e-6)

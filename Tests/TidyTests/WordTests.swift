@@ -24,11 +24,6 @@ struct WordTests {
             word: ".random(",
             reason: "TraceContext.random, from Entropy: work that no request asked for begins a trace"
         ),
-        Exception(
-            path: "Services/Gateway/Middleware/Exchange.swift",
-            word: ".random(",
-            reason: "TraceContext.random: a request begins its trace here"
-        ),
     ]
 
     @Test func `time, ids and chance come from the Clock and the IDSource`() {

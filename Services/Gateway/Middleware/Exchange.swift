@@ -2,21 +2,26 @@ internal import Bus
 internal import HTTPTypes
 internal import Hummingbird
 internal import Kernel
+internal import Runtime
 internal import Transcoding
 
 /// What identifies one request in logs, traces and replies (PF-6).
 struct Exchange: Sendable {
     let requestID: String
+    /// The span of this request.
     let trace: TraceContext
+    /// The client's span, when it said so.
+    let parent: TraceContext?
 
-    init(_ request: Request, ids: any IDSource) {
+    init(_ request: Request, ids: any IDSource, tracer: Tracer) {
         if let sent = request.headers[.requestID], Self.isUsable(sent) {
             self.requestID = sent
         } else {
             let id: OperationID = ids.make()
             self.requestID = id.description
         }
-        self.trace = request.headers[.traceparent].flatMap { TraceContext(traceparent: $0) }?.child() ?? .random()
+        self.parent = request.headers[.traceparent].flatMap { TraceContext(traceparent: $0) }
+        self.trace = parent?.child() ?? tracer.root()
     }
 
     /// Visible ASCII without anything a log or a header could trip over.

@@ -1,7 +1,8 @@
+internal import Hummingbird
 internal import Runtime
 private import Synchronization
 
-/// Counts HTTP requests by route and status, and their duration by route (D11).
+/// Counts HTTP requests by route and status, and their duration by route; makes a span of each whose trace is recorded (D11).
 final class GatewayMetrics: Sendable {
     private struct Key: Hashable {
         let template: String
@@ -9,12 +10,51 @@ final class GatewayMetrics: Sendable {
     }
 
     private let metrics: Metrics
+    private let tracer: Tracer
+    private let refused: Counter
+    /// Requests without their reply yet.
+    let inFlight: Gauge
     private let counters = Mutex<[Key: Counter]>([:])
     private let durations = Mutex<[String: Histogram]>([:])
 
-    init(_ metrics: Metrics) { self.metrics = metrics }
+    init(_ metrics: Metrics, tracer: Tracer) {
+        self.metrics = metrics
+        self.tracer = tracer
+        refused = metrics.counter("streaksnap_http_refused_total", help: "Requests refused because as much ran as may.")
+        inFlight = metrics.gauge("streaksnap_http_in_flight", help: "Requests without their reply yet.")
+    }
 
-    func completed(_ template: String, status: Int, _ duration: Duration) {
+    /// A request was turned away at the door.
+    func refusedOne() { refused.increment() }
+
+    /// A request has its reply.
+    ///
+    /// - Parameter template: The route as declared, so that neither series nor names of spans depend on what clients send.
+    func completed(_ exchange: Exchange, _ request: Request, _ template: String, status: Int, _ duration: Duration) {
+        count(template, status: status, duration)
+        tracer.record(exchange.trace) {
+            Span(
+                exchange.trace,
+                parent: exchange.parent,
+                name: "\(Self.method(request)) \(template)",
+                kind: .server,
+                duration: duration,
+                attributes: [
+                    ("http.request.method", .text(Self.method(request))), ("http.route", .text(template)),
+                    ("http.response.status_code", .number(status)), ("streaksnap.request_id", .text(exchange.requestID)),
+                ],
+                failure: status >= 500 ? "\(status)" : nil
+            )
+        }
+    }
+
+    /// Clients may send any word.
+    private static func method(_ request: Request) -> String {
+        let known = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+        return known.contains(request.method.rawValue) ? request.method.rawValue : "_OTHER"
+    }
+
+    private func count(_ template: String, status: Int, _ duration: Duration) {
         let counter = counters.withLock { counters -> Counter in
             let key = Key(template: template, status: status)
             if let known = counters[key] { return known }

@@ -20,7 +20,8 @@ struct Plan: Sendable {
     func values(of name: String) -> [String: String] {
         var values = [
             "nats.url": endpoints.natsURL, "nats.user": name, "nats.password.file": endpoints.natsPasswordFile(of: name),
-            "log.level": options.logLevel, "dev.clock": String(options.devClock),
+            "log.level": options.logLevel, "dev.clock": String(options.devClock), "otlp.endpoint": options.otlpEndpoint,
+            "admin.port": String(adminPort(of: name)),
         ]
         if let url = endpoints.postgresURL(of: name) { values["database.url"] = url }
         switch name {
@@ -38,6 +39,12 @@ struct Plan: Sendable {
         let environment = Console.environment()
         for key in Self.passedOn[name] ?? [] { values[key] = environment[Self.variable(key)] }
         return values
+    }
+
+    /// One process has one admin port; apart, the gateway has it and the services those after it.
+    private func adminPort(of name: String) -> Int {
+        guard options.separate, options.adminPort != 0 else { return 0 }
+        return options.adminPort + (Self.services.firstIndex(of: name).map { $0 + 1 } ?? 0)
     }
 
     /// The same as environment variables.

@@ -10,13 +10,12 @@ struct SeparateSystem: RunningSystem {
 
     static func start(_ plan: Plan, logger: Logger) async throws -> SeparateSystem {
         let binaries = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().path
-        let processes = ServiceProcesses(logFolder: plan.logFolder, logger: logger)
+        let processes = ServiceProcesses(logFolder: plan.logFolder, pidFolder: plan.dataFolder, logger: logger)
         try await processes.start(
             (Plan.services + ["gateway"]).map { name in
                 ServiceProcesses.Executable(name: name, path: "\(binaries)/\(name)", environment: plan.environment(of: name))
             }
         )
-        for (name, pid) in await processes.processIDs { try plan.write("\(pid)\n", to: "\(plan.dataFolder)/\(name).pid") }
         return SeparateSystem(processes: processes, port: plan.options.port)
     }
 

@@ -20,6 +20,12 @@ struct Up: AsyncParsableCommand {
     @Option(help: "Cost of password hashes, 4 to 14.") var bcryptCost = 12
     @Option(help: "File that is written with the address when everything answers.") var readyFile: String?
     @Option(help: "How much is logged.") var logLevel = "info"
+    @Option(
+        help:
+            "Port of /metrics, /healthz and /readyz; with --separate that of the gateway, the services take the next six. 0 means none."
+    )
+    var adminPort = 0
+    @Option(help: "Collector that spans are sent to as OTLP/HTTP, http://127.0.0.1:4318.") var otlpEndpoint = ""
 
     func run() async throws {
         let settings = Settings(values: ["log.level": logLevel], declared: CommonSettings.process)
@@ -36,7 +42,8 @@ struct Up: AsyncParsableCommand {
         let plan = Plan(endpoints: endpoints, options: self, dataFolder: DevEnvironmentConfiguration(dataFolder: data).dataFolder)
         do {
             let system: any RunningSystem =
-                separate ? try await SeparateSystem.start(plan, logger: logger) : try await InProcessSystem.start(plan)
+                separate
+                ? try await SeparateSystem.start(plan, logger: logger) : try await InProcessSystem.start(plan, logger: logger)
             try await announce(system, plan)
             await ServiceMain.untilAskedToStop()
             await system.stop()

@@ -7,6 +7,8 @@ internal import Synchronization
 public struct BusConnectionError: Error, CustomStringConvertible {
     /// What the NATS library says.
     public let reason: String
+    /// Whether the broker is merely away: trying again makes sense.
+    public let isPassing: Bool
 
     public var description: String { "cannot connect to the message bus: \(reason)" }
 }
@@ -25,6 +27,7 @@ public final class BusConnection: Sendable {
     /// How it was connected.
     public let configuration: BusConfiguration
     let logger: Logger
+    let observer: (any RPCObserver)?
     let requests: PendingRequests
     private let current = Mutex<NatsHandle?>(nil)
     private let subscriptions = Mutex<[ObjectIdentifier: BusSubscription]>([:])
@@ -35,9 +38,10 @@ public final class BusConnection: Sendable {
     private let inboxCount = Atomic<UInt64>(0)
     private let eventsKey = Mutex(CallbackKey(nil))
 
-    private init(_ configuration: BusConfiguration, logger: Logger) {
+    private init(_ configuration: BusConfiguration, logger: Logger, observer: (any RPCObserver)?) {
         self.configuration = configuration
         self.logger = logger
+        self.observer = observer
         self.requests = PendingRequests(inboxPrefix: configuration.inboxPrefix)
     }
 
@@ -45,13 +49,18 @@ public final class BusConnection: Sendable {
 
     /// Connects, trying for up to `configuration.connectTimeout`.
     ///
+    /// - Parameter observer: Is told of every call.
     /// - Throws: `BusConnectionError` when the broker cannot be reached in that time, or at once when it refuses the credentials;
     ///   `CancellationError`.
-    public static func connect(_ configuration: BusConfiguration, logger: Logger) async throws -> BusConnection {
+    public static func connect(
+        _ configuration: BusConfiguration,
+        logger: Logger,
+        observer: (any RPCObserver)? = nil
+    ) async throws -> BusConnection {
         guard Subject.isPublishable(configuration.inboxPrefix) else {
-            throw BusConnectionError(reason: "the inbox prefix is not a subject")
+            throw BusConnectionError(reason: "the inbox prefix is not a subject", isPassing: false)
         }
-        let connection = BusConnection(configuration, logger: logger)
+        let connection = BusConnection(configuration, logger: logger, observer: observer)
         let key = CallbackKey(Callbacks.connections.add(WeakEvents(connection)))
         connection.eventsKey.withLock { $0 = key }
         let handle = try await connection.dial(until: Tick.now() + configuration.connectTimeout)
@@ -193,7 +202,7 @@ extension BusConnection {
             }
             if let handle { return handle }
             let isTransient = [NATS_NO_SERVER, NATS_TIMEOUT, NATS_IO_ERROR, NATS_CONNECTION_CLOSED].contains(status)
-            guard isTransient, Tick.now() < end else { throw BusConnectionError(reason: status.text) }
+            guard isTransient, Tick.now() < end else { throw BusConnectionError(reason: status.text, isPassing: isTransient) }
             try await Task.sleep(for: .milliseconds(100))
         }
     }

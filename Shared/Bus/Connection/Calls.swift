@@ -93,6 +93,36 @@ extension BusConnection: Caller {
     /// - Returns: The serialized reply.
     /// - Throws: As `Caller.call`.
     public func callRaw(subject: String, body: [UInt8], context: CallContext, idempotent: Bool) async throws -> [UInt8] {
+        guard let observer else { return try await insist(subject, body, context, idempotent) }
+        var inner = context
+        inner.trace = context.trace.child()
+        let start = Tick.now()
+        func end(_ code: ServiceError.Code?) {
+            observer.ended(
+                ObservedRPC(
+                    method: subject,
+                    span: inner.trace,
+                    parent: context.trace,
+                    requestID: context.requestID,
+                    fate: .ran,
+                    code: code,
+                    duration: Tick.now() - start
+                )
+            )
+        }
+        observer.started(method: subject)
+        do {
+            let reply = try await insist(subject, body, inner, idempotent)
+            end(nil)
+            return reply
+        } catch {
+            end((error as? ServiceError)?.code ?? .cancelled)
+            throw error
+        }
+    }
+
+    /// Sends until there is an answer, or the policy says that there will be none.
+    private func insist(_ subject: String, _ body: [UInt8], _ context: CallContext, _ idempotent: Bool) async throws -> [UInt8] {
         let headers = context.headers
         let deadline = context.deadline
         var policy = CallPolicy(isIdempotent: idempotent)

@@ -37,16 +37,17 @@ final class EndpointRunner: MessageTarget {
     func arrived(_ native: OpaquePointer) {
         let arrival = Tick.now()
         let message = BusMessage(taking: native)
-        let context = CallContext(headers: message.headers, timeout: endpoint.timeout)
+        let parent = message.headers[HeaderName.traceparent].flatMap { TraceContext(traceparent: $0) }
+        let context = CallContext(headers: message.headers, timeout: endpoint.timeout, parent: parent)
         guard context.remaining > .zero else {
             // Nobody waits for the answer any more: it must not cost work.
-            return record(context, .deadlineExceeded, .zero)
+            return record(context, parent, .late, .deadlineExceeded, .zero)
         }
         switch work.admit(until: Tick(deadline: context.deadline)) {
         case .overloaded:
             let refusal = ServiceError.unavailable("The service is busy.")
             reply(to: message, .failure(refusal))
-            record(context, refusal, .zero)
+            record(context, parent, .overloaded, refusal, .zero)
         case .run(let token, _):
             observer?.started(method: endpoint.subject)
             let task = Task {
@@ -54,7 +55,7 @@ final class EndpointRunner: MessageTarget {
                 // The place is free before the answer leaves, so that whoever acts on the answer finds it free.
                 work.finish(token)
                 await deliver(result, to: message, context)
-                record(context, result.failure, Tick.now() - arrival)
+                record(context, parent, .ran, result.failure, Tick.now() - arrival)
                 work.replied()
             }
             work.attach(token, task)
@@ -107,9 +108,25 @@ final class EndpointRunner: MessageTarget {
         try connection.publish(inbox, headers: reply.headers, body: reply.body)
     }
 
-    private func record(_ context: CallContext, _ error: ServiceError?, _ duration: Duration) {
+    private func record(
+        _ context: CallContext,
+        _ parent: TraceContext?,
+        _ fate: ObservedRPC.Fate,
+        _ error: ServiceError?,
+        _ duration: Duration
+    ) {
         statistics.withLock { $0.record(error, duration) }
-        observer?.completed(method: endpoint.subject, context: context, code: error?.code, duration: duration)
+        observer?.ended(
+            ObservedRPC(
+                method: endpoint.subject,
+                span: context.trace,
+                parent: parent,
+                requestID: context.requestID,
+                fate: fate,
+                code: error?.code,
+                duration: duration
+            )
+        )
     }
 }
 

@@ -49,6 +49,18 @@ public enum CommonSettings {
         default: "info",
         help: "trace, debug, info, notice, warning, error or critical."
     )
+    /// Where spans go.
+    public static let otlpEndpoint = Setting(
+        "otlp.endpoint",
+        default: "",
+        help: "Collector that spans are sent to as OTLP/HTTP, http://127.0.0.1:4318; empty sends none."
+    )
+    /// How many traces are recorded.
+    public static let sampleRatio = Setting(
+        "trace.sample-ratio",
+        default: 1.0,
+        help: "Share of the traces that begin here that is recorded, 0 to 1; a traceparent from outside decides for itself."
+    )
     /// PF-7.
     public static let developmentClock = Setting(
         "dev.clock",
@@ -68,6 +80,6 @@ public enum CommonSettings {
 
     /// Those of every process.
     public static let process: [any AnySetting] = [
-        natsURL, natsUser, natsPassword, adminPort, adminHost, logLevel, developmentClock,
+        natsURL, natsUser, natsPassword, adminPort, adminHost, logLevel, otlpEndpoint, sampleRatio, developmentClock,
     ]
 }

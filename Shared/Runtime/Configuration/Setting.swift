@@ -67,6 +67,14 @@ extension Int: SettingValue {
     public static var settingTypeName: String { "a whole number" }
 }
 
+extension Double: SettingValue {
+    public init?(settingText text: String) {
+        guard let value = Double(text), value.isFinite else { return nil }
+        self = value
+    }
+    public static var settingTypeName: String { "a number" }
+}
+
 extension Bool: SettingValue {
     public init?(settingText text: String) {
         switch text.lowercased() {

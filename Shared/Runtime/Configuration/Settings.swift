@@ -22,7 +22,7 @@ public struct Settings: Sendable {
     ///   - arguments: without the program's name.
     ///   - environment: the process's environment.
     ///   - declared: every setting there is; an argument that is none of them is refused.
-    /// - Throws: `Invalid` for an unknown argument or an unreadable file (`--config FILE`, `STREAKSNAP_CONFIG`).
+    /// - Throws: `Invalid` for an unknown argument, one without its value, or an unreadable file (`--config FILE`, `STREAKSNAP_CONFIG`).
     public init(arguments: [String], environment: [String: String], declared: [any AnySetting]) async throws {
         try Self.refuseUnknown(arguments, declared: declared)
         var providers: [any ConfigProvider] = [
@@ -85,6 +85,7 @@ public struct Settings: Sendable {
         // A JSON file keeps numbers and switches as such; every other source is text.
         if let text = reader.string(forKey: key) { return text }
         if let number = reader.int(forKey: key) { return String(number) }
+        if let number = reader.double(forKey: key) { return String(number) }
         return reader.bool(forKey: key).map { String($0) }
     }
 
@@ -112,17 +113,23 @@ public struct Settings: Sendable {
             if setting.isSecret { known.insert(setting.argument + "-file") }
             if setting.isFlag { flags.insert(setting.argument) }
         }
-        var expectsValue = false
+        /// The argument before this one, when a value may follow it.
+        var waiting: String?
+        func refuseMissingValue() throws {
+            if let waiting, !flags.contains(waiting) { throw Invalid("\(waiting) needs a value; --help lists the settings.") }
+        }
         for argument in arguments {
             if !argument.hasPrefix("--") {
-                guard expectsValue else { throw Invalid("Unexpected argument “\(argument)”; --help lists the settings.") }
-                expectsValue = false
+                guard waiting != nil else { throw Invalid("Unexpected argument “\(argument)”; --help lists the settings.") }
+                waiting = nil
                 continue
             }
+            try refuseMissingValue()
             let name = String(argument.prefix { $0 != "=" })
             guard known.contains(name) else { throw Invalid("Unknown argument \(name); --help lists the settings.") }
-            expectsValue = !argument.contains("=")
+            waiting = argument.contains("=") ? nil : name
         }
+        try refuseMissingValue()
     }
 
     private static func withoutPrefix(_ environment: [String: String]) -> [String: String] {

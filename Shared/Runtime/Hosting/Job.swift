@@ -6,15 +6,23 @@ public struct Job: Sendable {
     public let name: String
     /// How long after a look that found nothing the next one follows, by the machine's clock.
     public let interval: Duration
+    /// Since when the row that has waited longest is due; nil when none is. For the metric of how late the job is.
+    public let oldestDue: (@Sendable () async throws -> Instant?)?
     /// Deals with one batch of what is due at the instant.
     ///
     /// Returns how many rows it dealt with; 0 means nothing is due. Safe to run on several replicas and to repeat.
     public let run: @Sendable (Instant) async throws -> Int
 
     /// Declares a job.
-    public init(_ name: String, every interval: Duration, run: @escaping @Sendable (Instant) async throws -> Int) {
+    public init(
+        _ name: String,
+        every interval: Duration,
+        oldestDue: (@Sendable () async throws -> Instant?)? = nil,
+        run: @escaping @Sendable (Instant) async throws -> Int
+    ) {
         self.name = name
         self.interval = interval
+        self.oldestDue = oldestDue
         self.run = run
     }
 }

@@ -17,11 +17,18 @@ struct JobRunner: Sendable {
     private func loop(_ job: Job) async {
         let handled = metrics.counter("streaksnap_job_rows_total", [("job", job.name)], help: "Due rows dealt with.")
         let failed = metrics.counter("streaksnap_job_failures_total", [("job", job.name)], help: "Runs of a job that failed.")
+        let finished = metrics.gauge(
+            "streaksnap_job_last_success_timestamp_seconds",
+            [("job", job.name)],
+            help: "When the job last found nothing more to do, in Unix time."
+        )
         while !Task.isCancelled {
             do {
                 let count = try await job.run(clock.now())
                 handled.increment(by: count)
                 if count > 0 { continue }
+                // By the machine's clock, as the one who reads it has no other.
+                finished.set(Int(SystemClock.now().seconds))
             } catch is CancellationError {
                 return
             } catch {

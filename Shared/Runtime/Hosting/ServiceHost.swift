@@ -8,52 +8,71 @@ private import Synchronization
 
 /// One running replica of a service. Starts its parts in the order of their dependencies and stops them in reverse.
 ///
-/// Start: database and migrations → bus and event stream → relay → requests → events and jobs. Stop: requests drain first, then jobs and
-/// events end, then what is in the outbox leaves, and the connections close last.
+/// Start: spans → database and migrations → bus and event stream → relay → events and jobs → requests. Stop: requests drain first, then
+/// jobs and events end, then what is in the outbox leaves, and the connections close. What fails at the start stops what was started.
 public final class ServiceHost<Module: ServiceModule>: Sendable {
     private let settings: Settings
     private let logger: Logger
     private let metrics: Metrics
     private let clock: any Clock
     private let ids: any IDSource
-    private let parts = Mutex(Parts())
+    private let lifecycle: Lifecycle
+    private let state = Mutex(State())
 
-    private struct Parts {
+    private struct State {
         var database: Database?
         var bus: BusConnection?
-        var service: BusService?
-        var relay: OutboxRelay?
-        var tasks: [Task<Void, Never>] = []
-        var isReady = false
+        var isServing = false
     }
 
     /// A replica that is not started yet.
     ///
-    /// - Parameter clock: nil means the machine's clock, or the development clock when the settings ask for it.
+    /// - Parameters:
+    ///   - metrics: Takes this replica's, each with the label `service`.
+    ///   - clock: nil means the machine's clock, or the development clock when the settings ask for it.
     public init(settings: Settings, logger: Logger, metrics: Metrics = Metrics(), clock: (any Clock)? = nil) throws {
         self.settings = settings
         self.logger = logger
-        self.metrics = metrics
+        self.metrics = metrics.labelled([("service", Module.name)])
         let isDevelopment = try settings.get(CommonSettings.developmentClock)
         self.clock = clock ?? (isDevelopment ? DevelopmentClock() : SystemClock())
         self.ids = UUIDv7Source(clock: self.clock)
+        self.lifecycle = Lifecycle(logger: logger)
     }
 
     /// Brings the replica up; returns when it answers requests.
     ///
-    /// - Throws: `Settings.Invalid` for unusable settings, `ServiceError` when the bus refuses the credentials. A database or broker that
-    ///   is away is waited for, visibly.
+    /// - Throws: `Settings.Invalid` for unusable settings, `BusConnectionError` when the bus refuses the credentials, and whatever the
+    ///   service needs and does not get. A database or broker that is away is waited for, visibly.
     public func start() async throws {
+        do { try await bringUp() } catch {
+            await stop()
+            throw error
+        }
+        logger.info("ready", metadata: ["service": "\(Module.name)"])
+    }
+
+    /// Takes no more requests, finishes what runs, and closes everything in the reverse order of the start.
+    public func stop() async {
+        state.withLock { $0.isServing = false }
+        await lifecycle.stop()
+        state.withLock { $0 = State() }
+        logger.info("stopped", metadata: ["service": "\(Module.name)"])
+    }
+
+    /// Whether the replica answers, its database is reachable and its bus connected.
+    public var isReady: Bool {
+        state.withLock { $0.isServing && ($0.bus?.isConnected ?? false) && ($0.database?.health.isAvailable ?? false) }
+    }
+
+    private func bringUp() async throws {
+        let tracer = try Tracer(settings, service: Module.name, logger: logger, metrics: metrics)
+        start("spans") { await tracer.run() }
         let database = try await startDatabase()
-        let bus = try await connectBus()
+        let bus = try await connectBus(tracer)
         let jetStream = JetStream(connection: bus)
         try await prepareClock(bus)
-        let stream = StreamConfiguration(
-            name: EventConsumer.streamName(ofService: Module.name),
-            subjects: ["evt.\(Module.name).>"],
-            replicas: try settings.get(CommonSettings.streamReplicas)
-        )
-        try await jetStream.ensureStream(stream)
+        let stream = try await ensureStream(jetStream)
         let relay = OutboxRelay(
             database: database,
             jetStream: jetStream,
@@ -65,19 +84,18 @@ public final class ServiceHost<Module: ServiceModule>: Sendable {
         )
         let work = UnitOfWorkFactory(database: database, clock: clock, ids: ids, relay: relay)
         let mutations = Mutations(work: work, database: database)
-        let assembly = try await Module.assemble(
-            ServiceEnvironment(
-                settings: settings,
-                clock: clock,
-                ids: ids,
-                database: database,
-                bus: bus,
-                work: work,
-                mutations: mutations,
-                logger: logger,
-                metrics: metrics
-            )
+        let environment = ServiceEnvironment(
+            settings: settings,
+            clock: clock,
+            ids: ids,
+            database: database,
+            bus: bus,
+            work: work,
+            mutations: mutations,
+            logger: logger,
+            metrics: metrics
         )
+        let assembly = try await Module.assemble(environment)
         let consumer = EventConsumer(
             service: Module.name,
             handlers: assembly.consumers,
@@ -86,81 +104,103 @@ public final class ServiceHost<Module: ServiceModule>: Sendable {
             jetStream: jetStream,
             logger: logger
         )
-        let jobs = JobRunner(
-            jobs: assembly.jobs + housekeeping(relay: relay, mutations: mutations, consumer: consumer),
-            clock: clock,
-            logger: logger,
-            metrics: metrics
-        )
-        let lag = EventMetrics(metrics, service: Module.name, relay: relay, consumer: consumer)
-        let service = try await startService(assembly, on: bus)
-        parts.withLock { parts in
-            parts.relay = relay
-            parts.service = service
-            parts.tasks = [
-                Task { await relay.run() }, Task { await jobs.run() }, Task { await consumer.run() }, Task { await lag.run() },
-            ]
-            parts.isReady = true
-        }
-        try listenForClock(bus, jobs: jobs, relay: relay, consumer: consumer)
-        logger.info("ready", metadata: ["service": "\(Module.name)"])
-    }
-
-    /// Takes no more requests, finishes what runs, and closes everything in the reverse order of the start.
-    public func stop() async {
-        let parts = parts.withLock { parts -> Parts in
-            defer { parts = Parts() }
-            return parts
-        }
-        await parts.service?.drain()
-        for task in parts.tasks { task.cancel() }
-        for task in parts.tasks { await task.value }
+        let all = assembly.jobs + housekeeping(relay: relay, mutations: mutations, consumer: consumer)
+        let jobs = JobRunner(jobs: all, clock: clock, logger: logger, metrics: metrics)
+        let lag = JobLag(jobs: all, clock: clock, logger: logger, metrics: metrics)
         // What was committed a moment ago leaves now rather than at the next start.
-        await parts.relay?.finish()
-        await parts.bus?.close()
-        await parts.database?.stop()
-        logger.info("stopped", metadata: ["service": "\(Module.name)"])
+        start("relay", finally: { await relay.finish() }) { await relay.run() }
+        start("events") { await consumer.run() }
+        start("jobs") { await jobs.run() }
+        start("job lag") { await lag.run() }
+        let events = EventMetrics(metrics, relay: relay, consumer: consumer)
+        start("event lag") { await events.run() }
+        let service = try await startService(assembly, on: bus, tracer)
+        lifecycle.started("requests") { await service.drain() }
+        try listenForClock(bus, jobs: jobs, relay: relay, consumer: consumer)
+        state.withLock { $0.isServing = true }
     }
 
-    /// Whether the replica answers, its database is reachable and its bus connected.
-    public var isReady: Bool {
-        parts.withLock { $0.isReady && ($0.bus?.isConnected ?? false) && ($0.database?.health.isAvailable ?? false) }
+    /// Runs a part as a task of its own that ends when it is cancelled.
+    private func start(
+        _ name: String,
+        finally: @escaping @Sendable () async -> Void = {},
+        _ body: @escaping @Sendable () async -> Void
+    ) {
+        let task = Task { await body() }
+        lifecycle.started(name) {
+            task.cancel()
+            await task.value
+            await finally()
+        }
     }
 
     private func startDatabase() async throws -> Database {
-        let database = Database(
-            DatabaseConfiguration(
-                connectionString: try settings.get(CommonSettings.databaseURL),
-                schema: Module.name,
-                poolSize: try settings.get(CommonSettings.databasePool),
-                statementTimeout: .milliseconds(Int64(try settings.get(CommonSettings.statementTimeout)))
-            ),
-            logger: logger
+        var configuration = DatabaseConfiguration(
+            connectionString: try settings.get(CommonSettings.databaseURL),
+            schema: Module.name,
+            poolSize: try settings.get(CommonSettings.databasePool),
+            statementTimeout: .milliseconds(Int64(try settings.get(CommonSettings.statementTimeout)))
         )
+        configuration.applicationName = "streaksnap-\(Module.name)"
+        let observer = DatabaseMetrics(metrics)
+        let database = Database(configuration, logger: logger, observer: observer)
+        observer.watch(database)
         try await database.start()
-        parts.withLock { $0.database = database }
+        lifecycle.started("database") { await database.stop() }
+        state.withLock { $0.database = database }
         let sets =
             [MigrationSet("outbox", OutboxMigrations.all), MigrationSet("runtime", RuntimeMigrations.all)] + Module.migrations
+        try await insist("waiting for the database", while: { ($0 as? DatabaseError)?.isConnectionFailure ?? false }) {
+            for set in sets { try await Migrator(scope: set.scope, migrations: set.migrations).run(on: database) }
+        }
+        return database
+    }
+
+    private func connectBus(_ tracer: Tracer) async throws -> BusConnection {
+        let bus = try await BusConnection.waiting(
+            try BusConfiguration(settings, name: Module.name),
+            logger: logger,
+            metrics: metrics,
+            tracer: tracer
+        )
+        lifecycle.started("bus") { await bus.close() }
+        state.withLock { $0.bus = bus }
+        return bus
+    }
+
+    private func ensureStream(_ jetStream: JetStream) async throws -> StreamConfiguration {
+        let stream = StreamConfiguration(
+            name: EventConsumer.streamName(ofService: Module.name),
+            subjects: ["evt.\(Module.name).>"],
+            replicas: try settings.get(CommonSettings.streamReplicas)
+        )
+        // The broker may go away again right after the connection was made.
+        try await insist(
+            "waiting for the bus",
+            while: { [.unavailable, .deadlineExceeded].contains(($0 as? ServiceError)?.code) }
+        ) {
+            try await jetStream.ensureStream(stream)
+        }
+        return stream
+    }
+
+    /// Does something again and again while it fails in a way that passes, and says so: at first, and then every 5 s.
+    private func insist(
+        _ what: Logger.Message,
+        while isPassing: (any Error) -> Bool,
+        _ body: () async throws -> Void
+    ) async throws {
         var waits = 0
         while true {
-            do {
-                for set in sets { try await Migrator(scope: set.scope, migrations: set.migrations).run(on: database) }
-                return database
-            } catch let error as DatabaseError where error.isConnectionFailure {
+            do { return try await body() } catch  where isPassing(error) {
                 waits += 1
-                if waits == 1 || waits % 20 == 0 { logger.warning("waiting for the database", metadata: ["error": "\(error)"]) }
+                if waits % 20 == 1 { logger.warning(what, metadata: ["error": "\(error)"]) }
                 try await Task.sleep(for: .milliseconds(250))
             }
         }
     }
 
-    private func connectBus() async throws -> BusConnection {
-        let bus = try await BusConnection.connect(try BusConfiguration(settings, name: Module.name), logger: logger)
-        parts.withLock { $0.bus = bus }
-        return bus
-    }
-
-    private func startService(_ assembly: ServiceAssembly, on bus: BusConnection) async throws -> BusService {
+    private func startService(_ assembly: ServiceAssembly, on bus: BusConnection, _ tracer: Tracer) async throws -> BusService {
         let descriptor = Module.descriptor
         let reply = DescriptorReply(descriptorSet: descriptor.bytes, sha256: descriptor.hash)
         let describe = Endpoint(
@@ -177,7 +217,7 @@ public final class ServiceHost<Module: ServiceModule>: Sendable {
             endpoints: assembly.endpoints + [describe],
             limits: BusService.Limits(maxInFlight: try settings.get(CommonSettings.maxInFlight)),
             logger: logger,
-            observer: MetricsObserver(metrics, role: "server")
+            observer: Observers(all: [MetricsObserver(metrics, role: "server"), TracingObserver(tracer: tracer, kind: .server)])
         )
         try await service.start()
         return service
@@ -186,9 +226,9 @@ public final class ServiceHost<Module: ServiceModule>: Sendable {
     private func housekeeping(relay: OutboxRelay, mutations: Mutations, consumer: EventConsumer) -> [Job] {
         [
             Job("event_retry", every: .milliseconds(200)) { _ in try await consumer.retryDue() },
-            Job("purge", every: .seconds(600)) { _ in
+            Job("purge", every: .seconds(600)) { now in
                 try await relay.purge()
-                try await mutations.purge()
+                try await mutations.purge(now: now)
                 return 0
             },
         ]

@@ -65,7 +65,13 @@ extension AdminServer {
     ) throws -> Task<Void, Never>? {
         let port = try settings.get(CommonSettings.adminPort)
         guard port != 0 else { return nil }
-        let server = AdminServer(host: try settings.get(CommonSettings.adminHost), port: port, metrics: metrics, isReady: isReady)
+        let server = AdminServer(
+            host: try settings.get(CommonSettings.adminHost),
+            port: port,
+            metrics: metrics,
+            logger: logger,
+            isReady: isReady
+        )
         return Task {
             do { try await server.run() } catch is CancellationError {} catch {
                 logger.error("the admin port is not served", metadata: ["port": "\(port)", "error": "\(error)"])

@@ -9,13 +9,11 @@ struct EventMetrics: Sendable {
     private static let interval = Duration.seconds(5)
 
     private let metrics: Metrics
-    private let service: String
     private let relay: OutboxRelay
     private let consumer: EventConsumer
 
-    init(_ metrics: Metrics, service: String, relay: OutboxRelay, consumer: EventConsumer) {
+    init(_ metrics: Metrics, relay: OutboxRelay, consumer: EventConsumer) {
         self.metrics = metrics
-        self.service = service
         self.relay = relay
         self.consumer = consumer
     }
@@ -46,6 +44,6 @@ struct EventMetrics: Sendable {
     }
 
     private func set(_ name: String, _ value: Int, _ help: String, _ label: (String, String)...) {
-        metrics.gauge(name, [("service", service)] + label, help: help).set(value)
+        metrics.gauge(name, label, help: help).set(value)
     }
 }

@@ -4,7 +4,13 @@ internal import Synchronization
 ///
 /// Recording is an atomic addition; nothing is allocated after the first use of a label set.
 public final class Metrics: Sendable {
-    private let families = Mutex<[String: Family]>([:])
+    private let registry: Registry
+    /// Labels that everything recorded here has, as they are written.
+    private let common: String
+
+    private final class Registry: Sendable {
+        let families = Mutex<[String: Family]>([:])
+    }
 
     private struct Family {
         let help: String
@@ -13,7 +19,17 @@ public final class Metrics: Sendable {
     }
 
     /// No metrics yet.
-    public init() {}
+    public convenience init() { self.init(Registry(), "") }
+
+    private init(_ registry: Registry, _ common: String) {
+        self.registry = registry
+        self.common = common
+    }
+
+    /// The same page, on which everything recorded through the result has these labels besides its own.
+    public func labelled(_ labels: [(String, String)]) -> Metrics {
+        Metrics(registry, Self.joined(common, Self.text(labels)))
+    }
 
     /// A number that only grows. The same name and labels give the same counter.
     public func counter(_ name: String, _ labels: [(String, String)] = [], help: String) -> Counter {
@@ -25,9 +41,29 @@ public final class Metrics: Sendable {
         series(name, labels, help: help, type: "gauge") { Gauge() }
     }
 
-    /// A distribution of durations in seconds, in fixed buckets from 0.5 ms to 10 s.
+    /// A distribution of durations in seconds, in fixed buckets from 0.1 ms to 10 s.
     public func histogram(_ name: String, _ labels: [(String, String)] = [], help: String) -> Histogram {
         series(name, labels, help: help, type: "histogram") { Histogram() }
+    }
+
+    /// A number that is asked for when the page is made; a later one of the same name and labels takes its place.
+    ///
+    /// - Parameters:
+    ///   - isCounter: Whether it only grows.
+    ///   - read: The number; nil leaves the line out. It must not block.
+    public func measured(
+        _ name: String,
+        _ labels: [(String, String)] = [],
+        isCounter: Bool = false,
+        help: String,
+        _ read: @escaping @Sendable () -> Double?
+    ) {
+        let labels = Self.joined(common, Self.text(labels))
+        registry.families.withLock { families in
+            families[name, default: Family(help: help, type: isCounter ? "counter" : "gauge")].series[labels] = Measured(
+                read: read
+            )
+        }
     }
 
     private func series<S: MetricSeries>(
@@ -37,8 +73,8 @@ public final class Metrics: Sendable {
         type: String,
         make: () -> S
     ) -> S {
-        let text = labels.map { "\($0.0)=\"\(Self.escaped($0.1))\"" }.joined(separator: ",")
-        let found = families.withLock { families -> any MetricSeries in
+        let text = Self.joined(common, Self.text(labels))
+        let found = registry.families.withLock { families -> any MetricSeries in
             var family = families[name] ?? Family(help: help, type: type)
             let series = family.series[text] ?? make()
             family.series[text] = series
@@ -51,18 +87,26 @@ public final class Metrics: Sendable {
 
     /// All metrics in the Prometheus text format 0.0.4.
     public func text() -> String {
-        families.withLock { families in
-            var lines: [String] = []
-            for (name, family) in families.sorted(by: { $0.key < $1.key }) {
-                let help = family.help.replacing("\\", with: "\\\\").replacing("\n", with: "\\n")
-                lines.append("# HELP \(name) \(help)")
-                lines.append("# TYPE \(name) \(family.type)")
-                for (labels, series) in family.series.sorted(by: { $0.key < $1.key }) {
-                    series.write(name: name, labels: labels, into: &lines)
-                }
+        // What is measured is asked for outside the lock: it may look at other locks.
+        let families = registry.families.withLock { $0 }
+        var lines: [String] = []
+        for (name, family) in families.sorted(by: { $0.key < $1.key }) {
+            let help = family.help.replacing("\\", with: "\\\\").replacing("\n", with: "\\n")
+            lines.append("# HELP \(name) \(help)")
+            lines.append("# TYPE \(name) \(family.type)")
+            for (labels, series) in family.series.sorted(by: { $0.key < $1.key }) {
+                series.write(name: name, labels: labels, into: &lines)
             }
-            return lines.joined(separator: "\n") + "\n"
         }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    private static func text(_ labels: [(String, String)]) -> String {
+        labels.map { "\($0.0)=\"\(escaped($0.1))\"" }.joined(separator: ",")
+    }
+
+    private static func joined(_ first: String, _ second: String) -> String {
+        first.isEmpty || second.isEmpty ? first + second : "\(first),\(second)"
     }
 
     private static func escaped(_ value: String) -> String {
@@ -73,6 +117,16 @@ public final class Metrics: Sendable {
 /// One line, or a few, of the metrics page.
 protocol MetricSeries: Sendable {
     func write(name: String, labels: String, into lines: inout [String])
+}
+
+/// A number that is asked for.
+private struct Measured: MetricSeries {
+    let read: @Sendable () -> Double?
+
+    func write(name: String, labels: String, into lines: inout [String]) {
+        guard let value = read() else { return }
+        lines.append("\(name)\(labels.isEmpty ? "" : "{\(labels)}") \(value)")
+    }
 }
 
 /// A number that only grows.
@@ -111,7 +165,8 @@ public final class Gauge: MetricSeries {
 /// A distribution of durations.
 public final class Histogram: MetricSeries {
     private static let bounds: [Int64] = [
-        500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000, 5_000_000, 10_000_000,
+        100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000, 5_000_000,
+        10_000_000,
     ]
     private let counts = Mutex<(buckets: [Int], sumMicroseconds: Int64)>(
         (Array(repeating: 0, count: Histogram.bounds.count + 1), 0)

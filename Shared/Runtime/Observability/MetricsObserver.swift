@@ -1,8 +1,8 @@
 public import Bus
-public import Kernel
+internal import Kernel
 private import Synchronization
 
-/// Counts every RPC by method and outcome, and its duration by method (D11).
+/// Counts every RPC by method and outcome, its duration by method, and what is in flight (D11).
 public final class MetricsObserver: RPCObserver {
     private let metrics: Metrics
     private let role: String
@@ -11,6 +11,7 @@ public final class MetricsObserver: RPCObserver {
     private struct Series: Sendable {
         let ok: Counter
         let duration: Histogram
+        let inFlight: Gauge
     }
 
     /// - Parameter role: `server` for what this process answers, `client` for what it asks.
@@ -19,19 +20,36 @@ public final class MetricsObserver: RPCObserver {
         self.role = role
     }
 
-    public func completed(method: String, code: ServiceError.Code?, duration: Duration) {
-        let series = methods.withLock { methods -> Series in
+    public func started(method: String) { series(method).inFlight.add(1) }
+
+    public func ended(_ rpc: ObservedRPC) {
+        let series = series(rpc.method)
+        if let code = rpc.code { counter(rpc.method, "\(code)").increment() } else { series.ok.increment() }
+        switch rpc.fate {
+        case .ran:
+            series.inFlight.add(-1)
+            series.duration.record(rpc.duration)
+        case .overloaded, .late:
+            metrics.counter(
+                "streaksnap_rpc_refused_total",
+                [("method", rpc.method), ("reason", "\(rpc.fate)")],
+                help: "Requests that were not run: overloaded (as much ran as may) or late (nobody waited any more)."
+            ).increment()
+        }
+    }
+
+    private func series(_ method: String) -> Series {
+        methods.withLock { methods in
             if let known = methods[method] { return known }
             let labels = [("method", method), ("role", role)]
             let made = Series(
                 ok: counter(method, "ok"),
-                duration: metrics.histogram("streaksnap_rpc_duration_seconds", labels, help: "Time from request to reply.")
+                duration: metrics.histogram("streaksnap_rpc_duration_seconds", labels, help: "Time from request to reply."),
+                inFlight: metrics.gauge("streaksnap_rpc_in_flight", labels, help: "Requests without their reply yet.")
             )
             methods[method] = made
             return made
         }
-        series.duration.record(duration)
-        if let code { counter(method, "\(code)").increment() } else { series.ok.increment() }
     }
 
     private func counter(_ method: String, _ code: String) -> Counter {
@@ -41,4 +59,13 @@ public final class MetricsObserver: RPCObserver {
             help: "Requests by outcome."
         )
     }
+}
+
+/// Tells several observers of the same requests.
+struct Observers: RPCObserver {
+    let all: [any RPCObserver]
+
+    func started(method: String) { for observer in all { observer.started(method: method) } }
+
+    func ended(_ rpc: ObservedRPC) { for observer in all { observer.ended(rpc) } }
 }

@@ -2,7 +2,7 @@ public import Bus
 internal import Crypto
 public import Database
 internal import FoundationEssentials
-internal import Kernel
+public import Kernel
 public import Outbox
 public import Wire
 
@@ -75,21 +75,24 @@ public struct Mutations: Sendable {
         _ body: @escaping @Sendable (UnitOfWork) async throws -> Reply
     ) async throws -> (reply: Reply, isWhole: Bool) {
         try await work.run(context, isolation: isolation) { work in
-            if let known = try await stored.claim(work.sql) { return (try Reply(serialized: known.reply), known.isWhole) }
+            if let known = try await stored.claim(at: work.now, work.sql) { return (try Reply(serialized: known.reply), known.isWhole) }
             let reply = try await body(work)
             try await stored.store(try reply.serialized(), isWhole: isWhole, work.sql)
             return (reply, isWhole)
         }
     }
 
-    /// Forgets replies stored more than 24 h ago.
-    public func purge() async throws {
-        _ = try await database.execute("DELETE FROM stored_reply WHERE stored_at < clock_timestamp() - interval '24 hours'")
+    /// Forgets replies that are 24 h old at `now`, by the clock that the requests were stamped with.
+    public func purge(now: Instant) async throws {
+        _ = try await database.execute("DELETE FROM stored_reply WHERE stored_at <= \(now - StoredReply.life)")
     }
 }
 
 /// The row of one idempotency key.
 private struct StoredReply: Sendable {
+    /// How long a repeat gets the first answer (PF-4).
+    static let life = Interval.hours(24)
+
     private let caller: String
     private let method: String
     private let keyHash: [UInt8]
@@ -124,11 +127,15 @@ private struct StoredReply: Sendable {
     /// Takes the key for this transaction; a concurrent request with the same key waits here for its end.
     ///
     /// - Returns: the reply stored by an earlier transaction, nil when this is the first.
-    func claim(_ sql: Transaction) async throws -> (reply: [UInt8], isWhole: Bool)? {
+    func claim(at now: Instant, _ sql: Transaction) async throws -> (reply: [UInt8], isWhole: Bool)? {
+        // One that is too old is as good as none, purged or not.
         let isFirst = try await sql.execute(
             """
-            INSERT INTO stored_reply (caller, method, key_hash, request_hash) VALUES (\(caller), \(method), \(keyHash), \(requestHash))
-            ON CONFLICT DO NOTHING
+            INSERT INTO stored_reply AS known (caller, method, key_hash, request_hash, stored_at)
+            VALUES (\(caller), \(method), \(keyHash), \(requestHash), \(now))
+            ON CONFLICT (caller, method, key_hash) DO UPDATE
+                SET request_hash = EXCLUDED.request_hash, reply = NULL, stored_at = EXCLUDED.stored_at
+                WHERE known.stored_at <= \(now - Self.life)
             """
         )
         if isFirst == 1 { return nil }

@@ -19,7 +19,7 @@ final class Installation: Sendable {
     let postgresPort: UInt16
     let guardian: Guardian
 
-    private init(_ options: [String] = []) async throws {
+    init(_ options: [String] = []) async throws {
         let folder = try Self.makeFolder()
         let ports = try Self.freePorts(3)
         (http, natsPort, postgresPort) = (HTTPClient(port: ports[0]), ports[1], ports[2])

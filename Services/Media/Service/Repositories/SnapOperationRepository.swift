@@ -82,6 +82,13 @@ struct SnapOperationRepository: Sendable {
         )
     }
 
+    /// When the operation that has waited longest is to be taken up.
+    func oldestStranded() async throws -> Instant? {
+        try await database.query("SELECT min(next_attempt_at) FROM snap_operation WHERE state IN (0, 1)").first?.decode(
+            as: Instant?.self
+        )
+    }
+
     /// Takes up to `limit` operations that nobody drives any more; others leave them alone until `lease`.
     func takeStranded(now: Instant, until lease: Instant, limit: Int) async throws -> [StoredOperation] {
         try await database.query(

@@ -12,7 +12,11 @@ struct SettlementJob: Sendable {
     let work: UnitOfWorkFactory
 
     var job: Job {
-        Job("settlement", every: .seconds(5)) { now in
+        Job(
+            "settlement",
+            every: .seconds(5),
+            oldestDue: { [keeper] in try await keeper.streaks.oldestDue().map { $0 + Self.wait } }
+        ) { now in
             try await work.run(trace: "", requestID: "") { [keeper] work in
                 let due = try await keeper.streaks.lockDue(at: now - Self.wait, limit: Self.batch, work.sql)
                 for stored in due { _ = try await keeper.settle(stored, work) }

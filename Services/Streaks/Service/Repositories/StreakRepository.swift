@@ -42,6 +42,11 @@ struct StreakRepository: Sendable {
         return try await Self.load(rows, sql)
     }
 
+    /// The next date of the streak that has waited longest, due or not.
+    func oldestDue() async throws -> Instant? {
+        try await database.query("SELECT min(next_due) FROM streak").first?.decode(as: Instant?.self)
+    }
+
     /// The next change of these streaks folds their ledgers from the start. Waits for who is changing them now.
     func forgetCheckpoints(of ids: [StreakID], _ sql: Transaction) async throws {
         _ = try await sql.query("SELECT 1 FROM streak WHERE id = ANY(\(ids)) ORDER BY id FOR UPDATE")

@@ -1,0 +1,207 @@
+import Bus
+import Database
+import Kernel
+import Logging
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Runtime
+
+/// A service with one RPC that changes something, and a way to fail at the start.
+private enum TestModule: ServiceModule {
+    static let name = "hosted"
+    static let about = "tests"
+    static let migrations: [MigrationSet] = []
+    static let descriptor: (bytes: [UInt8], hash: String) = ([1, 2, 3], "hash")
+    static let fails = Setting("test.fails", default: false, help: "Whether it does not start.")
+    static let settings: [any AnySetting] = [fails]
+    static let change = Method<Note, Note>(service: "hosted", version: "v1", name: "Change", isIdempotent: false)
+    /// How often the RPC ran, by the text of its request.
+    static let runs = Mutex<[String: Int]>([:])
+
+    struct Broken: Error {}
+
+    static func assemble(_ environment: ServiceEnvironment) async throws -> ServiceAssembly {
+        if try environment.settings.get(fails) { throw Broken() }
+        return ServiceAssembly(
+            endpoints: [
+                Endpoint(change) { request, _ in
+                    _ = try await environment.database.query("SELECT pg_sleep(0.005)")
+                    runs.withLock { $0[request.text, default: 0] += 1 }
+                    return request
+                }
+            ]
+        )
+    }
+}
+
+/// Tells those who ask when to end.
+private final class Ending: Sendable {
+    let isHere = Atomic(false)
+}
+
+/// Keeps what is logged.
+private struct Recorder: LogHandler {
+    final class Lines: Sendable {
+        let all = Mutex<[(message: String, part: String?)]>([])
+
+        func parts(_ message: String) -> [String] { all.withLock { $0.filter { $0.message == message }.compactMap(\.part) } }
+        func contains(_ message: String) -> Bool { all.withLock { $0.contains { $0.message == message } } }
+    }
+
+    let lines: Lines
+    var logLevel = Logger.Level.debug
+    var metadata: Logger.Metadata = [:]
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        let part = event.metadata?["part"].map { "\($0)" }
+        lines.all.withLock { $0.append(("\(event.message)", part)) }
+    }
+}
+
+@Suite("A service's replica", .serialized, .timeLimit(.minutes(5)))
+struct HostTests {
+    private static let order = ["spans", "database", "bus", "relay", "events", "jobs", "job lag", "requests"]
+
+    private func host(
+        _ postgres: PostgresServer,
+        _ nats: NatsServer,
+        fails: Bool = false,
+        _ lines: Recorder.Lines = Recorder.Lines()
+    ) throws -> ServiceHost<TestModule> {
+        let settings = Settings(
+            values: [
+                "nats.url": nats.url, "database.url": postgres.connectionString, "database.pool": "3", "test.fails": "\(fails)",
+            ],
+            declared: CommonSettings.service + TestModule.settings
+        )
+        return try ServiceHost(settings: settings, logger: Logger(label: "test") { _ in Recorder(lines: lines) })
+    }
+
+    /// The connections of replicas to their database.
+    private func connections(_ postgres: PostgresServer) async throws -> Int {
+        try await postgres.withDatabase(poolSize: 1) { database in
+            try await database.query("SELECT 1 FROM pg_stat_activity WHERE application_name = 'streaksnap-hosted'").count
+        }
+    }
+
+    @Test("starts its parts in order, and stops them in the reverse order")
+    func order() async throws {
+        let (postgres, nats) = (try await PostgresServer.start(), try await NatsServer.start())
+        let lines = Recorder.Lines()
+        let host = try host(postgres, nats, lines)
+        #expect(!host.isReady)
+        try await host.start()
+        #expect(host.isReady)
+        #expect(lines.parts("started") == Self.order)
+        #expect(try await connections(postgres) > 0)
+        await host.stop()
+        #expect(!host.isReady)
+        #expect(lines.parts("stopped") == Self.order.reversed())
+        try await eventually("no connection is left") { try await connections(postgres) == 0 }
+    }
+
+    @Test("that fails at the start stops what was started")
+    func failure() async throws {
+        let (postgres, nats) = (try await PostgresServer.start(), try await NatsServer.start())
+        let lines = Recorder.Lines()
+        let host = try host(postgres, nats, fails: true, lines)
+        await #expect(throws: TestModule.Broken.self) { try await host.start() }
+        #expect(!host.isReady)
+        #expect(lines.parts("started") == ["spans", "database", "bus"])
+        #expect(lines.parts("stopped") == ["bus", "database", "spans"])
+        try await eventually("no connection is left") { try await connections(postgres) == 0 }
+        let bus = try await BusConnection.connect(BusConfiguration(url: nats.url), logger: PostgresServer.silence)
+        #expect(try await bus.scatter("$SRV.PING", for: .milliseconds(300), atMost: 1).isEmpty, "nobody answers")
+        await bus.close()
+    }
+
+    @Test("waits for a database that is away, and says so; is not ready while it is away again")
+    func databaseAway() async throws {
+        let (postgres, nats) = (try await PostgresServer.start(), try await NatsServer.start())
+        await postgres.stop()
+        let lines = Recorder.Lines()
+        let host = try host(postgres, nats, lines)
+        let starting = Task { try await host.start() }
+        try await eventually("it waits") { lines.contains("waiting for the database") }
+        #expect(!host.isReady)
+        try await postgres.start()
+        try await starting.value
+        #expect(host.isReady)
+        await postgres.stop()
+        try await eventually("it is not ready") { !host.isReady }
+        try await postgres.start()
+        try await eventually("it is ready again") { host.isReady }
+        await host.stop()
+    }
+
+    @Test("waits for a broker that is away, and says so; is not ready while it is away again")
+    func brokerAway() async throws {
+        let (postgres, nats) = (try await PostgresServer.start(), try await NatsServer.start())
+        await nats.stop()
+        let lines = Recorder.Lines()
+        let host = try host(postgres, nats, lines)
+        let starting = Task { try await host.start() }
+        try await eventually("it waits") { lines.contains("waiting for the bus") }
+        #expect(!host.isReady)
+        try await nats.start()
+        try await starting.value
+        #expect(host.isReady)
+        await nats.stop()
+        try await eventually("it is not ready") { !host.isReady }
+        try await nats.start()
+        try await eventually("it is ready again") { host.isReady }
+        await host.stop()
+    }
+
+    @Test("can be restarted beside another under load: no request fails, none runs twice")
+    func rollingRestart() async throws {
+        let (postgres, nats) = (try await PostgresServer.start(), try await NatsServer.start())
+        let bus = try await BusConnection.connect(
+            BusConfiguration(url: nats.url, inboxPrefix: "_INBOX.load"),
+            logger: PostgresServer.silence
+        )
+        TestModule.runs.withLock { $0 = [:] }
+        var replicas = [try host(postgres, nats), try host(postgres, nats)]
+        for replica in replicas { try await replica.start() }
+        let ending = Ending()
+        let (made, failures) = try await withThrowingTaskGroup(of: (Int, [String]).self) { tasks in
+            defer { ending.isHere.store(true, ordering: .relaxed) }
+            for caller in 0..<12 {
+                tasks.addTask {
+                    var made = 0
+                    var failures: [String] = []
+                    while !ending.isHere.load(ordering: .relaxed), failures.count < 5 {
+                        let text = "\(caller).\(made)"
+                        made += 1
+                        do {
+                            _ = try await bus.call(TestModule.change, Note(text), context: .expiring(in: .seconds(30)))
+                        } catch { failures.append("\(text): \(error)") }
+                    }
+                    return (made, failures)
+                }
+            }
+            for round in 0..<6 {
+                let before = TestModule.runs.withLock { $0.count }
+                let next = try host(postgres, nats)
+                try await next.start()
+                await replicas[round % 2].stop()
+                replicas[round % 2] = next
+                try await eventually("requests go on") { TestModule.runs.withLock { $0.count } > before + 50 }
+            }
+            ending.isHere.store(true, ordering: .relaxed)
+            return try await tasks.reduce(into: (0, [String]())) { $0 = ($0.0 + $1.0, $0.1 + $1.1) }
+        }
+        #expect(failures.isEmpty, "\(failures.prefix(5))")
+        let runs = TestModule.runs.withLock { $0 }
+        #expect(runs.count == made && runs.values.allSatisfy { $0 == 1 })
+        for replica in replicas { await replica.stop() }
+        await bus.close()
+    }
+}

@@ -1,0 +1,108 @@
+import Bus
+import Foundation
+import Kernel
+import Processes
+import TestSupport
+import Testing
+
+@testable import Runtime
+
+@Suite("A process killed between commit and reply", .timeLimit(.minutes(3)))
+struct VictimTests {
+    private static let change = Method<Note, Note>(
+        service: "victim",
+        version: "v1",
+        name: "Change",
+        isIdempotent: false,
+        timeout: .minutes(2)
+    )
+
+    @Test("leaves its answer to the retry, and one effect")
+    func killedBeforeTheReply() async throws {
+        try await withFixture { fixture in
+            let output = FileManager.default.temporaryDirectory.appendingPathComponent("victim-\(UUID().uuidString)").path
+            defer { try? FileManager.default.removeItem(atPath: output) }
+            let victim = try await ChildProcess.spawn(
+                Command(
+                    executable: Self.executable().path,
+                    arguments: [
+                        try await PostgresServer.shared().connectionString, fixture.database.schema,
+                        fixture.bus.configuration.url,
+                    ],
+                    environment: Command.inherited(),
+                    output: output
+                )
+            )
+            func says(_ text: String) async throws {
+                try await eventually("the victim says \(text)") {
+                    guard !victim.hasExited else { throw NotSo(description: "the victim ended by itself") }
+                    return FileManager.default.contents(atPath: output).map { String(decoding: $0, as: UTF8.self).contains(text) }
+                        ?? false
+                }
+            }
+            try await says("ready")
+            let context = CallContext(deadline: SystemClock.now() + .minutes(2), idempotencyKey: "k")
+            let unanswered = Task { try await fixture.bus.call(Self.change, Note("a"), context: context) }
+            try await says("committed")
+            victim.signal(SIGKILL)
+            _ = await victim.waitForExit()
+            unanswered.cancel()
+            await #expect(throws: CancellationError.self) { try await unanswered.value }
+
+            let heir = BusService(
+                connection: fixture.bus,
+                name: "victim",
+                version: "1.0.0",
+                endpoints: [
+                    Endpoint(Self.change) { request, context in
+                        try await fixture.mutations.run(context, request) { work in
+                            _ = try await work.sql.execute("INSERT INTO effects VALUES (\(request.text))")
+                            return Note("done by its heir")
+                        }
+                    }
+                ],
+                logger: PostgresServer.silence
+            )
+            try await heir.start()
+            for _ in 0..<2 {
+                let reply = try await fixture.bus.call(Self.change, Note("a"), context: context)
+                #expect(reply.text == "done by \(victim.pid)")
+            }
+            let error = await #expect(throws: ServiceError.self) {
+                try await fixture.bus.call(Self.change, Note("b"), context: context)
+            }
+            #expect(error?.reason == "IDEMPOTENCY_KEY_REUSED")
+            #expect(try await fixture.database.query("SELECT 1 FROM effects").count == 1)
+            await heir.drain()
+        }
+    }
+
+    private static func executable() throws -> URL {
+        var folder = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+        for _ in 0..<6 {
+            let file = folder.appendingPathComponent("mutation-victim")
+            if FileManager.default.isExecutableFile(atPath: file.path) { return file }
+            folder.deleteLastPathComponent()
+        }
+        throw NotSo(description: "no mutation-victim near \(CommandLine.arguments[0])")
+    }
+}
+
+struct NotSo: Error, CustomStringConvertible {
+    let description: String
+}
+
+/// Waits until something holds.
+func eventually(
+    _ what: Comment,
+    within limit: Duration = .seconds(60),
+    sourceLocation: SourceLocation = #_sourceLocation,
+    _ condition: () async throws -> Bool
+) async throws {
+    let deadline = ContinuousClock.now.advanced(by: limit)
+    while ContinuousClock.now < deadline {
+        if try await condition() { return }
+        try await Task.sleep(for: .milliseconds(10))
+    }
+    try #require(try await condition(), "\(what) within \(limit)", sourceLocation: sourceLocation)
+}
