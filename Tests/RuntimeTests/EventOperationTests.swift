@@ -62,16 +62,16 @@ struct EventOperationTests {
                 ids: UUIDv7Source(clock: SystemClock()),
                 logger: PostgresServer.silence
             )
-            let metrics = Metrics()
+            let metrics = Metrics().labelled([("service", "tester")])
             let consumer = consumer(fixture)
-            let lag = EventMetrics(metrics, service: "tester", relay: relay, consumer: consumer)
+            let lag = EventMetrics(metrics, relay: relay, consumer: consumer)
             func shows(_ line: String) -> Bool { metrics.text().split(separator: "\n").contains { $0 == line } }
 
             try await fixture.work.run(trace: "", requestID: "") { try await $0.emit([Tested(), Tested(), Tested()]) }
             try await fixture.database.execute("UPDATE outbox SET created_at = created_at - interval '90 seconds'")
             await lag.look()
             #expect(shows(#"streaksnap_outbox_backlog{service="tester"} 3"#))
-            let age = metrics.gauge("streaksnap_outbox_oldest_age_seconds", [("service", "tester")], help: "").current
+            let age = metrics.gauge("streaksnap_outbox_oldest_age_seconds", help: "").current
             #expect((90...150).contains(age))
             #expect(shows(#"streaksnap_consumer_pending{service="tester",stream="EVT_TESTER"} 0"#))
 

@@ -82,7 +82,8 @@ public enum MediaModule: ServiceModule {
                     try await blocks.loadSnapshotOnce(context: .expiring(in: .minutes(10)))
                     return 0
                 },
-                Job("unfinished_snaps", every: .seconds(1), oldestDue: { try await operations.repository.oldestStranded() }) { _ in
+                Job("unfinished_snaps", every: .seconds(1), oldestDue: { try await operations.repository.oldestStranded() }) {
+                    _ in
                     try await operations.sweep()
                 },
                 OldOperations(operations: operations).job,

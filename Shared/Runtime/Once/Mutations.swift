@@ -75,7 +75,9 @@ public struct Mutations: Sendable {
         _ body: @escaping @Sendable (UnitOfWork) async throws -> Reply
     ) async throws -> (reply: Reply, isWhole: Bool) {
         try await work.run(context, isolation: isolation) { work in
-            if let known = try await stored.claim(at: work.now, work.sql) { return (try Reply(serialized: known.reply), known.isWhole) }
+            if let known = try await stored.claim(at: work.now, work.sql) {
+                return (try Reply(serialized: known.reply), known.isWhole)
+            }
             let reply = try await body(work)
             try await stored.store(try reply.serialized(), isWhole: isWhole, work.sql)
             return (reply, isWhole)
