@@ -32,7 +32,9 @@ struct AccountTests {
     }
 
     @Test func `accepted terms are in the profile`() async throws {
-        let person = try await Person.register("tess", at: try await Installation.shared.value)
+        let home = try await Installation.shared.value
+        var person = Person(home: home, username: Person.unique("tess"))
+        try person.take(try await home.call("POST", "/api/auth/register", json: person.registration()), 201)
         #expect(try await person.get("/api/users/me").data["terms_version"].isNull)
         let accepted = try await person.post("/api/users/me/terms", "{\"version\":\"2026-01\"}", key: "terms")
         #expect(accepted.status == 200, "\(accepted.text)")

@@ -67,7 +67,7 @@ private struct Recorder: LogHandler {
 
 @Suite("A service's replica", .serialized, .timeLimit(.minutes(5)))
 struct HostTests {
-    private static let order = ["spans", "database", "bus", "relay", "events", "jobs", "job lag", "requests"]
+    private static let order = ["spans", "database", "bus", "relay", "events", "jobs", "job lag", "event lag", "requests"]
 
     private func host(
         _ postgres: PostgresServer,
