@@ -132,6 +132,10 @@ public final class GatewayHost: Sendable {
             metrics: GatewayMetrics(metrics, tracer: tracer),
             tracer: tracer,
             addresses: try ClientAddresses(trusted: try settings.get(GatewaySettings.trustedProxies)),
+            limits: RateLimits(
+                userRate: try settings.get(GatewaySettings.userRate),
+                addressRate: try settings.get(GatewaySettings.addressRate)
+            ),
             bodyTimeout: bodyTimeout
         )
     }

@@ -30,6 +30,7 @@ struct GatewayResponder: HTTPResponder {
     let metrics: GatewayMetrics
     let tracer: Tracer
     let addresses: ClientAddresses
+    let limits: RateLimits
     let bodyTimeout: Duration
 
     func respond(to request: Request, context: GatewayContext) async throws -> Response {
@@ -44,31 +45,51 @@ struct GatewayResponder: HTTPResponder {
             limiter.leave()
             metrics.inFlight.add(-1)
         }
-        var template = "none"
-        let response: Response
+        var course = Course(client: addresses.client(peer: context.peer, forwardedFor: request.headers[values: .forwardedFor]))
+        var response: Response
         do {
-            response = try await answer(request, context, exchange, &template)
+            response = try await answer(request, exchange, &course)
         } catch {
             response = exchange.failure(failure(error, exchange))
         }
-        metrics.completed(exchange, request, template, status: response.status.code, ContinuousClock.now - started)
+        if let allowance = course.allowance { response.tell(allowance) }
+        metrics.completed(exchange, request, course.template, status: response.status.code, ContinuousClock.now - started)
         return response
     }
 
-    private func answer(
-        _ request: Request,
-        _ connection: GatewayContext,
-        _ exchange: Exchange,
-        _ template: inout String
-    ) async throws -> Response {
+    /// What is learned of a request on its way, and told whatever comes of it.
+    private struct Course {
+        let client: IPAddress?
+        var template = "none"
+        /// What the caller has left, of the limit that is nearer.
+        var allowance: Allowance?
+
+        mutating func pass(_ asked: Allowance?) throws(ServiceError) {
+            guard let asked else { return }
+            if !asked.isAllowed || asked.remaining < allowance?.remaining ?? .max { allowance = asked }
+            guard asked.isAllowed else {
+                throw ServiceError(
+                    .resourceExhausted,
+                    "RATE_LIMITED",
+                    "Too many requests; come again later.",
+                    retryAfter: asked.retryAfter
+                )
+            }
+        }
+    }
+
+    private func answer(_ request: Request, _ exchange: Exchange, _ course: inout Course) async throws -> Response {
         if let response = try await own.respond(to: request, exchange) {
-            template = "own"
+            course.template = "own"
             return response
         }
-        switch catalog.routes.match(method: request.method.rawValue, path: request.uri.path) {
+        let match = catalog.routes.match(method: request.method.rawValue, path: request.uri.path)
+        if case .found = match {} else { try course.pass(limits.ask(address: course.client, cost: 1)) }
+        switch match {
         case .found(let route, let path):
-            template = route.template
-            return try await call(route, path, request, connection, exchange)
+            course.template = route.template
+            try course.pass(limits.ask(address: course.client, cost: route.policy.cost))
+            return try await call(route, path, request, exchange, &course)
         case .methodNotAllowed(let allow):
             var response = exchange.failure(
                 ServiceError(.unimplemented, "METHOD_NOT_ALLOWED", "This path takes \(allow.joined(separator: ", ")).")
@@ -89,10 +110,11 @@ struct GatewayResponder: HTTPResponder {
         _ route: Route,
         _ path: PathValues,
         _ request: Request,
-        _ connection: GatewayContext,
-        _ exchange: Exchange
+        _ exchange: Exchange,
+        _ course: inout Course
     ) async throws -> Response {
         let principal = try await authenticator.principal(request.headers[.authorization], for: route.policy.auth)
+        try course.pass(limits.ask(user: principal?.userID, cost: route.policy.cost))
         let budget = Interval.milliseconds(Int64(route.policy.timeoutMilliseconds))
         var deadline = SystemClock.now() + budget
         let body: [UInt8]
@@ -114,7 +136,7 @@ struct GatewayResponder: HTTPResponder {
             deadline: deadline,
             principal: principal,
             idempotencyKey: try Self.idempotencyKey(request),
-            clientAddress: addresses.client(peer: connection.peer, forwardedFor: request.headers[values: .forwardedFor])
+            clientAddress: course.client
         )
         let reply: [UInt8]
         do {

@@ -30,6 +30,17 @@ public enum GatewaySettings {
         default: "",
         help: "Addresses or ranges (10.0.0.0/8) of proxies whose X-Forwarded-For is believed, separated by commas."
     )
+    static let userRate = Setting(
+        "http.user-rate",
+        default: 20,
+        help:
+            "Requests a second one user may make in the long run; ten seconds' worth at once. 0: no limit. Some count as several."
+    )
+    static let addressRate = Setting(
+        "http.address-rate",
+        default: 200,
+        help: "The same for everything that comes from one address (IPv6: one /64)."
+    )
     static let services = Setting(
         "gateway.services",
         default: "auth,social,streaks,media,notifications,billing",
@@ -39,6 +50,6 @@ public enum GatewaySettings {
     /// All of them.
     public static let all: [any AnySetting] =
         BlobSettings.all + [
-            port, host, idleTimeout, bodyTimeout, maxConnections, maxInFlight, trustedProxies, services,
+            port, host, idleTimeout, bodyTimeout, maxConnections, maxInFlight, trustedProxies, userRate, addressRate, services,
         ]
 }

@@ -97,7 +97,7 @@ final class World: Sendable {
     private func startGateway() async throws {
         let settings = Settings(
             values: [
-                "nats.url": nats.url, "http.port": "0", "gateway.services": "auth",
+                "nats.url": nats.url, "http.port": "0", "http.address-rate": "0", "gateway.services": "auth",
                 "blob.folder": nats.files.appendingPathComponent("blobs").path,
                 "media.signing-key": String(repeating: "k", count: 40), "http.trusted-proxies": "127.0.0.1",
             ],

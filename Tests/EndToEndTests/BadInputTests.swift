@@ -87,7 +87,9 @@ struct BadInputTests {
             ($0.method, $0.path, $0.status, $0.code) = ("POST", "/rpc.auth.v1.GetSummaries", 404, "NOT_FOUND")
         },
         Case("the wrong verb") {
-            ($0.method, $0.path, $0.status, $0.code, $0.allow) = ("DELETE", "/api/users/me", 405, "METHOD_NOT_ALLOWED", "GET, PUT")
+            ($0.method, $0.path, $0.status, $0.code, $0.allow) = (
+                "DELETE", "/api/users/me", 405, "METHOD_NOT_ALLOWED", "GET, PUT"
+            )
         },
         Case("the wrong verb for registering") {
             ($0.method, $0.status, $0.code, $0.allow) = ("GET", 405, "METHOD_NOT_ALLOWED", "POST")

@@ -1,3 +1,4 @@
+import Kernel
 import Testing
 
 @testable import GatewayService
@@ -71,5 +72,22 @@ struct RateLimitTests {
         #expect(!limit.ask(-1, now: 0).isAllowed, "who used most is not forgotten")
         _ = limit.ask(0, now: 100 * second)
         #expect(limit.count == 1)
+    }
+}
+
+@Suite("The limits of a gateway")
+struct RateLimitsTests {
+    @Test("take an IPv6 network for one caller, and an IPv4 address for itself")
+    func networks() {
+        let limits = RateLimits(userRate: 0, addressRate: 1)
+        func left(_ text: String) -> Int? { limits.ask(address: IPAddress(text), cost: 1)?.remaining }
+        #expect(left("2001:db8::1") == 9)
+        #expect(left("2001:db8::ffff:2") == 8)
+        #expect(left("2001:db8:0:1::1") == 9)
+        #expect(left("192.0.2.1") == 9)
+        #expect(left("192.0.2.2") == 9)
+        #expect(left("::ffff:192.0.2.1") == 8)
+        #expect(limits.ask(address: nil, cost: 1) == nil)
+        #expect(limits.ask(user: UserID(high: 1, low: 1), cost: 1) == nil, "0 means no limit")
     }
 }

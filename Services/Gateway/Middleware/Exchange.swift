@@ -69,12 +69,25 @@ struct Exchange: Sendable {
     static let json = "application/json; charset=utf-8"
 }
 
+extension Response {
+    /// PF-5: how many requests the caller can make at once, has left, and in how many seconds all of them are there again.
+    mutating func tell(_ allowance: Allowance) {
+        headers[.rateLimitLimit] = String(allowance.limit)
+        headers[.rateLimitRemaining] = String(allowance.remaining)
+        headers[.rateLimitReset] = String(allowance.reset)
+    }
+}
+
 extension HTTPField.Name {
     private static func known(_ name: String) -> HTTPField.Name { HTTPField.Name(name) ?? .accept }
     /// PF-6.
     static let requestID = known("X-Request-Id")
     /// W3C Trace Context.
     static let traceparent = known("traceparent")
+    /// PF-5.
+    static let rateLimitLimit = known("RateLimit-Limit")
+    static let rateLimitRemaining = known("RateLimit-Remaining")
+    static let rateLimitReset = known("RateLimit-Reset")
     /// PF-4.
     static let idempotencyKey = known("Idempotency-Key")
     /// What proxies append the address of their client to.

@@ -1,23 +1,21 @@
-internal import Kernel
+/// What a caller may still ask for (RFC draft "RateLimit header fields for HTTP").
+struct Allowance: Equatable, Sendable {
+    var isAllowed: Bool
+    /// Requests that could be made at once by a caller who was quiet.
+    var limit: Int
+    /// Requests that can still be made at once.
+    var remaining: Int
+    /// Seconds until the allowance is whole again, rounded up.
+    var reset: Int
+    /// Seconds until this request would be allowed, rounded up; 0 when it is.
+    var retryAfter: Int
+}
 
 /// How many requests one caller may make: pure, the generic cell rate algorithm (GCRA), one instant per caller.
 ///
 /// A caller that was quiet may make `burst` requests at once; after that `perSecond`. Nothing is kept of callers whose allowance is
 /// whole again.
 struct RateLimit<Caller: Hashable & Sendable>: Sendable {
-    /// What a caller is told (RFC draft "RateLimit header fields for HTTP").
-    struct Verdict: Equatable, Sendable {
-        var isAllowed: Bool
-        /// Requests that could be made at once by a caller who was quiet.
-        var limit: Int
-        /// Requests that can still be made at once.
-        var remaining: Int
-        /// Seconds until the allowance is whole again, rounded up.
-        var reset: Int
-        /// Seconds until this request would be allowed, rounded up; 0 when it is.
-        var retryAfter: Int
-    }
-
     private let interval: Int64
     private let burst: Int
     private let mostCallers: Int
@@ -43,7 +41,7 @@ struct RateLimit<Caller: Hashable & Sendable>: Sendable {
     /// - Parameters:
     ///   - cost: as how many requests it counts; at most the burst, so that it is possible at all.
     ///   - now: nanoseconds of a clock that never goes back.
-    mutating func ask(_ caller: Caller, cost: Int = 1, now: Int64) -> Verdict {
+    mutating func ask(_ caller: Caller, cost: Int = 1, now: Int64) -> Allowance {
         sweep(now)
         let allowance = interval * Int64(burst)
         let price = interval * Int64(min(max(1, cost), burst))
@@ -52,7 +50,7 @@ struct RateLimit<Caller: Hashable & Sendable>: Sendable {
         let isAllowed = next - now <= allowance
         if isAllowed { wholeAt[caller] = next }
         let used = (isAllowed ? next : whole) - now
-        return Verdict(
+        return Allowance(
             isAllowed: isAllowed,
             limit: burst,
             remaining: Int((allowance - used) / interval),

@@ -207,4 +207,6 @@ public struct MethodPolicy: Hashable, Sendable {
     public internal(set) var successStatus: UInt32 = 200
     /// The reply goes out without the envelope.
     public internal(set) var bare = false
+    /// As how many requests one counts against the rate limits.
+    public internal(set) var cost: UInt32 = 1
 }

@@ -118,6 +118,7 @@ enum OptionsParser {
                 }
             case (7, .varint(let raw)): policy.successStatus = raw == 0 ? 200 : UInt32(clamping: raw)
             case (8, .varint(let raw)): policy.bare = raw != 0
+            case (9, .varint(let raw)): policy.cost = max(1, UInt32(clamping: raw))
             default: break
             }
         }

@@ -13,7 +13,8 @@ struct Plan: Sendable {
     static let services = BusPermissions.services
     /// Settings that are the operator's here too: taken from the environment of this process.
     private static let passedOn = [
-        "auth": ["auth.apple-client-ids", "auth.apple-keys-url"], "gateway": ["http.trusted-proxies"],
+        "auth": ["auth.apple-client-ids", "auth.apple-keys-url"],
+        "gateway": ["http.trusted-proxies", "http.user-rate", "http.address-rate"],
     ]
 
     /// The settings of one executable, by key.

@@ -19,7 +19,10 @@ final class Installation: Sendable {
     let postgresPort: UInt16
     let guardian: Guardian
 
-    init(_ options: [String] = []) async throws {
+    /// - Parameters:
+    ///   - options: of `streaksnap up`.
+    ///   - rates: requests a second of a user and from an address; tests ask more often than people, so by default there is no limit.
+    init(_ options: [String] = [], rates: (user: Int, address: Int) = (0, 0)) async throws {
         let folder = try Self.makeFolder()
         let ports = try Self.freePorts(3)
         (http, natsPort, postgresPort) = (HTTPClient(port: ports[0]), ports[1], ports[2])
@@ -29,7 +32,8 @@ final class Installation: Sendable {
             "--postgres-port", "\(ports[2])", "--data", data.path, "--bcrypt-cost", "4",
             "--ready-file", folder.appending(path: "ready").path,
         ]
-        guardian = try await Guardian(command + options, folder: folder)
+        let environment = ["STREAKSNAP_HTTP_USER_RATE": "\(rates.user)", "STREAKSNAP_HTTP_ADDRESS_RATE": "\(rates.address)"]
+        guardian = try await Guardian(command + options, environment: environment, folder: folder)
         try await eventually("the system is ready", within: .seconds(120)) { [guardian] in
             guard guardian.isRunning else {
                 throw Guardian.Failure(description: "streaksnap ended: \(Files.text(guardian.log)?.suffix(2_000) ?? "")")
