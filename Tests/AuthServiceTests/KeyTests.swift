@@ -89,7 +89,7 @@ import Testing
                 databaseURL: world.databaseURL
             )
             #expect(text.contains(isAdmin ? "is an administrator" : "no longer an administrator"))
-            try await eventually("the token of before is refused", within: .seconds(10)) {
+            try await eventually("the token of before is refused", within: .seconds(60)) {
                 try await world.call("GET", "/api/users/me", token: session.accessToken).code == "SESSION_REVOKED"
             }
             let refresh = RefreshRequest(refreshToken: session.refreshToken)

@@ -10,7 +10,7 @@ struct SessionTests {
 
     /// Until the gateway has heard of the revocation.
     private func isRefused(_ person: Person) async throws {
-        try await eventually("the access token of an ended session is refused", within: .seconds(10)) {
+        try await eventually("the access token of an ended session is refused", within: .seconds(60)) {
             let reply = try await person.get("/api/users/me")
             return reply.status == 401 && reply.code == "SESSION_REVOKED"
         }
