@@ -45,7 +45,7 @@ public final class ImageProcessor: Sendable {
     ///   - queueLimit: Images that may wait; beyond it callers get `UNAVAILABLE`.
     ///   - logger: Told why an image was refused.
     public init(threads: Int = 2, queueLimit: Int = 16, logger: Logger) {
-        self.pool = WorkPool(name: "images", threads: threads, queueLimit: queueLimit, refusal: ImageError.busy)
+        self.pool = WorkPool(name: "images", threads: threads, queueLimit: queueLimit, niceness: 5, refusal: ImageError.busy)
         self.logger = logger
     }
 

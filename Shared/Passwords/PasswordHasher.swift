@@ -29,6 +29,7 @@ public final class PasswordHasher: Sendable {
             name: "passwords",
             threads: threads,
             queueLimit: queueLimit,
+            niceness: 10,
             refusal: .unavailable("Too many sign-ins at the moment. Try again in a moment.")
         )
     }

@@ -1,5 +1,6 @@
 private import Dispatch
 private import Foundation
+private import Glibc
 public import Kernel
 private import Synchronization
 
@@ -11,6 +12,7 @@ public final class WorkPool: Sendable {
     private let name: String
     private let threadLimit: Int
     private let queueLimit: Int
+    private let niceness: Int32
     private let refusal: ServiceError
     private let core = Core()
 
@@ -20,11 +22,14 @@ public final class WorkPool: Sendable {
     ///   - name: Of its threads, seen in `top -H`; at most 15 bytes are kept.
     ///   - threads: Work that runs at once, at least 1.
     ///   - queueLimit: Work that may wait for a thread, at least 0.
+    ///   - niceness: 0…19. Work that burns CPU for long should give way to the threads that answer requests: with 10 it gets a tenth of
+    ///     what one of those gets where they compete, and everything where they do not.
     ///   - refusal: Thrown for work beyond that.
-    public init(name: String, threads: Int, queueLimit: Int, refusal: ServiceError = .unavailable()) {
+    public init(name: String, threads: Int, queueLimit: Int, niceness: Int = 0, refusal: ServiceError = .unavailable()) {
         self.name = name
         self.threadLimit = max(1, threads)
         self.queueLimit = max(0, queueLimit)
+        self.niceness = Int32(min(max(0, niceness), 19))
         self.refusal = refusal
     }
 
@@ -63,7 +68,11 @@ public final class WorkPool: Sendable {
     public var load: Int { core.load }
 
     private func startThread() {
-        let thread = Thread { [core] in core.work() }
+        let thread = Thread { [core, niceness] in
+            // On Linux 0 is the calling thread, not the process (setpriority(2)).
+            setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, niceness)
+            core.work()
+        }
         thread.name = name
         thread.stackSize = 1 << 20
         thread.start()

@@ -1,4 +1,5 @@
 import Dispatch
+import Glibc
 import Kernel
 import Synchronization
 import Testing
@@ -15,6 +16,16 @@ import WorkPool
         #expect(sum == 1275)
         await #expect(throws: Expected.self) { try await pool.run { throw Expected() } }
         #expect(pool.load == 0)
+    }
+
+    @Test func itsThreadsGiveWayAndNoOthersDo() async throws {
+        // The priority of the calling thread (getpriority(2)).
+        let own = getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0)
+        let pool = WorkPool(name: "test", threads: 1, queueLimit: 1, niceness: 7)
+        let plain = WorkPool(name: "test", threads: 1, queueLimit: 1)
+        #expect(try await pool.run { getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0) } == 7)
+        #expect(try await plain.run { getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0) } == 0)
+        #expect(getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0) == own)
     }
 
     @Test func moreThanThreadsAndQueueHoldIsRefused() async throws {
