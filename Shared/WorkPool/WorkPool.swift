@@ -1,5 +1,5 @@
 private import Dispatch
-private import Foundation
+private import Glibc
 public import Kernel
 private import Synchronization
 
@@ -63,10 +63,48 @@ public final class WorkPool: Sendable {
     public var load: Int { core.load }
 
     private func startThread() {
-        let thread = Thread { [core] in core.work() }
-        thread.name = name
-        thread.stackSize = 1 << 20
-        thread.start()
+        // Threads of the system, for Foundation's would bring the whole of it into every process.
+        var attributes = pthread_attr_t()
+        pthread_attr_init(&attributes)
+        defer { pthread_attr_destroy(&attributes) }
+        pthread_attr_setstacksize(&attributes, 1 << 20)
+        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+        let start = Unmanaged.passRetained(ThreadStart(name: name, core: core))
+        var thread = pthread_t()
+        let failure = pthread_create(
+            &thread,
+            &attributes,
+            { argument in
+                guard let argument else { return nil }
+                let start = Unmanaged<ThreadStart>.fromOpaque(argument).takeRetainedValue()
+                start.nameThread()
+                start.core.work()
+                return nil
+            },
+            start.toOpaque()
+        )
+        if failure != 0 {
+            start.release()
+            for job in core.threadMissing() { job.refuse(refusal) }
+        }
+    }
+}
+
+/// What a new thread needs to know.
+private final class ThreadStart: Sendable {
+    let name: String
+    let core: Core
+
+    init(name: String, core: Core) {
+        self.name = name
+        self.core = core
+    }
+
+    /// Gives the calling thread its name, of which the kernel keeps 15 bytes.
+    func nameThread() {
+        guard let file = fopen("/proc/thread-self/comm", "w") else { return }
+        fputs(name, file)
+        fclose(file)
     }
 }
 
@@ -116,6 +154,16 @@ private final class Core: Sendable {
         }
         if admission == .queued || admission == .startThread { wakeUp.signal() }
         return admission
+    }
+
+    /// A thread could not be started: what waits is the other threads' work, or nobody's and returned.
+    func threadMissing() -> [Job] {
+        state.withLock { state in
+            state.threads -= 1
+            guard state.threads == 0 else { return [] }
+            defer { state.queue.removeAll() }
+            return state.queue
+        }
     }
 
     /// Takes the job out of the queue; nil when it has begun or ended, or has yet to be added (`add` then refuses it).
