@@ -269,7 +269,9 @@ let package = Package(
     name: "streaksnap",
     products: [.executable(name: "streaksnap", targets: ["streaksnap"])],
     dependencies: [
-        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+        // Without its traits, and swift-configuration without JSON files: both pull in the whole of Foundation, whose ICU costs every
+        // process 8 MB of resident memory. `LinkageTests` would notice.
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
@@ -277,7 +279,7 @@ let package = Package(
         .package(
             url: "https://github.com/apple/swift-configuration",
             from: "1.4.0",
-            traits: [.defaults, "CommandLineArguments"]
+            traits: ["CommandLineArguments"]
         ),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),

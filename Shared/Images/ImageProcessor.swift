@@ -1,5 +1,5 @@
 private import CVips
-private import Foundation
+private import FoundationEssentials
 private import Kernel
 public import Logging
 private import WorkPool

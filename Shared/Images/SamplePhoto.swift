@@ -1,5 +1,5 @@
 private import CVips
-private import Foundation
+private import Glibc
 private import Kernel
 
 /// A made-up landscape photo, for the demo and for tests: the same seed gives the same picture.

@@ -1,17 +1,16 @@
-private import Foundation
 private import Synchronization
 
 /// A person's time zone: an IANA name, or a fixed offset from older clients (AU-11).
 ///
-/// Foundation supplies the offsets (it agrees with the system's tz database); dates are found by arithmetic on day numbers.
+/// The system's tz database supplies the offsets; dates are found by arithmetic on day numbers.
 public struct Zone: Hashable, Sendable, CustomStringConvertible {
     /// `Europe/Berlin`, `UTC`, or `+05:30` for a fixed offset.
     public let name: String
     private let rules: Rules
 
-    private enum Rules: Hashable, Sendable {
+    private enum Rules: Sendable {
         case fixed(seconds: Int64)
-        case named(TimeZone)
+        case named(TimeZoneTable)
     }
 
     /// Coordinated universal time.
@@ -32,13 +31,8 @@ public struct Zone: Hashable, Sendable, CustomStringConvertible {
             guard abs(seconds) <= 14 * 3_600 else { return nil }
             self.init(name: name, rules: .fixed(seconds: seconds))
         } else {
-            // Foundation also accepts abbreviations, "GMT+5" and ICU's own names, and lists only some of the tz database's names
-            // ("Asia/Calcutta", but not "Asia/Kolkata"): a name is one with a slash that it knows, or a listed one without.
-            let isListed = Self.plainNames.contains(name)
-            guard name.utf8.count <= 64, isListed || (name.utf8.contains(UInt8(ascii: "/")) && !name.hasPrefix("SystemV/")),
-                let zone = TimeZone(identifier: name)
-            else { return nil }
-            self.init(name: name, rules: .named(zone))
+            guard let table = Self.table(name) else { return nil }
+            self.init(name: name, rules: .named(table))
         }
     }
 
@@ -52,12 +46,19 @@ public struct Zone: Hashable, Sendable, CustomStringConvertible {
 
     public var description: String { name }
 
+    /// Whether the system has a tz database; without one no name is known.
+    public static var isDatabaseInstalled: Bool { table("Europe/Berlin") != nil }
+
+    // The name decides the rules.
+    public static func == (left: Zone, right: Zone) -> Bool { left.name == right.name }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(name) }
+
     /// Seconds east of UTC at `instant`.
     public func offset(at instant: Instant) -> Interval {
         switch rules {
         case .fixed(let seconds): return .seconds(seconds)
-        case .named(let zone):
-            return .seconds(Int64(zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(instant.seconds)))))
+        case .named(let table): return .seconds(table.offset(at: instant.seconds))
         }
     }
 
@@ -102,11 +103,41 @@ public struct Zone: Hashable, Sendable, CustomStringConvertible {
     /// The first instant at which a clock in this zone shows a date after `date`.
     public func end(of date: CalendarDate) -> Instant { start(of: date.advanced(by: 1)) }
 
+    /// The table of a name, read from the tz database once.
+    private static func table(_ name: String) -> TimeZoneTable? {
+        if let known = tables.withLock({ $0[name] }) { return known }
+        guard isName(name), let table = TimeZoneTable(file: "/usr/share/zoneinfo/" + name) else { return nil }
+        tables.withLock { $0[name] = table }
+        return table
+    }
+
+    /// Whether a text that a client may have sent can be a name: the folder holds more than zones, and other folders are near.
+    private static func isName(_ name: String) -> Bool {
+        if plainNames.contains(name) { return true }
+        let parts = name.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        // "posix" and "right" hold everything once more, the latter with leap seconds.
+        guard name.utf8.count <= 64, parts.count > 1, let first = parts.first, let letter = first.first,
+            !["posix", "right", "SystemV"].contains(String(first)), (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(letter)
+        else { return false }
+        return parts.allSatisfy { part in
+            !part.isEmpty
+                && part.allSatisfy { byte in
+                    switch byte {
+                    case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "+"), UInt8(ascii: "-"):
+                        true
+                    default: false
+                    }
+                }
+        }
+    }
+
     private struct StartKey: Hashable {
         let zone: String
         let date: CalendarDate
     }
 
+    private static let tables = Mutex<[String: TimeZoneTable]>([:])
     private static let starts = Mutex<[StartKey: Instant]>([:])
     /// The tz database's names without a slash.
     private static let plainNames: Set<String> = [

@@ -1,5 +1,4 @@
 private import Dispatch
-private import Foundation
 private import Glibc
 public import Kernel
 private import Synchronization
@@ -68,14 +67,52 @@ public final class WorkPool: Sendable {
     public var load: Int { core.load }
 
     private func startThread() {
-        let thread = Thread { [core, niceness] in
-            // On Linux 0 is the calling thread, not the process (setpriority(2)).
-            setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, niceness)
-            core.work()
+        // Threads of the system, for Foundation's would bring the whole of it into every process.
+        var attributes = pthread_attr_t()
+        pthread_attr_init(&attributes)
+        defer { pthread_attr_destroy(&attributes) }
+        pthread_attr_setstacksize(&attributes, 1 << 20)
+        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+        let start = Unmanaged.passRetained(ThreadStart(name: name, niceness: niceness, core: core))
+        var thread = pthread_t()
+        let failure = pthread_create(
+            &thread,
+            &attributes,
+            { argument in
+                guard let argument else { return nil }
+                let start = Unmanaged<ThreadStart>.fromOpaque(argument).takeRetainedValue()
+                start.prepareThread()
+                start.core.work()
+                return nil
+            },
+            start.toOpaque()
+        )
+        if failure != 0 {
+            start.release()
+            for job in core.threadMissing() { job.refuse(refusal) }
         }
-        thread.name = name
-        thread.stackSize = 1 << 20
-        thread.start()
+    }
+}
+
+/// What a new thread needs to know.
+private final class ThreadStart: Sendable {
+    let name: String
+    let niceness: Int32
+    let core: Core
+
+    init(name: String, niceness: Int32, core: Core) {
+        self.name = name
+        self.niceness = niceness
+        self.core = core
+    }
+
+    /// Gives the calling thread its priority, and its name, of which the kernel keeps 15 bytes.
+    func prepareThread() {
+        // On Linux 0 is the calling thread, not the process (setpriority(2)).
+        setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, niceness)
+        guard let file = fopen("/proc/thread-self/comm", "w") else { return }
+        fputs(name, file)
+        fclose(file)
     }
 }
 
@@ -125,6 +162,16 @@ private final class Core: Sendable {
         }
         if admission == .queued || admission == .startThread { wakeUp.signal() }
         return admission
+    }
+
+    /// A thread could not be started: what waits is the other threads' work, or nobody's and returned.
+    func threadMissing() -> [Job] {
+        state.withLock { state in
+            state.threads -= 1
+            guard state.threads == 0 else { return [] }
+            defer { state.queue.removeAll() }
+            return state.queue
+        }
     }
 
     /// Takes the job out of the queue; nil when it has begun or ended, or has yet to be added (`add` then refuses it).

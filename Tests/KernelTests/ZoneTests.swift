@@ -1,20 +1,26 @@
 import Foundation
-import Kernel
 import Processes
 import Testing
 
+@testable import Kernel
+
 @Suite struct ZoneTests {
-    @Test("Every name of the tz database is a zone, and its offsets are those of Python's zoneinfo")
-    func agreesWithPython() async throws {
-        // 24 instants per zone from 2010 to 2030, the same in every run.
+    @Test(
+        "Every name of the tz database is a zone, and its offsets are those of Python's zoneinfo",
+        // The tables end in 2037; yearly rules follow. Before 1970 Python has another idea of the time before the first change.
+        arguments: [1970..<2010, 2010..<2030, 2038..<2100]
+    )
+    func agreesWithPython(years: Range<Int>) async throws {
+        // 24 instants per zone, the same in every run.
         let lines = try await Python.run(
             """
             import random, zoneinfo, datetime
             random.seed(7)
+            bounds = [int(datetime.datetime(y, 1, 1, tzinfo=datetime.timezone.utc).timestamp()) for y in (\(years.lowerBound), \(years.upperBound))]
             for name in sorted(zoneinfo.available_timezones() - {"localtime", "Factory"}):
                 zone = zoneinfo.ZoneInfo(name)
                 for _ in range(24):
-                    t = random.randrange(1262304000, 1893456000)
+                    t = random.randrange(*bounds)
                     local = datetime.datetime.fromtimestamp(t, zone)
                     print(name, t, int(local.utcoffset().total_seconds()), local.date())
             """
@@ -36,10 +42,61 @@ import Testing
 
     @Test(
         "What is no zone is refused",
-        arguments: ["", "PST", "GMT+5", "Foo/Bar", "asia/kolkata", "+15:00", "-14:01", "SystemV/PST8", "../UTC"]
+        arguments: [
+            "", "PST", "GMT+5", "Foo/Bar", "asia/kolkata", "+15:00", "-14:01", "SystemV/PST8", "../UTC",
+            "posix/Europe/Berlin", "right/Europe/Berlin", "/Europe/Berlin", "Europe/../Asia/Tokyo", "Europe//Berlin", "Europe/",
+            "Europe", "America/Argentina", "Europe/Berlin\u{0}", "zone.tab", "localtime", "posixrules",
+        ]
     )
     func refused(name: String) {
         #expect(Zone(name) == nil)
+    }
+
+    @Test("A table that is cut short or spoilt is none, and reading it ends")
+    func spoiltTable() throws {
+        let bytes = try [UInt8](Data(contentsOf: URL(filePath: "/usr/share/zoneinfo/Europe/Berlin")))
+        #expect(TimeZoneTable(bytes)?.offset(at: 1_700_000_000) == 3_600)
+        for length in stride(from: 0, to: bytes.count, by: 3) { #expect(TimeZoneTable(Array(bytes.prefix(length))) == nil) }
+        var changed = 0
+        for index in bytes.indices {
+            var spoilt = bytes
+            spoilt[index] ^= 0xFF
+            // Some bytes say nothing that matters; those that do must never make it read beyond the end.
+            changed += TimeZoneTable(spoilt)?.offset(at: 1_700_000_000) == 3_600 ? 0 : 1
+        }
+        #expect(changed > 40)
+    }
+
+    @Test(
+        "Yearly rules",
+        arguments: [
+            ("EST5", "2026-07-01T00:00:00Z", -5 * 3_600),
+            ("<-0330>3:30", "2026-07-01T00:00:00Z", -12_600),
+            ("CET-1CEST,M3.5.0,M10.5.0/3", "2026-03-29T00:59:59Z", 3_600),
+            ("CET-1CEST,M3.5.0,M10.5.0/3", "2026-03-29T01:00:00Z", 7_200),
+            ("CET-1CEST,M3.5.0,M10.5.0/3", "2026-10-25T00:59:59Z", 7_200),
+            ("CET-1CEST,M3.5.0,M10.5.0/3", "2026-10-25T01:00:00Z", 3_600),
+            // Over New Year, and Ireland's winter time that is an hour behind its standard.
+            ("AEST-10AEDT,M10.1.0,M4.1.0/3", "2026-12-31T23:00:00Z", 39_600),
+            ("AEST-10AEDT,M10.1.0,M4.1.0/3", "2026-07-01T00:00:00Z", 36_000),
+            ("IST-1GMT0,M10.5.0,M3.5.0/1", "2026-01-01T00:00:00Z", 0),
+            ("IST-1GMT0,M10.5.0,M3.5.0/1", "2026-07-01T00:00:00Z", 3_600),
+            // Hours before midnight and beyond 24.
+            ("<-02>2<-01>,M3.5.0/-1,M10.5.0/0", "2026-03-29T00:59:59Z", -7_200),
+            ("<-02>2<-01>,M3.5.0/-1,M10.5.0/0", "2026-03-29T01:00:00Z", -3_600),
+            // J60 is 1 March in every year, 59 is 29 February in a leap year.
+            ("A0B,J60/0,J300/0", "2028-02-29T23:59:59Z", -1), ("AAA0BBB,J60/0,J300/0", "2028-02-29T23:59:59Z", 0),
+            ("AAA0BBB,J60/0,J300/0", "2028-03-01T00:00:00Z", 3_600), ("AAA0BBB,59/0,300/0", "2028-02-29T00:00:00Z", 3_600),
+            ("AAA0BBB,59/0,300/0", "2028-02-28T23:59:59Z", 0), ("AAA0BBB,59/0,300/0", "2027-03-01T00:00:00Z", 3_600),
+            ("", "2026-01-01T00:00:00Z", -1), ("CET", "2026-01-01T00:00:00Z", -1), ("CET-1CEST", "2026-01-01T00:00:00Z", -1),
+            ("CET-1CEST,M13.5.0,M10.5.0", "2026-01-01T00:00:00Z", -1), ("CET-1CEST,M3.5.0", "2026-01-01T00:00:00Z", -1),
+            ("CET-1CEST,M3.5.0,M10.5.0,", "2026-01-01T00:00:00Z", -1), ("<CET-1", "2026-01-01T00:00:00Z", -1),
+        ]
+    )
+    func rule(text: String, at: String, offset: Int64) throws {
+        let instant = try #require(Instant(rfc3339: at))
+        // -1: refused.
+        #expect((YearlyRule(text.utf8)?.offset(at: instant.seconds) ?? -1) == offset)
     }
 
     @Test("Fixed offsets") func fixed() throws {

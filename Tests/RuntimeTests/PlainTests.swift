@@ -39,6 +39,22 @@ struct SettingsTests {
         #expect(try await settings(["--dev-clock"]).get(flag))
     }
 
+    @Test("A file that is no JSON object, or holds what is no setting, is refused by name")
+    func badFile() async throws {
+        for text in ["", "[]", "1", "{\"nats\": {\"url\": [\"a\"]}}", "{\"nats\": {\"url\": null}}", "{\"nats\": "] {
+            let path = try file(text)
+            defer { try? FileManager.default.removeItem(atPath: path) }
+            let error = await #expect(throws: Settings.Invalid.self, "\(text)") { try await settings(["--config", path]) }
+            #expect(error?.description.contains(path) == true)
+        }
+        await #expect(throws: Settings.Invalid.self) { try await settings(["--config", "/nowhere"]) }
+        let dotted = try file("{\"nats.url\": \"dotted\", \"database\": {\"pool\": \"5\"}, \"unknown\": {}}")
+        defer { try? FileManager.default.removeItem(atPath: dotted) }
+        let fromFile = try await settings(["--config", dotted])
+        #expect(try fromFile.get(url) == "dotted")
+        #expect(try fromFile.get(pool) == 5)
+    }
+
     @Test("Secrets come from files, without the line break an editor leaves")
     func secretFile() async throws {
         let path = try file("p ass\n")

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 internal import Kernel
 internal import StreaksDomain
 
@@ -27,7 +27,7 @@ public struct CaseReplay: Sendable {
     public func run(file path: String) -> (output: String, exitCode: Int32) {
         let results: [Result]
         do {
-            results = try play(Data(contentsOf: URL(fileURLWithPath: path)))
+            results = try play(Data(contentsOf: URL(filePath: path)))
         } catch let problem as CaseProblem {
             return ("\(path): \(problem.text)\n", 2)
         } catch {

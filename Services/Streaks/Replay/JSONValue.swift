@@ -1,5 +1,3 @@
-import Foundation
-
 /// Any JSON, with numbers and truth values kept apart.
 enum JSONValue: Decodable, Equatable {
     case null

@@ -1,6 +1,5 @@
 internal import Configuration
 internal import FoundationEssentials
-internal import SystemPackage
 
 /// What the operator set, read in the order arguments > environment > file > default.
 public struct Settings: Sendable {
@@ -32,7 +31,7 @@ public struct Settings: Sendable {
         let first = ConfigReader(providers: providers)
         if let path = first.string(forKey: "config") {
             do {
-                providers.append(try await FileProvider<JSONSnapshot>(filePath: FilePath(path)))
+                providers.append(try ConfigurationFile(path: path).provider)
             } catch {
                 throw Invalid("The configuration file \(path) cannot be read as JSON: \(error)")
             }
@@ -82,11 +81,8 @@ public struct Settings: Sendable {
 
     private func text(_ key: String) -> String? {
         let key = ConfigKey(stringLiteral: key)
-        // A JSON file keeps numbers and switches as such; every other source is text.
-        if let text = reader.string(forKey: key) { return text }
-        if let number = reader.int(forKey: key) { return String(number) }
-        if let number = reader.double(forKey: key) { return String(number) }
-        return reader.bool(forKey: key).map { String($0) }
+        // An argument without a value is a switch, and no text.
+        return reader.string(forKey: key) ?? reader.bool(forKey: key).map { String($0) }
     }
 
     /// The text of `--help`: every setting with its argument, variable and default.

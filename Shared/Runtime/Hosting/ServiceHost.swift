@@ -66,6 +66,10 @@ public final class ServiceHost<Module: ServiceModule>: Sendable {
     }
 
     private func bringUp() async throws {
+        // Without them everybody would live by UTC, and streaks break at the wrong hour.
+        guard Zone.isDatabaseInstalled else {
+            throw Settings.Invalid("There are no time zones in /usr/share/zoneinfo: install tzdata.")
+        }
         let tracer = try Tracer(settings, service: Module.name, logger: logger, metrics: metrics)
         start("spans") { await tracer.run() }
         let database = try await startDatabase()

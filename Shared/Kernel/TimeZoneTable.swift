@@ -1,0 +1,136 @@
+private import Glibc
+
+/// A zone's offsets as the tz database's compiled file tells them (TZif, RFC 9636).
+///
+/// Read here and not by Foundation, whose time zones need ICU: 8 MB of resident memory in every process for one table.
+final class TimeZoneTable: Sendable {
+    /// Instants from which another offset counts, ascending.
+    private let transitions: [Int64]
+    /// The offset from each of them on.
+    private let offsets: [Int64]
+    /// The offset before all of them.
+    private let earliest: Int64
+    /// What counts after the last one; nil for its offset for ever.
+    private let rule: YearlyRule?
+
+    /// The table in a file; nil when there is no such file or it is none.
+    convenience init?(file path: String) {
+        guard let bytes = Self.read(path) else { return nil }
+        self.init(bytes)
+    }
+
+    /// The table in a file's bytes; nil when they are none.
+    init?(_ bytes: [UInt8]) {
+        var reader = Reader(bytes)
+        // The first block has 32-bit times for old readers; version 1 files have no other.
+        guard let old = reader.header(), old.version >= 2, reader.skip(old.length(timeSize: 4)), let counts = reader.header(),
+            counts.types > 0, counts.leapSeconds == 0
+        else { return nil }
+        var transitions: [Int64] = []
+        for _ in 0..<counts.transitions {
+            guard let time = reader.integer(8), time > transitions.last ?? .min else { return nil }
+            transitions.append(time)
+        }
+        var indices: [Int] = []
+        for _ in 0..<counts.transitions {
+            guard let index = reader.integer(1), (0..<Int64(counts.types)).contains(index) else { return nil }
+            indices.append(Int(index))
+        }
+        var types: [Int64] = []
+        for _ in 0..<counts.types {
+            guard let offset = reader.integer(4), reader.skip(2), abs(offset) < 26 * 3_600 else { return nil }
+            types.append(offset)
+        }
+        guard reader.skip(counts.abbreviations + counts.standardFlags + counts.universalFlags), let footer = reader.line() else {
+            return nil
+        }
+        if footer.isEmpty {
+            rule = nil
+        } else {
+            guard let rule = YearlyRule(footer) else { return nil }
+            self.rule = rule
+        }
+        self.transitions = transitions
+        offsets = indices.map { types[$0] }
+        earliest = types[0]
+    }
+
+    /// Seconds east of UTC at an instant.
+    func offset(at seconds: Int64) -> Int64 {
+        guard let last = transitions.last else { return rule?.offset(at: seconds) ?? earliest }
+        if seconds >= last { return rule?.offset(at: seconds) ?? offsets[offsets.count - 1] }
+        var (low, high) = (0, transitions.count)
+        // The number of transitions that are not after `seconds`.
+        while low < high {
+            let middle = (low + high) / 2
+            if transitions[middle] <= seconds { low = middle + 1 } else { high = middle }
+        }
+        return low == 0 ? earliest : offsets[low - 1]
+    }
+
+    private static func read(_ path: String) -> [UInt8]? {
+        guard let file = fopen(path, "rb") else { return nil }
+        defer { fclose(file) }
+        // The longest have 4 kB.
+        return [UInt8](unsafeUninitializedCapacity: 65_536) { buffer, count in
+            count = fread(buffer.baseAddress, 1, buffer.count, file)
+        }
+    }
+}
+
+/// The numbers at the start of a block.
+private struct Header {
+    let version: Int
+    let universalFlags, standardFlags, leapSeconds, transitions, types, abbreviations: Int
+
+    func length(timeSize: Int) -> Int {
+        transitions * (timeSize + 1) + types * 6 + abbreviations + leapSeconds * (timeSize + 4) + standardFlags + universalFlags
+    }
+}
+
+private struct Reader {
+    private var rest: ArraySlice<UInt8>
+
+    init(_ bytes: [UInt8]) { rest = bytes[...] }
+
+    mutating func skip(_ count: Int) -> Bool {
+        guard rest.count >= count else { return false }
+        rest.removeFirst(count)
+        return true
+    }
+
+    /// A big-endian integer with sign; a single byte has none.
+    mutating func integer(_ size: Int) -> Int64? {
+        guard rest.count >= size else { return nil }
+        let bits = rest.prefix(size).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        rest.removeFirst(size)
+        return switch size {
+        case 4: Int64(Int32(truncatingIfNeeded: bits))
+        default: Int64(bitPattern: bits)
+        }
+    }
+
+    mutating func header() -> Header? {
+        guard rest.starts(with: Array("TZif".utf8)), skip(4), let digit = integer(1), skip(15) else { return nil }
+        var counts: [Int] = []
+        for _ in 0..<6 {
+            guard let count = integer(4), (0...65_536).contains(count) else { return nil }
+            counts.append(Int(count))
+        }
+        return Header(
+            version: Int(digit) - Int(UInt8(ascii: "0")),
+            universalFlags: counts[0],
+            standardFlags: counts[1],
+            leapSeconds: counts[2],
+            transitions: counts[3],
+            types: counts[4],
+            abbreviations: counts[5]
+        )
+    }
+
+    /// What stands between two line feeds.
+    mutating func line() -> ArraySlice<UInt8>? {
+        guard rest.popFirst() == UInt8(ascii: "\n"), let end = rest.firstIndex(of: UInt8(ascii: "\n")) else { return nil }
+        return rest[rest.startIndex..<end]
+    }
+}
