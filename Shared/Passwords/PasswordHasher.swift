@@ -1,3 +1,4 @@
+private import Glibc
 private import Kernel
 private import Synchronization
 private import WorkPool
@@ -21,13 +22,13 @@ public final class PasswordHasher: Sendable {
     ///
     /// - Parameters:
     ///   - cost: 4…14; values outside are taken as the nearest inside.
-    ///   - threads: Hashes computed at once.
+    ///   - threads: Hashes computed at once; by default on all processors but one, which is left to requests.
     ///   - queueLimit: Hashes that may wait; beyond it callers get `UNAVAILABLE`.
-    public init(cost: Int = 12, threads: Int = 2, queueLimit: Int = 32) {
+    public init(cost: Int = 12, threads: Int? = nil, queueLimit: Int = 32) {
         self.cost = min(max(cost, Self.costs.lowerBound), Self.costs.upperBound)
         self.pool = WorkPool(
             name: "passwords",
-            threads: threads,
+            threads: threads ?? max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)) - 1),
             queueLimit: queueLimit,
             niceness: 10,
             refusal: .unavailable("Too many sign-ins at the moment. Try again in a moment.")
