@@ -145,7 +145,7 @@ import Testing
             return await group.reduce(into: [String]()) { $0.append($1) }
         }
         #expect(Set(answers) == ["in", "UNAVAILABLE"], "\(Set(answers))")
-        #expect(answers.filter { $0 == "in" }.count >= 34, "what was queued was answered")
+        #expect(answers.filter { $0 == "in" }.count >= 33, "one at least is hashed and 32 wait: they are answered")
         #expect(ContinuousClock.now - start < .seconds(30))
         #expect(await attempt(world, email, World.password) == "in")
     }
