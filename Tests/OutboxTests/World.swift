@@ -178,7 +178,11 @@ final class World: Sendable {
     private func isTold(_ ping: Ping) async throws -> Bool {
         let body = try ping.serialized()
         var rows = 0
-        try await eventually("the database answers") {
+        // Asked twice: a server whose processes are just being killed may answer for a moment, and not know of a commit that the next
+        // start will find in its log.
+        try await eventually("the database answers, and goes on answering") {
+            _ = try await source.query("SELECT 1")
+            try await Task.sleep(for: .milliseconds(300))
             rows = try await source.query("SELECT 1 FROM outbox WHERE body = \(body)").count
             return true
         }
