@@ -84,12 +84,11 @@ struct GatewayResponder: HTTPResponder {
             return response
         }
         let match = catalog.routes.match(method: request.method.rawValue, path: request.uri.path)
-        if case .found = match {} else { try course.pass(limits.ask(address: course.client, cost: 1)) }
+        var cost: UInt32 = 1
+        if case .found(let route, _) = match { (course.template, cost) = (route.template, route.policy.cost) }
+        try course.pass(limits.ask(address: course.client, cost: cost))
         switch match {
-        case .found(let route, let path):
-            course.template = route.template
-            try course.pass(limits.ask(address: course.client, cost: route.policy.cost))
-            return try await call(route, path, request, exchange, &course)
+        case .found(let route, let path): return try await call(route, path, request, exchange, &course)
         case .methodNotAllowed(let allow):
             var response = exchange.failure(
                 ServiceError(.unimplemented, "METHOD_NOT_ALLOWED", "This path takes \(allow.joined(separator: ", ")).")
