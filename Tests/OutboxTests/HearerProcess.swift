@@ -1,5 +1,6 @@
 import Foundation
 import Processes
+import TestSupport
 
 /// A replica of the service that hears in a process of its own, which can be frozen and killed.
 final class HearerProcess: Sendable {
@@ -9,7 +10,7 @@ final class HearerProcess: Sendable {
     init(_ world: World, delay: Int) async throws {
         child = try await ChildProcess.spawn(
             Command(
-                executable: Self.executable().path,
+                executable: builtProgram("outbox-victim").path,
                 arguments: [world.postgres.connectionString, world.hearer.schema, world.nats.url, "hear", "\(delay)"],
                 environment: Command.inherited(),
                 output: "/dev/null"
@@ -26,15 +27,5 @@ final class HearerProcess: Sendable {
     func end() async {
         child.signal(SIGKILL)
         _ = await child.waitForExit()
-    }
-
-    private static func executable() throws -> URL {
-        var folder = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
-        for _ in 0..<6 {
-            let file = folder.appendingPathComponent("outbox-victim")
-            if FileManager.default.isExecutableFile(atPath: file.path) { return file }
-            folder.deleteLastPathComponent()
-        }
-        throw TimedOut(description: "no outbox-victim near \(CommandLine.arguments[0])")
     }
 }

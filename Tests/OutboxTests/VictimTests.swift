@@ -39,7 +39,7 @@ struct VictimTests {
         defer { try? FileManager.default.removeItem(atPath: output) }
         let process = try await ChildProcess.spawn(
             Command(
-                executable: Self.executable().path,
+                executable: builtProgram("outbox-victim").path,
                 arguments: [world.postgres.connectionString, world.source.schema, world.nats.url, "life\(life)"],
                 environment: Command.inherited(),
                 output: output
@@ -53,15 +53,5 @@ struct VictimTests {
         process.signal(SIGKILL)
         _ = await process.waitForExit()
         return 1
-    }
-
-    private static func executable() throws -> URL {
-        var folder = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
-        for _ in 0..<6 {
-            let file = folder.appendingPathComponent("outbox-victim")
-            if FileManager.default.isExecutableFile(atPath: file.path) { return file }
-            folder.deleteLastPathComponent()
-        }
-        throw TimedOut(description: "no outbox-victim near \(CommandLine.arguments[0])")
     }
 }

@@ -24,7 +24,7 @@ struct VictimTests {
             defer { try? FileManager.default.removeItem(atPath: output) }
             let victim = try await ChildProcess.spawn(
                 Command(
-                    executable: Self.executable().path,
+                    executable: builtProgram("mutation-victim").path,
                     arguments: [
                         try await PostgresServer.shared().connectionString, fixture.database.schema,
                         fixture.bus.configuration.url,
@@ -75,16 +75,6 @@ struct VictimTests {
             #expect(try await fixture.database.query("SELECT 1 FROM effects").count == 1)
             await heir.drain()
         }
-    }
-
-    private static func executable() throws -> URL {
-        var folder = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
-        for _ in 0..<6 {
-            let file = folder.appendingPathComponent("mutation-victim")
-            if FileManager.default.isExecutableFile(atPath: file.path) { return file }
-            folder.deleteLastPathComponent()
-        }
-        throw NotSo(description: "no mutation-victim near \(CommandLine.arguments[0])")
     }
 }
 
