@@ -74,6 +74,7 @@ let cLibraries: [Target] = [
     system("CEpoll", pkgConfig: nil, apt: "libc6-dev"),
     system("CSpawn", pkgConfig: nil, apt: "libc6-dev"),
     .target(name: "CVips", path: "Shared/CVips"),
+    .target(name: "CHashProcess", dependencies: ["CCrypt"], path: "Shared/CHashProcess"),
 ]
 
 let sharedModules: [Target] = [
@@ -102,7 +103,7 @@ let sharedModules: [Target] = [
     shared("WorkPool", ["Kernel"]),
     shared("OutgoingHTTP", ["Kernel", "WorkPool", "CCurl"]),
     shared("Images", ["Kernel", "WorkPool", "CVips", logging]),
-    shared("Passwords", ["Kernel", "WorkPool", "CCrypt"]),
+    shared("Passwords", ["Kernel", "WorkPool", "CCrypt", "CHashProcess"]),
     shared("Tokens", ["Kernel", crypto, .product(name: "JWTKit", package: "jwt-kit")]),
     shared("Processes", ["CSpawn"]),
     shared("DevEnvironment", ["Kernel", "Processes", crypto, logging]),

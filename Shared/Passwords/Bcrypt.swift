@@ -1,21 +1,21 @@
 internal import CCrypt
 internal import Kernel
 
-/// The two calls of libxcrypt that are needed; both compute for as long as the cost says.
+/// bcrypt's texts: settings with a new salt, costs, the comparison. The computing is done by `HashProcesses`.
 enum Bcrypt {
     /// A new hash with a salt from the system's random source.
-    static func hash(_ password: String, cost: Int) throws -> String {
+    static func hash(_ password: String, cost: Int, by processes: HashProcesses) throws -> String {
         var setting = [CChar](repeating: 0, count: Int(CRYPT_GENSALT_OUTPUT_SIZE))
         // No random bytes given: libxcrypt takes them from the system.
         guard crypt_gensalt_rn("$2b$", UInt(cost), nil, 0, &setting, Int32(setting.count)) != nil else {
             throw ServiceError.internal
         }
-        return try crypt(password, setting: setting)
+        return try processes.compute(password, setting: setting)
     }
 
     /// Whether the password gives this hash, compared in time that does not depend on where they differ.
-    static func verify(_ password: String, against hash: String) throws -> Bool {
-        let computed = Array(try crypt(password, setting: Array(hash.utf8CString)).utf8)
+    static func verify(_ password: String, against hash: String, by processes: HashProcesses) throws -> Bool {
+        let computed = Array(try processes.compute(password, setting: Array(hash.utf8CString)).utf8)
         let expected = Array(hash.utf8)
         guard computed.count == expected.count else { return false }
         return zip(computed, expected).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
@@ -28,19 +28,5 @@ enum Bcrypt {
             let cost = Int(hash.dropFirst(4).prefix(2)), PasswordHasher.costs.contains(cost)
         else { return nil }
         return cost
-    }
-
-    private static func crypt(_ password: String, setting: [CChar]) throws -> String {
-        let data = UnsafeMutablePointer<crypt_data>.allocate(capacity: 1)
-        data.initialize(to: crypt_data())
-        defer {
-            data.deinitialize(count: 1)
-            data.deallocate()
-        }
-        // crypt_rn, unlike crypt_r, returns NULL on failure; the scratch space, which holds secrets, is wiped by the library.
-        guard let result = crypt_rn(password, setting, data, Int32(MemoryLayout<crypt_data>.size)) else {
-            throw ServiceError.internal
-        }
-        return String(cString: result)
     }
 }

@@ -36,6 +36,7 @@ struct LayerTests {
         "CSpawn": ["Shared/Processes/"],
         "CVips": ["Shared/Images/"],
         "CCrypt": ["Shared/Passwords/"],
+        "CHashProcess": ["Shared/Passwords/"],
         "CCurl": ["Shared/Mail/", "Shared/OutgoingHTTP/"],
     ]
 
