@@ -57,5 +57,7 @@ final class HashProcesses: Sendable {
         hash_process_stop(&process)
     }
 
-    private static func text(_ hash: [CChar]) -> String { String(decoding: hash.prefix { $0 != 0 }.map(UInt8.init), as: UTF8.self) }
+    private static func text(_ hash: [CChar]) -> String {
+        String(decoding: hash.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
 }

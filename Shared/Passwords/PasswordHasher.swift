@@ -17,7 +17,7 @@ public final class PasswordHasher: Sendable {
     public let cost: Int
     /// Its threads wait for the processes; they compute nothing.
     private let pool: WorkPool
-    private let processes = HashProcesses(niceness: 10)
+    private let processes = HashProcesses(niceness: 5)
     private let threads: Int
     private let longestWait: Duration
     private let pace = Mutex(Duration.zero)

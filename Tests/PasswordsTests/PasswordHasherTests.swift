@@ -81,7 +81,7 @@ import Testing
         _ = try await hasher.hash("p")
         let child = try #require(hasher.processIDs.first)
         #expect(getsid(child) == child)
-        #expect(getpriority(__priority_which_t(PRIO_PROCESS.rawValue), id_t(child)) == 10)
+        #expect(getpriority(__priority_which_t(PRIO_PROCESS.rawValue), id_t(child)) == 5)
         let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(child)/fd")
         #expect(open == ["0"])
     }
