@@ -37,7 +37,7 @@ public struct NATSConfiguration: Sendable, Equatable {
             # Made by StreakSnap from its table of rights (Shared/DevEnvironment/BusPermissions.swift); edit that, not this.
             server_name: streaksnap
             listen: \(quoted(listen))
-            \(process)max_payload: 1MB
+            \(process)max_payload: 8MB
             max_connections: 1024
             write_deadline: "5s"
 

@@ -91,6 +91,9 @@ public struct UnitOfWorkFactory: Sendable {
         self.relay = relay
     }
 
+    /// The instant that a unit of work begun now would carry.
+    public func now() -> Instant { clock.now() }
+
     /// Runs `body` in one transaction; commits when it returns, rolls back when it throws.
     ///
     /// The body may run more than once (serialization failures are retried), so it must have no effect but through `UnitOfWork`.

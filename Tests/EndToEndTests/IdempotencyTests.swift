@@ -30,6 +30,33 @@ struct IdempotencyTests {
         #expect(accepted.status == 200, "another caller's key is another key")
     }
 
+    @Test func `a repeat gets the first answer though the other has gone since`() async throws {
+        let (ida, joe) = try await two()
+        let kim = try await Person.register("kim", at: ida.home)
+        let asked = try await ida.request(joe, key: "ask")
+        let answered = try await kim.respond(
+            try #require(try await ida.request(kim).data["friendship_id"].string),
+            key: "accept"
+        )
+        let block = { try await ida.post("/api/blocks", "{\"user_id\":\"\(kim.id)\"}", key: "block") }
+        let report = {
+            try await ida.post(
+                "/api/reports",
+                "{\"subject_type\":\"user\",\"subject_id\":\"\(joe.id)\",\"reason\":\"spam\"}",
+                key: "report"
+            )
+        }
+        let (blocked, reported) = (try await block(), try await report())
+        for reply in [asked, answered, blocked, reported] { #expect((200...201).contains(reply.status), "\(reply.text)") }
+        for person in [joe, kim] { #expect(try await person.delete().status == 200) }
+        try await eventually("the deletion is known everywhere") {
+            try await ida.post("/api/blocks", "{\"user_id\":\"\(joe.id)\"}").status == 404
+        }
+        #expect(Self.data(try await ida.request(joe, key: "ask")) == Self.data(asked))
+        #expect(Self.data(try await block()) == Self.data(blocked))
+        #expect(Self.data(try await report()) == Self.data(reported))
+    }
+
     /// The bytes of `data`, up to the envelope's end.
     private static func data(_ reply: HTTPReply) -> String {
         let text = reply.text

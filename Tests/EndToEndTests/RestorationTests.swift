@@ -114,6 +114,23 @@ struct RestorationTests {
         }
         #expect(try await home.call("GET", "/api/users/me/export").code == "AUTHENTICATION_REQUIRED")
     }
+
+    @Test func `ten years of snaps are exported`() async throws {
+        let home = try await Installation.shared.value
+        let eva = try await Person.register("eva", at: home)
+        _ = try await home.sql(
+            """
+            INSERT INTO media.snap (id, user_id, caption, captured_at, posted_at, on_time, display_key, thumbnail_key, width, height)
+            SELECT gen_random_uuid(), '\(eva.id)', repeat('words ', 30) || day, now(), now(), true,
+                'snaps/\(eva.id)/2016-01-01/' || day || '/display.jpg', 'snaps/\(eva.id)/2016-01-01/' || day || '/thumbnail.jpg', 1, 1
+            FROM generate_series(1, 3650) AS day
+            """
+        )
+        let reply = try await eva.export()
+        #expect(reply.status == 200, "\(reply.text.prefix(300))")
+        #expect(reply.text.utf8.count > 2 << 20)
+        #expect(reply.json["media"]["snaps"].list.count == 3650)
+    }
 }
 
 extension RestartTests {

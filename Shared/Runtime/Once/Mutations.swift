@@ -22,6 +22,16 @@ public struct Mutations: Sendable {
         self.database = database
     }
 
+    /// The answer an earlier request with this key got; nil when there is none yet, or no key.
+    ///
+    /// For handlers that look at the world before their transaction: a repeat gets the first answer although the world has changed.
+    ///
+    /// - Throws: `IDEMPOTENCY_KEY_REUSED` when the key came with another body.
+    public func replay<Request: Message, Reply: Message>(_ context: CallContext, _ request: Request) async throws -> Reply? {
+        guard let reply = try await StoredReply(context, request)?.known(at: work.now(), database) else { return nil }
+        return try Reply(serialized: reply)
+    }
+
     /// The transaction of one request.
     ///
     /// - Parameters:
@@ -144,15 +154,25 @@ private struct StoredReply: Sendable {
         guard let (firstHash, reply, isWhole) = try await find(sql), let reply else {
             throw ServiceError(.aborted, "REQUEST_IN_PROGRESS", "The first request with this key has not ended.", retryAfter: 1)
         }
-        guard firstHash == requestHash else {
-            throw ServiceError(
-                .invalidArgument,
-                "IDEMPOTENCY_KEY_REUSED",
-                "This Idempotency-Key came before with a different request."
-            )
-        }
+        guard firstHash == requestHash else { throw Self.reused }
         return (try open(reply), isWhole)
     }
+
+    /// The whole reply of an earlier transaction, if there is one.
+    func known(at now: Instant, _ sql: some QueryExecutor) async throws -> [UInt8]? {
+        let rows = try await sql.query(
+            "SELECT request_hash, reply FROM stored_reply WHERE \(isThis) AND is_whole AND stored_at > \(now - Self.life)"
+        )
+        guard let (firstHash, reply) = try rows.first?.decode(as: ([UInt8].self, [UInt8]?.self)), let reply else { return nil }
+        guard firstHash == requestHash else { throw Self.reused }
+        return try open(reply)
+    }
+
+    private static let reused = ServiceError(
+        .invalidArgument,
+        "IDEMPOTENCY_KEY_REUSED",
+        "This Idempotency-Key came before with a different request."
+    )
 
     func store(_ reply: [UInt8], isWhole: Bool, _ sql: Transaction) async throws {
         let sealed = Array(try ChaChaPoly.seal(reply, using: seal).combined)

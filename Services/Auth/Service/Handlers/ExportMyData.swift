@@ -23,6 +23,6 @@ extension AuthService {
         return ExportMyDataReply(json: json)
     }
 
-    /// What a reply on the bus holds, with room for its envelope.
-    private static let mostExportBytes = 1_000_000
+    /// What a reply on the bus holds (`max_payload` of the broker), with room for its envelope.
+    private static let mostExportBytes = 8_000_000
 }

@@ -8,6 +8,7 @@ internal import Outbox
 extension AuthService {
     /// AU-1. The hash is made before the transaction, so that a quarter of a second of CPU holds no connection.
     func register(_ request: RegisterRequest, context: CallContext) async throws -> SignInReply {
+        if let reply: SignInReply = try await mutations.replay(context, request) { return reply }
         let zone = try Self.zone(name: request.timeZone, offsetMinutes: request.timezoneOffset) ?? .utc
         let hash = try await passwords.hash(request.password)
         return try await naming(request.username, after: request.email) { [self] username in

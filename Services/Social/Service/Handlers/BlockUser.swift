@@ -9,6 +9,7 @@ extension SocialService {
     /// SO-7. The row of the two is locked first, as by a request or its answer: whichever comes later sees the other's outcome.
     func blockUser(_ request: BlockUserRequest, context: CallContext) async throws -> Block {
         let user = try context.requireUser()
+        if let reply: Block = try await mutations.replay(context, request) { return reply }
         let other = try UserID(parsing: request.userID, field: "user_id")
         guard other != user else { throw ServiceError(.invalidArgument, "CANNOT_BLOCK_SELF", "You cannot block yourself.") }
         guard let profile = try await profiles.profile(other, context: context), profile.status != .deleted else {

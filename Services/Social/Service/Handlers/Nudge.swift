@@ -8,6 +8,7 @@ extension SocialService {
     /// SO-6. What the streak of the two is like is asked before the transaction; whether they are friends is looked at in it.
     func nudge(_ request: NudgeRequest, context: CallContext) async throws -> NudgeReply {
         let user = try context.requireUser()
+        if let reply: NudgeReply = try await mutations.replay(context, request) { return reply }
         let friend = try UserID(parsing: request.friendID, field: "friend_id")
         guard friend != user, let seen = try await friendships.find(user, friend, friendships.database),
             seen.friendship.state == .accepted, try await profiles.profile(friend, context: context)?.isVisible == true

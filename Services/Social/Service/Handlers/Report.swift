@@ -10,6 +10,7 @@ extension SocialService {
     /// SO-8. Whose a photo is is stored with the report, so that moderators act on a person whatever becomes of the photo.
     func report(_ request: ReportRequest, context: CallContext) async throws -> ReportReply {
         let user = try context.requireUser()
+        if let reply: ReportReply = try await mutations.replay(context, request) { return reply }
         let subject = try SubjectID(parsing: request.subjectID, field: "subject_id")
         let owner = try await owner(of: request.subjectType, subject, for: user, context)
         guard owner != user else { throw ServiceError(.invalidArgument, "CANNOT_REPORT_SELF", "You cannot report yourself.") }

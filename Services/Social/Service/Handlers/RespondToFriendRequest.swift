@@ -8,6 +8,7 @@ extension SocialService {
     /// SO-2. Declining one's own request withdraws it. Accepting is committed with its event first; the streak is started by whoever comes first, this call or the event.
     func respondToFriendRequest(_ request: RespondToFriendRequestRequest, context: CallContext) async throws -> FriendshipReply {
         let user = try context.requireUser()
+        if let reply: FriendshipReply = try await mutations.replay(context, request) { return reply }
         let id = try FriendshipID(parsing: request.friendshipID, field: "friendship_id")
         // Who it is is asked before the transaction: inside, waiting for another connection could be waiting for oneself.
         guard let seen = try await friendships.find(id), seen.involves(user),

@@ -9,6 +9,7 @@ extension SocialService {
     /// SO-1. A person who may not be asked is answered as if there were no such person.
     func sendFriendRequest(_ request: SendFriendRequestRequest, context: CallContext) async throws -> FriendshipReply {
         let user = try context.requireUser()
+        if let reply: FriendshipReply = try await mutations.replay(context, request) { return reply }
         let other = try await target(of: request, context)
         guard other.userID != user else {
             throw ServiceError(.invalidArgument, "CANNOT_BEFRIEND_SELF", "You cannot be your own friend.")
