@@ -247,6 +247,7 @@ let testTargets: [Target] = [
             "Runtime", "Bus", "Database", "Kernel", "Wire", "TestSupport", logging,
         ]
     ),
+    tests("SoakTests", ["Processes", "TestSupport", "soak", "streaks", "billing"]),
     tests("TokensTests", ["Tokens", "Kernel", "Processes", crypto]),
     tests(
         "AuthServiceTests",
@@ -260,6 +261,16 @@ let testTargets: [Target] = [
     tests("OutgoingHTTPTests", ["OutgoingHTTP", "Kernel", hummingbird, logging]),
     tests("GatewayTests", ["GatewayService", "Tokens", "Kernel", "Processes"]),
     tests("DomainTests", ["AuthDomain", "SocialDomain", "MediaDomain", "BillingDomain", "Kernel"]),
+    .executableTarget(
+        name: "soak",
+        dependencies: [
+            "DevEnvironment", "Runtime", "Bus", "Wire", "Kernel", "Processes", "AuthAPI", "BillingAPI", "CommonAPI", "StreaksAPI",
+            arguments, logging,
+        ],
+        path: "Tests/Soak",
+        exclude: ["Plan"],
+        swiftSettings: strict
+    ),
     benchmark("bus-benchmark", "Bus", ["Bus", "Kernel", "CNats", "Processes", "TestSupport", logging]),
     benchmark("database-benchmark", "Database", ["Database", "Kernel", "Processes", "TestSupport", logging]),
     benchmark("transcoding-benchmark", "Transcoding", ["Transcoding"]),

@@ -17,8 +17,8 @@ struct StreakRepository: Sendable {
         let (a, b) = one < two ? (one, two) : (two, one)
         _ = try await sql.execute(
             """
-            INSERT INTO streak (id, friendship_id, user_a, user_b, started_at, deadline_at, looked_at)
-            VALUES (\(id), \(friendship), \(a), \(b), \(state.asOf), \(state.deadlineAt), \(state.asOf))
+            INSERT INTO streak (id, friendship_id, user_a, user_b, started_at, deadline_at, at_risk_from, looked_at)
+            VALUES (\(id), \(friendship), \(a), \(b), \(state.asOf), \(state.deadlineAt), \(state.atRiskFrom), \(state.asOf))
             """
         )
     }
