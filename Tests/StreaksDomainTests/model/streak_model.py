@@ -255,6 +255,9 @@ class Model:
             last = max([s["broken"]] + [self.date_of(u, now) for u in self.users])
             self.tokens.append(dict(at=now, by=user, first=s["broken"], last=last, returned=None))
             return
+        today = [self.date_of(u, now) for u in self.users]
+        if self.ended is None and any(k["returned"] is None and k["first"] <= d <= k["last"] for k in self.tokens for d in today):
+            raise Refused("RECOVERY_ALREADY_USED")
         if s["status"] != "active" or s["count"] == 0 or not s["close"]:
             raise Refused("STREAK_NOT_BROKEN")
         if used:
