@@ -6,6 +6,7 @@ enum Act: Sendable {
     case start(run: String, one: Int, other: Int)
     /// `heard` is what each device hears: one text a streak.
     case post(user: Int, captured: Instant?, isRepeated: Bool, heard: [[String]])
+    case recover(user: Int, run: String, isRepeated: Bool, expected: String)
     case look(user: Int, run: String, expected: String)
     case list(user: Int, expected: [String])
     case balance(user: Int, expected: String)
@@ -82,6 +83,8 @@ struct Plan {
                 isRepeated: line[5] == "1",
                 heard: line[6].split(separator: "|").map { $0.split(separator: ",").map(String.init) }
             )
+        case ("recover", 6):
+            act = .recover(user: try number(line, 2), run: String(line[3]), isRepeated: line[4] == "1", expected: String(line[5]))
         case ("look", 12):
             act = .look(user: try number(line, 2), run: String(line[3]), expected: line[4...].joined(separator: " "))
         case ("list", 4):

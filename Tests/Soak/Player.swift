@@ -18,7 +18,7 @@ actor Player {
     /// What was played.
     struct Tally: Sendable {
         var turns = 0, streaks = 0, snaps = 0, answers = 0
-        var refusals = 0, looks = 0, broken = 0, zones = 0
+        var refusals = 0, looks = 0, broken = 0, zones = 0, recoveries = 0
     }
 
     /// A service that takes longer might find itself behind the next end of a date.
@@ -76,7 +76,7 @@ actor Player {
             do { try await play(act, at: now) } catch {
                 let run: String? =
                     switch act {
-                    case .start(let run, _, _), .look(_, let run, _): run
+                    case .start(let run, _, _), .look(_, let run, _), .recover(_, let run, _, _): run
                     case .post(_, _, _, let heard): heard.first?.first.map(Self.run)
                     case .list, .balance: nil
                     }
@@ -90,6 +90,8 @@ actor Player {
         case .start(let run, let one, let other): try await start(run, one, other)
         case .post(let user, let captured, let isRepeated, let heard):
             try await post(user, captured, isRepeated: isRepeated, heard, at: now)
+        case .recover(let user, let run, let isRepeated, let expected):
+            compare(run, now, "Recover by \(user)", try await recover(user, run, isRepeated: isRepeated), expected)
         case .look(let user, let run, let expected):
             let streak = try await streaks.getStreak(GetStreakRequest(streakID: ids[run] ?? ""), context: Self.by(user)).streak
             tally.looks += 1
@@ -158,6 +160,18 @@ actor Player {
             let (actual, meant) = (answers.map { $0[index] }.sorted(), heard.map { $0[index] }.sorted())
             compare(run, now, "the snap of \(user)", actual.joined(separator: " "), meant.joined(separator: " "))
         }
+    }
+
+    private func recover(_ user: Int, _ run: String, isRepeated: Bool) async throws -> String {
+        var context = Self.by(user)
+        context.idempotencyKey = newID()
+        let request = RecoverRequest(streakID: ids[run] ?? "")
+        do {
+            let reply = try await streaks.recover(request, context: context)
+            if isRepeated, try await streaks.recover(request, context: context) != reply { return "another answer to the repeat" }
+            tally.recoveries += 1
+            return "ok:\(reply.streak?.currentCount ?? -1):\(reply.balance)"
+        } catch let error as ServiceError { return error.reason }
     }
 
     /// What `auth` tells of people's clocks.

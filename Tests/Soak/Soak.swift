@@ -86,7 +86,7 @@ struct Soak: AsyncParsableCommand {
         Console.out(
             """
             \(pairs) pairs, \(days) days from \(first), seed \(seed): \(tally.streaks) streaks, \(tally.snaps) snaps in \
-            \(tally.answers) ledgers (\(tally.refusals) refused), \(tally.zones) zones, \(tally.looks) looks (\(tally.broken) at \
+            \(tally.answers) ledgers (\(tally.refusals) refused), \(tally.recoveries) recoveries, \(tally.zones) zones, \(tally.looks) looks (\(tally.broken) at \
             broken ones) in \(took.components.seconds) s (\(Int(rate)) a second): \(disagreements.count) disagreements
 
             """

@@ -16,7 +16,7 @@ A plan has one line for each act: its first word says which, and what the model 
     start GROUP RUN USER USER                                a streak starts
     post GROUP USER CAPTURED DEVICES REPEATED OUTCOME,…      a snap for these streaks: RUN:DATE:COMPLETE:COUNT:LONGEST:MILESTONE or
                                                              RUN:REASON; behind a `|` what the second device hears
-    recover GROUP USER RUN RESULT                            ok:COUNT:BALANCE or REASON
+    recover GROUP USER RUN REPEATED RESULT                   ok:COUNT:BALANCE or REASON
     look GROUP USER RUN STATUS COUNT LONGEST LAST BROKEN_BY BROKEN_AT DEADLINE AT_RISK
     list GROUP USER RUN:COUNT:LONGEST:YOU:FRIEND:AT_RISK:DEADLINE,…   exactly these run
     balance GROUP USER TOKENS                                the person's purse
@@ -60,9 +60,9 @@ class Person:
         self.home = r.choice(ZONES)
         self.zones = [(None, self.home)]
         self.version = 1
-        self.forgets = r.choice([0.001, 0.003, 0.01, 0.04])
-        self.late = r.choice([0, 0.02, 0.1])
-        self.travels = r.choice([0, 0, 0, 0.002, 0.01])
+        self.forgets = r.choice([0, 0.001, 0.004, 0.02])
+        self.late = r.choice([0, 0.01, 0.1])
+        self.travels = r.choice([0, 0, 0, 0.001, 0.01])
         self.date = None          # the date the plan below is for
         self.turn = None          # at which turn of the clock this person takes a photo
         self.upload = None        # and at which it arrives
@@ -114,7 +114,7 @@ class Run:
 class Group:
     def __init__(self, options, number, first_pair, size, first_person):
         self.r = random.Random(f"{options.seed} group {number}")
-        self.number, self.recovers = number, not options.no_recovery
+        self.number = number
         self.people = [Person(self.r, first_person + i) for i in range(size)]
         pairs = [(0, 1)] if size == 2 else [(0, 1), (0, 2), (1, 2)]
         self.pairs = [(first_pair + i, self.people[a], self.people[b]) for i, (a, b) in enumerate(pairs)]
@@ -138,9 +138,8 @@ class Group:
                 self.check(now)
             if self.turn == len(times) - 1:
                 break
-            if self.recovers:
-                for run in list(self.runs.values()):
-                    self.recover(run, now)
+            for run in list(self.runs.values()):
+                self.recover(run, now)
             for pair, a, b in self.pairs:
                 self.tend(pair, a, b, now)
             for p in self.r.sample(self.people, len(self.people)):
@@ -264,7 +263,7 @@ class Group:
         if refusal is None:
             person.tokens -= 1
             refusal = f"ok:{run.look(now)['count']}:{person.tokens}"
-        self.line(1, f"recover {self.number} {person.index} {run.key} {refusal}")
+        self.line(1, f"recover {self.number} {person.index} {run.key} {int(self.r.random() < 0.1)} {refusal}")
 
     def look(self, run, now):
         s = run.model.look(now)
@@ -348,7 +347,6 @@ def main():
     parser.add_argument("--days", type=int, required=True)
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--from", dest="first", required=True)
-    parser.add_argument("--no-recovery", action="store_true", default=True)
     parser.add_argument("--run")
     parser.add_argument("--until", type=int)
     options = parser.parse_args()
