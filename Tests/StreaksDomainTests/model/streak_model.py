@@ -83,6 +83,7 @@ class Model:
         self.newest = max(self.first.values())  # the newest date that anybody posted for
         self.kept = None         # (date to go on with, what the dates before it came to): see `look`
         self.kept_days = {}
+        self.ends = {}           # what `over` has said, until a zone changes
 
     # Clocks
 
@@ -105,7 +106,9 @@ class Model:
                 return t
 
     def over(self, d):
-        return max(self.over_for(u, d) for u in self.users)
+        if d not in self.ends:
+            self.ends[d] = max(self.over_for(u, d) for u in self.users)
+        return self.ends[d]
 
     def seconds_showing(self, user, d, before, during=None, without=()):
         """How long the clock showed d before an instant: in all, or during some spans, or outside of others."""
@@ -297,6 +300,7 @@ class Model:
             for user, zone in step["zone"].items():
                 if self.zones[user][-1][1] != zone:
                     self.zones[user].append((now, zone))
+                    self.ends = {}
         elif "outage" in step:
             self.outages.append((parse(step["outage"]["from"]), parse(step["outage"]["to"])))
             self.forget()
