@@ -85,7 +85,7 @@ struct Plan {
             )
         case ("recover", 6):
             act = .recover(user: try number(line, 2), run: String(line[3]), isRepeated: line[4] == "1", expected: String(line[5]))
-        case ("look", 12):
+        case ("look", 13):
             act = .look(user: try number(line, 2), run: String(line[3]), expected: line[4...].joined(separator: " "))
         case ("list", 4):
             let items = line[3] == "-" ? [] : line[3].split(separator: ",").map(String.init)

@@ -93,10 +93,10 @@ actor Player {
         case .recover(let user, let run, let isRepeated, let expected):
             compare(run, now, "Recover by \(user)", try await recover(user, run, isRepeated: isRepeated), expected)
         case .look(let user, let run, let expected):
-            let streak = try await streaks.getStreak(GetStreakRequest(streakID: ids[run] ?? ""), context: Self.by(user)).streak
+            let detail = try await streaks.getStreak(GetStreakRequest(streakID: ids[run] ?? ""), context: Self.by(user))
             tally.looks += 1
-            if streak?.status == .broken { tally.broken += 1 }
-            compare(run, now, "GetStreak", streak.map(Self.text) ?? "nothing", expected)
+            if detail.streak?.status == .broken { tally.broken += 1 }
+            compare(run, now, "GetStreak", Self.text(detail), expected)
         case .list(let user, let expected):
             let reply = try await streaks.listStreaks(ListStreaksRequest(), context: Self.by(user))
             let items = reply.streaks.map { "\(runs[$0.id] ?? $0.id)\(Self.item($0))" }.sorted()
@@ -213,12 +213,14 @@ actor Player {
         return "\(run):\(date):\(outcome.currentCount):\(outcome.longestCount):\(outcome.milestone)"
     }
 
-    private static func text(_ streak: StreakItem) -> String {
+    private static func text(_ detail: StreakDetail) -> String {
+        guard let streak = detail.streak else { return "nothing" }
+        let marks = detail.calendar.filter { [.broken, .recovered].contains($0.mark) }.map { "\($0.date):\($0.mark)" }
         let fields: [String] = [
             "\(streak.status)", "\(streak.currentCount)", "\(streak.longestCount)", streak.lastCompletedDate ?? "-",
             streak.brokenByUserID.flatMap { UserID($0) }.map { "\(number($0))" } ?? "-",
             streak.brokenAt.map { "\($0.seconds)" } ?? "-", streak.deadlineAt.map { "\($0.seconds)" } ?? "-",
-            streak.atRisk ? "1" : "0",
+            streak.atRisk ? "1" : "0", marks.isEmpty ? "-" : marks.joined(separator: ","),
         ]
         return fields.joined(separator: " ")
     }

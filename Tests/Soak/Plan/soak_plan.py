@@ -17,7 +17,8 @@ A plan has one line for each act: its first word says which, and what the model 
     post GROUP USER CAPTURED DEVICES REPEATED OUTCOME,…      a snap for these streaks: RUN:DATE:COMPLETE:COUNT:LONGEST:MILESTONE or
                                                              RUN:REASON; behind a `|` what the second device hears
     recover GROUP USER RUN REPEATED RESULT                   ok:COUNT:BALANCE or REASON
-    look GROUP USER RUN STATUS COUNT LONGEST LAST BROKEN_BY BROKEN_AT DEADLINE AT_RISK
+    look GROUP USER RUN STATUS COUNT LONGEST LAST BROKEN_BY BROKEN_AT DEADLINE AT_RISK MARKS
+                                                             marks: the broken and recovered dates of the reader's last 90
     list GROUP USER RUN:COUNT:LONGEST:YOU:FRIEND:AT_RISK:DEADLINE,…   exactly these run
     balance GROUP USER TOKENS                                the person's purse
 """
@@ -146,7 +147,8 @@ class Group:
                 self.act(p, now)
         self.check(times[-1])
         for run in self.all_runs:
-            self.look(run, times[-1])
+            if run not in self.runs.values():
+                self.look(run, times[-1])
         return self.lines
 
     def fly(self, person, now):
@@ -270,9 +272,15 @@ class Group:
         fields = [s["status"], s["count"], s["longest"], "-" if s["last"] is None else day(s["last"]),
                   "-" if s["broken_by"] is None else int(s["broken_by"][1:]), s["broken_at"] or "-", s["deadline"] or "-",
                   int(s["at_risk"])]
-        self.line(1, f"look {self.number} {self.r.choice(run.people).index} {run.key} " + " ".join(map(str, fields)))
+        reader = self.r.choice(run.people)
+        today = run.model.date_of(f"u{reader.index:06}", now)
+        names = {"missed": "broken", "covered": "recovered"}
+        marks = [f"{day(d)}:{names[m]}" for d, m in sorted(s["days"].items()) if m in names and today - 90 < d <= today]
+        self.line(1, f"look {self.number} {reader.index} {run.key} " + " ".join(map(str, fields + [",".join(marks) or "-"])))
 
     def check(self, now):
+        for run in self.runs.values():
+            self.look(run, now)
         for p in self.people:
             mine = [run for run in self.runs.values() if p in run.people and run.look(now)["status"] == "active"]
             items = []
