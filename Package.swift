@@ -218,7 +218,7 @@ let testTargets: [Target] = [
     tests(
         "EndToEndTests",
         [
-            "Bus", "Wire", "Kernel", "AuthAPI", "CommonAPI", "SocialAPI", "StreaksAPI", "TestingAPI", "TestSupport", "Images",
+            "Bus", "Wire", "Kernel", "AuthAPI", "BillingAPI", "CommonAPI", "SocialAPI", "StreaksAPI", "TestingAPI", "TestSupport", "Images",
             "Processes", logging,
         ]
     ),
@@ -250,6 +250,12 @@ let testTargets: [Target] = [
         [
             "SocialService", "SocialDomain", "SocialAPI", "StreaksAPI", "MediaAPI", "AuthAPI", "CommonAPI", "Replicas", "Outbox",
             "Runtime", "Bus", "Database", "Kernel", "Wire", "TestSupport", logging,
+        ]
+    ),
+    tests(
+        "BillingServiceTests",
+        [
+            "BillingService", "BillingAPI", "StreaksAPI", "Outbox", "Runtime", "Bus", "Database", "Kernel", "Wire", "TestSupport",
         ]
     ),
     tests("TokensTests", ["Tokens", "Kernel", "Processes", crypto]),
