@@ -218,7 +218,7 @@ let testTargets: [Target] = [
     tests(
         "EndToEndTests",
         [
-            "Bus", "Wire", "Kernel", "AuthAPI", "CommonAPI", "SocialAPI", "StreaksAPI", "TestingAPI", "TestSupport", "Images",
+            "Bus", "Wire", "Kernel", "AuthAPI", "BillingAPI", "CommonAPI", "SocialAPI", "StreaksAPI", "TestingAPI", "TestSupport", "Images",
             "Processes", logging,
         ]
     ),
@@ -253,6 +253,12 @@ let testTargets: [Target] = [
         ]
     ),
     tests("SoakTests", ["Processes", "TestSupport", "soak", "streaks", "billing"]),
+    tests(
+        "BillingServiceTests",
+        [
+            "BillingService", "BillingAPI", "StreaksAPI", "Outbox", "Runtime", "Bus", "Database", "Kernel", "Wire", "TestSupport",
+        ]
+    ),
     tests("TokensTests", ["Tokens", "Kernel", "Processes", crypto]),
     tests(
         "AuthServiceTests",
