@@ -142,7 +142,12 @@ let services: [[Target]] = [
         extra: ["Passwords", "Replicas", "Tokens", "OutgoingHTTP", "WorkPool", crypto, logging]
     ),
     service("Social", apis: ["AuthAPI", "MediaAPI", "SocialAPI", "StreaksAPI"], extra: ["Replicas"]),
-    service("Streaks", apis: ["AuthAPI", "StreaksAPI", "SocialAPI"], extra: ["Replicas"], main: ["StreaksReplay"]),
+    service(
+        "Streaks",
+        apis: ["AuthAPI", "BillingAPI", "StreaksAPI", "SocialAPI"],
+        extra: ["Replicas", logging],
+        main: ["StreaksReplay"]
+    ),
     [
         .target(
             name: "StreaksReplay",
@@ -214,7 +219,7 @@ let testTargets: [Target] = [
     tests(
         "EndToEndTests",
         [
-            "Bus", "Wire", "Kernel", "AuthAPI", "CommonAPI", "SocialAPI", "StreaksAPI", "TestingAPI", "TestSupport", "Images",
+            "Bus", "Wire", "Kernel", "AuthAPI", "BillingAPI", "CommonAPI", "SocialAPI", "StreaksAPI", "TestingAPI", "TestSupport", "Images",
             "Processes", logging,
         ]
     ),
@@ -248,6 +253,13 @@ let testTargets: [Target] = [
             "Runtime", "Bus", "Database", "Kernel", "Wire", "TestSupport", logging,
         ]
     ),
+    tests("SoakTests", ["Processes", "TestSupport", "soak", "streaks", "billing"]),
+    tests(
+        "BillingServiceTests",
+        [
+            "BillingService", "BillingAPI", "StreaksAPI", "Outbox", "Runtime", "Bus", "Database", "Kernel", "Wire", "TestSupport",
+        ]
+    ),
     tests("TokensTests", ["Tokens", "Kernel", "Processes", crypto]),
     tests(
         "AuthServiceTests",
@@ -261,6 +273,16 @@ let testTargets: [Target] = [
     tests("OutgoingHTTPTests", ["OutgoingHTTP", "Kernel", hummingbird, logging]),
     tests("GatewayTests", ["GatewayService", "Tokens", "Kernel", "Processes"]),
     tests("DomainTests", ["AuthDomain", "SocialDomain", "MediaDomain", "BillingDomain", "Kernel"]),
+    .executableTarget(
+        name: "soak",
+        dependencies: [
+            "DevEnvironment", "Runtime", "Bus", "Wire", "Kernel", "Processes", "AuthAPI", "BillingAPI", "CommonAPI", "StreaksAPI",
+            arguments, logging,
+        ],
+        path: "Tests/Soak",
+        exclude: ["Plan"],
+        swiftSettings: strict
+    ),
     benchmark("bus-benchmark", "Bus", ["Bus", "Kernel", "CNats", "Processes", "TestSupport", logging]),
     benchmark("database-benchmark", "Database", ["Database", "Kernel", "Processes", "TestSupport", logging]),
     benchmark("transcoding-benchmark", "Transcoding", ["Transcoding"]),

@@ -27,6 +27,24 @@ struct StreakReadTests {
         try await check(east, west, streak, posted: (true, true))
     }
 
+    @Test func `a streak that starts late in the day is at risk in the list as in the detail`() async throws {
+        let home = try await Installation.shared.value
+        // Where it is between eight and nine in the evening now; the sign of these zones is the wrong way round.
+        let hour = Int(Date().timeIntervalSince1970 / 3_600) % 24
+        let offset = hour >= 6 ? 20 - hour : -4 - hour
+        let zone = offset == 0 ? "UTC" : "Etc/GMT\(offset > 0 ? "-" : "+")\(abs(offset))"
+        let (ann, bob) = (
+            try await Person.register("ann", at: home, zone: zone), try await Person.register("bob", at: home, zone: zone)
+        )
+        let streak = try await ann.befriend(bob)
+        let detail = try await ann.get("/api/streaks/\(streak)").data["streak"]
+        let listed = try await bob.get("/api/streaks").data["streaks"][0]
+        for item in [detail, listed] {
+            #expect(item["id"].string == streak)
+            #expect(item["at_risk"].bool == true, "MS-4: less than six hours left and somebody is missing")
+        }
+    }
+
     private func travel(_ person: Person, to zone: String) async throws {
         _ = try await person.home.sql(
             "INSERT INTO streaks.zone_change (user_id, since, zone) VALUES ('\(person.id)', now(), '\(zone)')"

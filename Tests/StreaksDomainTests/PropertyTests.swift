@@ -4,15 +4,48 @@ import Testing
 
 /// 1,800 random lives of 60 dates each: 108,000 dates a run.
 @Suite struct PropertyTests {
-    private func live(_ seed: UInt64, _ policy: StreakPolicy, users: Int, days: Int) {
+    /// Lives and checks. - Returns: what is wrong: the seed, and the shortest beginning of the life that goes wrong.
+    static func problem(
+        _ seed: UInt64,
+        _ policy: StreakPolicy,
+        users: Int,
+        days: Int,
+        rule: @escaping @Sendable (StreakState) -> String? = { _ in nil }
+    ) -> String? {
         var history = RandomHistory(seed: seed, policy: policy, users: users, isThorough: false)
+        history.rule = rule
         history.live(days: days)
-        guard let violation = history.violation else { return }
-        // The same life again, checked after every step: what is printed ends where it first goes wrong.
+        guard let violation = history.violation else { return nil }
+        // The same life again, checked after every step: it ends where it first goes wrong.
         var thorough = RandomHistory(seed: seed, policy: policy, users: users, isThorough: true)
+        thorough.rule = rule
         thorough.live(days: days)
-        let steps = (thorough.violation == nil ? history : thorough).trace.joined(separator: "\n")
-        Issue.record("seed \(seed), \(users) users: \(thorough.violation ?? violation)\n\(steps)")
+        let steps = (thorough.violation == nil ? history : thorough).trace
+        return "seed \(seed), \(users) users, after \(steps.count) steps: \(thorough.violation ?? violation)\n"
+            + steps.joined(separator: "\n")
+    }
+
+    private func live(_ seed: UInt64, _ policy: StreakPolicy, users: Int, days: Int) {
+        if let problem = Self.problem(seed, policy, users: users, days: days) { Issue.record("\(problem)") }
+    }
+
+    @Test("A life that goes wrong is told with its seed, up to the step that goes wrong and no further", arguments: 1...20)
+    func shrinking(seed: UInt64) throws {
+        // A rule that is not ours and that every diligent pair breaks.
+        let rule: @Sendable (StreakState) -> String? = { $0.count > 5 ? "more than five" : nil }
+        guard let problem = Self.problem(seed, .mutual, users: 2, days: 60, rule: rule) else { return }
+        let lines = problem.split(separator: "\n")
+        #expect(lines[0].hasPrefix("seed \(seed), 2 users, after \(lines.count - 1) steps: more than five"))
+        // The life is the same when it is told again, and a step less is not wrong yet.
+        var whole = RandomHistory(seed: seed, policy: .mutual, users: 2, isThorough: false)
+        whole.live(days: 60)
+        #expect(whole.trace.prefix(lines.count - 1).elementsEqual(lines.dropFirst().map(String.init)))
+        var short = StreakLedger(start: whole.first.start, participants: whole.first.participants)
+        for (index, step) in whole.commands.prefix(lines.count - 1).enumerated() {
+            guard let change = try? short.applying(step.command, .mutual, at: step.at) else { continue }
+            short = change.ledger
+            #expect((change.state.count > 5) == (index == lines.count - 2))
+        }
     }
 
     @Test("Mutual: replay is incremental, effects once, counts and tokens in bounds", arguments: 0..<10)

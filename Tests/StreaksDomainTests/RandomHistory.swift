@@ -28,6 +28,8 @@ struct RandomHistory {
     let policy: StreakPolicy
     let users: [UserID]
     var random: Seeded
+    /// Its own, so that checking more often does not change the life.
+    private var shuffling: Seeded
     var now: Instant
     var short: StreakLedger
     let first: StreakLedger
@@ -39,14 +41,19 @@ struct RandomHistory {
     /// Everything told so far, by key.
     var told: [String: StreakEffect] = [:]
     var trace: [String] = []
+    /// What was asked for and when, refused or not.
+    var commands: [(at: Instant, command: StreakCommand)] = []
     var newest: CalendarDate
     var granted = 0
     var violation: String?
     /// Compare with a fold from the start after every step, not only now and then.
     let isThorough: Bool
+    /// A further rule: what is wrong with a state, if anything.
+    var rule: @Sendable (StreakState) -> String? = { _ in nil }
 
     init(seed: UInt64, policy: StreakPolicy, users count: Int, isThorough: Bool) {
         var random = Seeded(seed)
+        shuffling = Seeded(seed ^ 0xABCD)
         self.policy = policy
         self.isThorough = isThorough
         users = (1...count).map { UserID(high: 7, low: UInt64($0)) }
@@ -100,7 +107,9 @@ struct RandomHistory {
     }
 
     private mutating func act(_ command: StreakCommand) {
+        guard violation == nil else { return }
         trace.append("\(now) \(command)")
+        commands.append((now, command))
         do throws(ServiceError) {
             let change: StreakChange
             do throws(ServiceError) {
@@ -132,7 +141,7 @@ struct RandomHistory {
         StreakLedger(
             start: first.start,
             participants: short.participants,
-            contributions: contributions.shuffled(using: &random),
+            contributions: contributions.shuffled(using: &shuffling),
             recoveries: short.recoveries,
             pauses: pauses,
             outages: outages,
@@ -153,6 +162,7 @@ struct RandomHistory {
         let elapsed = first.firstDate.distance(to: newest) + 1
         if state.count > elapsed { violation = "count \(state.count) in \(elapsed) dates" }
         if state.longest < change.before.longest { violation = "longest fell" }
+        if let problem = rule(state) { violation = problem }
         let used = told.keys.count { $0.hasPrefix("recovered:") }
         let returned = told.keys.count { $0.hasPrefix("token-returned:") }
         if used - returned != state.tokensInUse || returned != state.tokensReturned {

@@ -19,11 +19,14 @@ public enum TokenLedger {
     /// - Throws: `NO_RECOVERY_TOKENS` when it would become negative.
     public static func balance(after amount: Int32, from balance: Int32) throws(ServiceError) -> Int32 {
         let (sum, overflow) = balance.addingReportingOverflow(amount)
-        guard !overflow, sum >= 0 else {
-            throw ServiceError(.failedPrecondition, "NO_RECOVERY_TOKENS", "There is no recovery token left.")
-        }
+        guard !overflow, sum >= 0 else { throw .noTokens }
         return sum
     }
+}
+
+extension ServiceError {
+    /// `NO_RECOVERY_TOKENS` (RC-2).
+    public static let noTokens = ServiceError(.failedPrecondition, "NO_RECOVERY_TOKENS", "There is no recovery token left.")
 }
 
 /// What the plans allow (MS-1).

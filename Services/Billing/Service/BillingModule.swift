@@ -9,19 +9,32 @@ public enum BillingModule: ServiceModule {
     public static let name = "billing"
     public static let about = "entitlements and the ledgers of recovery tokens"
     public static let migrations = [
-        MigrationSet("billing", [Migration(version: 1, name: "ledgers", sql: PackageResources.V0001_ledgers_sql)])
+        MigrationSet("billing", [Migration(version: 1, name: "ledgers", sql: PackageResources.V0001_ledgers_sql)]),
+        MigrationSet("billing_recovery", [Migration(version: 1, name: "refusals", sql: PackageResources.V0201_refusals_sql)]),
     ]
     public static var descriptor: (bytes: [UInt8], hash: String) { (BillingMethods.descriptorSet, BillingMethods.descriptorHash) }
 
     public static func assemble(_ environment: ServiceEnvironment) async throws -> ServiceAssembly {
-        let service = BillingService(
-            tokens: TokenRepository(database: environment.database),
-            subscriptions: SubscriptionRepository(database: environment.database),
-            clock: environment.clock
-        )
+        let service = service(database: environment.database, work: environment.work, clock: environment.clock)
         return ServiceAssembly(
             endpoints: service.endpoints(),
-            consumers: [TokenEarnedConsumer.handler(service.tokens)] + LifecycleConsumers.all
+            consumers: [TokenEarnedConsumer.handler(service.tokens), TokenReturnedConsumer.handler(service.tokens)]
+                + LifecycleConsumers.all,
+            jobs: [
+                Job("old_refusals", every: .seconds(600)) { now in
+                    try await service.tokens.forgetRefusals(before: now - .days(7))
+                }
+            ]
+        )
+    }
+
+    /// The service on a database.
+    static func service(database: Database, work: UnitOfWorkFactory, clock: any Clock) -> BillingService {
+        BillingService(
+            tokens: TokenRepository(database: database),
+            subscriptions: SubscriptionRepository(database: database),
+            work: work,
+            clock: clock
         )
     }
 }

@@ -47,6 +47,16 @@ public struct NotificationText: Hashable, Sendable {
         NotificationText("💚 Streak saved", "Your \(count)-day streak with \(name) goes on.")
     }
 
+    /// A recovery token keeps the streak; `user` is who spent it, nil for the reader.
+    public static func rescued(count: Int, with name: String, by user: String?, inAdvance: Bool) -> NotificationText {
+        let end = inAdvance ? "is safe for today." : "goes on."
+        return NotificationText(
+            "💚 Streak saved",
+            user.map { "\($0) used a recovery token: your \(count)-day streak \(end)" }
+                ?? "You used a recovery token: your \(count)-day streak with \(name) \(end)"
+        )
+    }
+
     /// A friend reminds one to post (SO-6).
     public static func nudge(from name: String) -> NotificationText {
         NotificationText("👉 \(name) nudged you", "\(name) is waiting for your snap. Keep the streak alive 🔥")

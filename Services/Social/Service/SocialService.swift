@@ -9,7 +9,8 @@ internal import StreaksAPI
 /// The social graph. The table of contents: one handler file per RPC, in `Handlers/`.
 ///
 /// sendFriendRequest · respondToFriendRequest · listFriends · listFriendRequests · removeFriend · searchUsers · nudge
-/// · blockUser · listBlocks · unblockUser · report · listReports · actionReport · listBlockSnapshots · exportUserData
+/// · blockUser · listBlocks · unblockUser · report · listReports · actionReport · listBlockSnapshots · findFriendship
+/// · exportUserData
 struct SocialService: SocialServiceProtocol {
     let friendships: FriendshipRepository
     let people: SearchRepository

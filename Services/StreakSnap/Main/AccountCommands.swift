@@ -35,7 +35,7 @@ struct RotateKey: AsyncParsableCommand {
 }
 
 /// Says what was done, or what mends it.
-private func reporting(_ body: () async throws -> String) async throws {
+func reporting(_ body: () async throws -> String) async throws {
     do { Console.out(try await body() + "\n") } catch {
         Console.error("streaksnap: \((error as? ServiceError)?.message ?? "\(error)")\n")
         throw ExitCode(1)

@@ -1,20 +1,31 @@
-import Kernel
+public import Kernel
+
+extension StreakState {
+    /// The date a recovery token would be for: the missed one, or the open one; nil when there is neither.
+    public var dateToRecover: CalendarDate? { status == .broken ? missedDate : openDate }
+}
 
 extension StreakLedger {
     /// RC-2 and RC-3.
-    mutating func recover(_ user: UserID, _ policy: StreakPolicy, _ state: StreakState) throws(ServiceError) {
+    ///
+    /// - Parameter receivedAt: when it was asked for: that it is done later, after a crash, takes nothing from the user.
+    mutating func recover(_ user: UserID, receivedAt: Instant, _ policy: StreakPolicy, _ state: StreakState)
+        throws(ServiceError)
+    {
         guard participant(user) != nil else { throw .notAMember }
         guard let rule = policy.recovery else { throw .notBroken }
         let now = state.asOf
         if state.status == .broken, let missed = state.missedDate, let brokenAt = state.brokenAt {
             guard brokenOff == nil else { throw .recoveryExpired }
             guard state.tokensInUse == 0 else { throw .recoveryUsed }
-            guard now <= brokenAt + rule.window else { throw .recoveryExpired }
+            guard receivedAt <= brokenAt + rule.window else { throw .recoveryExpired }
             // The date of the restoring is covered too: it must not be lost for lack of time (RC-2).
             let today = participants.map { $0.zones.date(at: now) }.max() ?? missed
             recoveries.append(Recovery(kind: .token, user: user, at: now, from: missed, through: max(missed, today)))
             return
         }
+        // Of two who ask at once the second learns that the first has done it.
+        guard !isTodayCovered(at: now) else { throw .recoveryUsed }
         // A token would be wasted while the count is 0 (SD-8).
         guard state.status == .active, state.count > 0, let date = state.openDate, let deadline = state.deadlineAt,
             now > deadline - policy.riskSpan
@@ -22,5 +33,13 @@ extension StreakLedger {
         guard state.tokensInUse == 0 else { throw .recoveryUsed }
         guard state.isAtRisk else { throw .notBroken }
         recoveries.append(Recovery(kind: .token, user: user, at: now, from: date, through: date))
+    }
+
+    /// Whether a token keeps a date that somebody's clock shows.
+    private func isTodayCovered(at now: Instant) -> Bool {
+        guard endedAt == nil else { return false }
+        return participants.map { $0.zones.date(at: now) }.contains { date in
+            recoveries.contains { $0.kind == .token && $0.covers(date...date, known: now) }
+        }
     }
 }

@@ -4,8 +4,9 @@ public import Kernel
 public enum StreakCommand: Hashable, Sendable {
     /// A snap, check-in or activity. `receivedAt` decides the date (SD-1), `capturedAt` is the client's claim (SD-2).
     case contribute(UserID, receivedAt: Instant, capturedAt: Instant?)
-    /// A recovery token, after the break or in advance (RC-2, RC-3). Whether there is a token is billing's to say.
-    case recover(UserID)
+    /// A recovery token, after the break or in advance (RC-2, RC-3). Whether there is a token is billing's to say. `receivedAt` decides
+    /// whether it was in time, however late it is done; nil: now.
+    case recover(UserID, receivedAt: Instant? = nil)
     /// An operator declares an outage (SD-7).
     case declareOutage(from: Instant, until: Instant)
     /// A participant's clock follows another zone from now on (SD-3).
@@ -76,7 +77,7 @@ extension StreakLedger {
         switch command {
         case .contribute(let user, let receivedAt, let capturedAt):
             return try contribute(user, receivedAt: receivedAt, capturedAt: capturedAt, policy, settled)
-        case .recover(let user): try recover(user, policy, settled)
+        case .recover(let user, let receivedAt): try recover(user, receivedAt: receivedAt ?? now, policy, settled)
         case .declareOutage(let from, let until):
             guard from < until else { throw .validation(field: "until", "must be after from") }
             guard reaches(from) else { throw .ledgerTooShort }

@@ -22,7 +22,7 @@ struct StreakKeeper: Sendable {
     ) async throws -> StreakChange {
         // Replicas' clocks differ a little; a streak's time never goes back.
         let now = max(work.now, stored.row.lookedAt)
-        var isReloaded = false
+        var isReloaded = stored.isCheckpointStale
         let change: StreakChange
         do throws(ServiceError) {
             change = try stored.ledger.applying(command, Self.policy, at: now, lastLook: stored.row.lookedAt)
@@ -43,8 +43,52 @@ struct StreakKeeper: Sendable {
             work.sql
         )
         try await keepCheckpoint(of: stored.row.id, change.ledger, isReloaded: isReloaded, now: now, work)
-        try await work.emit(change.effects.compactMap { Self.event($0, stored.row, change.state) })
+        try await work.emit(try await events(of: change, stored.row, work))
         return change
+    }
+
+    /// What others are told of a change; a token that is not needed any more is marked so that it comes back once.
+    private func events(of change: StreakChange, _ row: StreakRow, _ work: UnitOfWork) async throws -> [any Event] {
+        // A break that a token undoes is told as a recovery, not as a restoration besides.
+        let recovered = change.effects.compactMap { effect -> CalendarDate? in
+            if case .recovered(let date, _, _, _) = effect { return date }
+            return nil
+        }
+        var events: [any Event] = []
+        for effect in change.effects {
+            switch effect {
+            case .restored(let date) where recovered.contains(date): break
+            case .recovered(let date, let through, let user, let at):
+                events.append(
+                    StreakRecovered(
+                        streakID: row.id.description,
+                        userAID: row.userA.description,
+                        userBID: row.userB.description,
+                        recoveredByUserID: user?.description ?? "",
+                        count: Int32(change.state.count),
+                        fromDate: date.description,
+                        throughDate: through.description,
+                        inAdvance: !change.effects.contains(.restored(date: date)),
+                        recoveredAt: at
+                    )
+                )
+            case .tokenReturned(let date, let user, let usedAt):
+                let now = change.state.asOf
+                let operation = try await RecoveryRepository.markReturned(row.id, usedAt: usedAt, at: now, work.sql)
+                events.append(
+                    RecoveryTokenReturned(
+                        streakID: row.id.description,
+                        userID: user?.description ?? "",
+                        operationID: operation.description,
+                        date: date.description,
+                        returnedAt: now
+                    )
+                )
+            default:
+                if let event = Self.event(effect, row, change.state) { events.append(event) }
+            }
+        }
+        return events
     }
 
     /// Moves the checkpoint on once a month's dates lie behind it. A ledger that had to be loaded whole replaces it: what happened lies

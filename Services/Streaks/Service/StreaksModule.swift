@@ -1,8 +1,10 @@
+internal import BillingAPI
 internal import Database
 internal import Kernel
 internal import Outbox
 internal import Replicas
 public import Runtime
+internal import SocialAPI
 internal import StreaksAPI
 
 /// How `streaks` is put together.
@@ -21,6 +23,14 @@ public enum StreaksModule: ServiceModule {
             ]
         ),
         MigrationSet("streaks_lifecycle", [Migration(version: 1, name: "lifecycle", sql: PackageResources.V0101_lifecycle_sql)]),
+        MigrationSet(
+            "streaks_recovery",
+            [
+                Migration(version: 1, name: "recovery", sql: PackageResources.V0201_recovery_sql),
+                Migration(version: 2, name: "friendships", sql: PackageResources.V0202_friendships_sql),
+                Migration(version: 3, name: "outages", sql: PackageResources.V0203_outages_sql),
+            ]
+        ),
     ]
     public static var descriptor: (bytes: [UInt8], hash: String) { (StreaksMethods.descriptorSet, StreaksMethods.descriptorHash) }
 
@@ -29,12 +39,22 @@ public enum StreaksModule: ServiceModule {
         let keeper = StreakKeeper(streaks: streaks)
         let profiles = ProfileReplica(database: environment.database, bus: environment.bus)
         let entitlements = EntitlementReplica()
+        let recoveries = Recoveries(
+            repository: RecoveryOperationRepository(database: environment.database),
+            keeper: keeper,
+            billing: BillingClient(environment.bus),
+            work: environment.work,
+            logger: environment.logger
+        )
         let service = StreaksService(
             streaks: streaks,
             keeper: keeper,
+            recoveries: recoveries,
+            social: SocialClient(environment.bus),
             profiles: profiles,
             entitlements: entitlements,
             work: environment.work,
+            mutations: environment.mutations,
             clock: environment.clock
         )
         let people = PeopleConsumer(keeper: keeper)
@@ -44,8 +64,15 @@ public enum StreaksModule: ServiceModule {
                 + service.friendshipHandlers + LifecycleConsumers(keeper: keeper).handlers,
             jobs: [
                 SettlementJob(keeper: keeper, work: environment.work).job,
+                OutageJob(keeper: keeper, work: environment.work, clock: environment.clock).job,
+                Job("unfinished_recoveries", every: .seconds(1), oldestDue: { try await recoveries.repository.oldestStranded() }) { _ in
+                    try await recoveries.sweep()
+                },
                 Job("old_operations", every: .seconds(600)) { now in
-                    try await OperationRepository.purge(before: now - .days(7), environment.database)
+                    let contributions = try await OperationRepository.purge(before: now - .days(7), environment.database)
+                    let ended = try await recoveries.repository.forget(before: now - .days(7))
+                    let friendships = try await StartRepository.forgetEnds(before: now - .days(1), environment.database)
+                    return contributions + ended + friendships
                 },
             ]
         )

@@ -2,18 +2,23 @@ internal import Bus
 internal import Kernel
 internal import Outbox
 internal import Replicas
+internal import Runtime
+internal import SocialAPI
 internal import StreaksAPI
 
 /// Streaks, their day ledgers and the daily prompt. The table of contents: one handler file per RPC in `Handlers/`, what is heard in
 /// `Consumers/`, what is due in `Jobs/`.
 ///
-/// listStreaks · getStreak · getTodaysPrompt · startForFriendship · getFriendSummaries · planContribution · recordContribution ·
-/// listOpenDates · exportUserData
+/// listStreaks · getStreak · startStreak · recover · getTodaysPrompt · startForFriendship · getFriendSummaries · planContribution ·
+/// recordContribution · listOpenDates · exportUserData
 struct StreaksService: StreaksServiceProtocol {
     let streaks: StreakRepository
     let keeper: StreakKeeper
+    let recoveries: Recoveries
+    let social: SocialClient
     let profiles: ProfileReplica
     let entitlements: EntitlementReplica
     let work: UnitOfWorkFactory
+    let mutations: Mutations
     let clock: any Clock
 }

@@ -15,6 +15,7 @@ from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 HOUR = 3600
+FINAL = 5 * 24 * HOUR  # so long after its end nothing but an outage declared afterwards changes a date
 
 
 def parse(text):
@@ -79,6 +80,10 @@ class Model:
         self.freezes = case.get("freezes", 0)
         self.reached = 0
         self.first = {u: local_date(case["participants"][u], self.start) for u in self.users}
+        self.newest = max(self.first.values())  # the newest date that anybody posted for
+        self.kept = None         # (date to go on with, what the dates before it came to): see `look`
+        self.kept_days = {}
+        self.ends = {}           # what `over` has said, until a zone changes
 
     # Clocks
 
@@ -101,7 +106,9 @@ class Model:
                 return t
 
     def over(self, d):
-        return max(self.over_for(u, d) for u in self.users)
+        if d not in self.ends:
+            self.ends[d] = max(self.over_for(u, d) for u in self.users)
+        return self.ends[d]
 
     def seconds_showing(self, user, d, before, during=None, without=()):
         """How long the clock showed d before an instant: in all, or during some spans, or outside of others."""
@@ -144,10 +151,12 @@ class Model:
     def look(self, now):
         """Everything the streak shows at `now`."""
         horizon = now if self.ended is None else min(now, self.ended)
-        s = dict(count=0, longest=0, last=None, broken=None, broken_at=None, broken_by=None, days={}, freezes=self.freezes)
-        open_date = None
-        last = max([self.date_of(u, horizon) for u in self.users] + [d for _, d in self.posts])
-        d = self.first_date()
+        s = dict(count=0, longest=0, last=None, broken=None, broken_at=None, broken_by=None, freezes=self.freezes)
+        open_date, d = None, self.first_date()
+        if self.kept is not None:
+            d, s = self.kept[0], dict(self.kept[1])
+        s["days"] = dict(self.kept_days)
+        last = max([self.date_of(u, horizon) for u in self.users] + [self.newest])
         while True:
             if d > last and (open_date is not None or self.ended is not None or d > last + 400):
                 break
@@ -181,6 +190,10 @@ class Model:
                     break
                 s["count"] = 0
             s["longest"] = max(s["longest"], s["count"])
+            if s["days"].get(d) != "open" and self.over(d) < horizon - FINAL:
+                # Nothing but a fact that `forget` is called for can change these dates: a year need not be told again every time.
+                self.kept = d + 1, {key: value for key, value in s.items() if key != "days"}
+                self.kept_days[d] = s["days"][d]
             d += 1
         s["longest"] = max(s["longest"], self.reached)
         s["status"] = "ended" if self.ended is not None else "broken" if s["broken"] is not None else "active"
@@ -194,6 +207,9 @@ class Model:
         s["at_risk"] = s["close"] and not self.covered(open_date) and not self.neutral(open_date)
         s["returned"] = sum(k["returned"] is not None for k in self.tokens)
         return s
+
+    def forget(self):
+        self.kept, self.kept_days = None, {}
 
     # What happens
 
@@ -214,6 +230,9 @@ class Model:
         if (user, d) in self.posts:
             raise Refused("ALREADY_POSTED")
         self.posts[user, d] = now
+        self.newest = max(self.newest, d)
+        if self.kept is not None and d < self.kept[0]:
+            self.forget()
         for token in self.tokens:
             if token["returned"] is None and self.complete(token["first"]):
                 others = range(token["first"] + 1, token["last"] + 1)
@@ -237,15 +256,18 @@ class Model:
             if now > s["broken_at"] + 24 * HOUR:
                 raise Refused("RECOVERY_WINDOW_EXPIRED")
             last = max([s["broken"]] + [self.date_of(u, now) for u in self.users])
-            self.tokens.append(dict(at=now, first=s["broken"], last=last, returned=None))
+            self.tokens.append(dict(at=now, by=user, first=s["broken"], last=last, returned=None))
             return
+        today = [self.date_of(u, now) for u in self.users]
+        if self.ended is None and any(k["returned"] is None and k["first"] <= d <= k["last"] for k in self.tokens for d in today):
+            raise Refused("RECOVERY_ALREADY_USED")
         if s["status"] != "active" or s["count"] == 0 or not s["close"]:
             raise Refused("STREAK_NOT_BROKEN")
         if used:
             raise Refused("RECOVERY_ALREADY_USED")
         if not s["at_risk"]:
             raise Refused("STREAK_NOT_BROKEN")
-        self.tokens.append(dict(at=now, first=s["open"], last=s["open"], returned=None))
+        self.tokens.append(dict(at=now, by=user, first=s["open"], last=s["open"], returned=None))
 
     def pause(self, now, until):
         today = self.date_of(self.users[0], now)
@@ -278,8 +300,10 @@ class Model:
             for user, zone in step["zone"].items():
                 if self.zones[user][-1][1] != zone:
                     self.zones[user].append((now, zone))
+                    self.ends = {}
         elif "outage" in step:
             self.outages.append((parse(step["outage"]["from"]), parse(step["outage"]["to"])))
+            self.forget()
         elif "pause_until" in step:
             self.pause(now, number(step["pause_until"]))
         elif "unfriend" in step:

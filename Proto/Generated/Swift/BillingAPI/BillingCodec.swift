@@ -115,6 +115,100 @@ extension RecoveryBalance: Wire.CMessage {
     }
 }
 
+extension SpendTokenRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.billing.v1.SpendTokenRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Billing__V1__SpendTokenRequest()
+        streaksnap__billing__v1__spend_token_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Billing__V1__SpendTokenRequest.self)
+        self.operationID = try Wire.Decode.string(c.pointee.operation_id, "operation_id")
+        self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
+        self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Billing__V1__SpendTokenRequest.self)
+        streaksnap__billing__v1__spend_token_request__init(c)
+        if !self.operationID.isEmpty { c.pointee.operation_id = try arena.string(self.operationID, "operation_id") }
+        if !self.userID.isEmpty { c.pointee.user_id = try arena.string(self.userID, "user_id") }
+        if !self.streakID.isEmpty { c.pointee.streak_id = try arena.string(self.streakID, "streak_id") }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension SpendTokenReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.billing.v1.SpendTokenReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Billing__V1__SpendTokenReply()
+        streaksnap__billing__v1__spend_token_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Billing__V1__SpendTokenReply.self)
+        self.balance = c.pointee.balance
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Billing__V1__SpendTokenReply.self)
+        streaksnap__billing__v1__spend_token_reply__init(c)
+        c.pointee.balance = self.balance
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension RefundTokenRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.billing.v1.RefundTokenRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Billing__V1__RefundTokenRequest()
+        streaksnap__billing__v1__refund_token_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Billing__V1__RefundTokenRequest.self)
+        self.operationID = try Wire.Decode.string(c.pointee.operation_id, "operation_id")
+        self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Billing__V1__RefundTokenRequest.self)
+        streaksnap__billing__v1__refund_token_request__init(c)
+        if !self.operationID.isEmpty { c.pointee.operation_id = try arena.string(self.operationID, "operation_id") }
+        if !self.userID.isEmpty { c.pointee.user_id = try arena.string(self.userID, "user_id") }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension RefundTokenReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.billing.v1.RefundTokenReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Billing__V1__RefundTokenReply()
+        streaksnap__billing__v1__refund_token_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Billing__V1__RefundTokenReply.self)
+        self.balance = c.pointee.balance
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Billing__V1__RefundTokenReply.self)
+        streaksnap__billing__v1__refund_token_reply__init(c)
+        c.pointee.balance = self.balance
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
 extension TokenEntry: Wire.CMessage {
     public static var fullName: String { "streaksnap.billing.v1.TokenEntry" }
 

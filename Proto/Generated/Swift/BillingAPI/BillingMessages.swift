@@ -139,6 +139,65 @@ public struct RecoveryBalance: Sendable, Equatable {
     }
 }
 
+public struct SpendTokenRequest: Sendable, Equatable {
+    /// Made by the caller, and recorded, before it calls first.
+    public var operationID: String = ""
+    public var userID: String = ""
+    /// What it is spent on.
+    public var streakID: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(operationID: String = "", userID: String = "", streakID: String = "") {
+        self.operationID = operationID
+        self.userID = userID
+        self.streakID = streakID
+    }
+}
+
+public struct SpendTokenReply: Sendable, Equatable {
+    /// Tokens that were left right after this one was taken.
+    public var balance: Int32 = 0
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(balance: Int32 = 0) {
+        self.balance = balance
+    }
+}
+
+public struct RefundTokenRequest: Sendable, Equatable {
+    public var operationID: String = ""
+    /// Who had spent it.
+    public var userID: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(operationID: String = "", userID: String = "") {
+        self.operationID = operationID
+        self.userID = userID
+    }
+}
+
+public struct RefundTokenReply: Sendable, Equatable {
+    /// Tokens in hand right after it came back.
+    public var balance: Int32 = 0
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(balance: Int32 = 0) {
+        self.balance = balance
+    }
+}
+
 public struct TokenEntry: Sendable, Equatable {
     public var id: String = ""
     public var type: TokenEntryType = .unspecified

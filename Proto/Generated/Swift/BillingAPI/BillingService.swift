@@ -9,6 +9,11 @@ public protocol BillingServiceProtocol: Sendable {
     func getEntitlements(_ request: GetEntitlementsRequest, context: Bus.CallContext) async throws -> Entitlements
     /// Recovery tokens in hand and the last 20 ledger rows (RC-1).
     func getRecoveryBalance(_ request: GetRecoveryBalanceRequest, context: Bus.CallContext) async throws -> RecoveryBalance
+    /// Takes a recovery token from a user for a streak (RC-4). One operation id always gets the same answer, NO_RECOVERY_TOKENS too, so it is
+    /// safe to repeat.
+    func spendToken(_ request: SpendTokenRequest, context: Bus.CallContext) async throws -> SpendTokenReply
+    /// Gives the token of an operation back, once however often it is asked. TOKEN_NOT_SPENT when the operation took none.
+    func refundToken(_ request: RefundTokenRequest, context: Bus.CallContext) async throws -> RefundTokenReply
     /// Everything billing holds about one person: this service's part of the export (AU-10).
     func exportUserData(_ request: CommonAPI.ExportUserDataRequest, context: Bus.CallContext) async throws -> CommonAPI.ExportUserDataReply
 }
@@ -21,6 +26,13 @@ public enum BillingMethods {
     /// Recovery tokens in hand and the last 20 ledger rows (RC-1).
     public static let getRecoveryBalance = Bus.Method<GetRecoveryBalanceRequest, RecoveryBalance>(
         service: "billing", version: "v1", name: "GetRecoveryBalance", isIdempotent: true, timeout: .seconds(10))
+    /// Takes a recovery token from a user for a streak (RC-4). One operation id always gets the same answer, NO_RECOVERY_TOKENS too, so it is
+    /// safe to repeat.
+    public static let spendToken = Bus.Method<SpendTokenRequest, SpendTokenReply>(
+        service: "billing", version: "v1", name: "SpendToken", isIdempotent: true, timeout: .seconds(10))
+    /// Gives the token of an operation back, once however often it is asked. TOKEN_NOT_SPENT when the operation took none.
+    public static let refundToken = Bus.Method<RefundTokenRequest, RefundTokenReply>(
+        service: "billing", version: "v1", name: "RefundToken", isIdempotent: true, timeout: .seconds(10))
     /// Everything billing holds about one person: this service's part of the export (AU-10).
     public static let exportUserData = Bus.Method<CommonAPI.ExportUserDataRequest, CommonAPI.ExportUserDataReply>(
         service: "billing", version: "v1", name: "ExportUserData", isIdempotent: true, timeout: .seconds(10))
@@ -48,6 +60,17 @@ public struct BillingClient: Sendable {
         try await caller.call(BillingMethods.getRecoveryBalance, request, context: context)
     }
 
+    /// Takes a recovery token from a user for a streak (RC-4). One operation id always gets the same answer, NO_RECOVERY_TOKENS too, so it is
+    /// safe to repeat.
+    public func spendToken(_ request: SpendTokenRequest, context: Bus.CallContext) async throws -> SpendTokenReply {
+        try await caller.call(BillingMethods.spendToken, request, context: context)
+    }
+
+    /// Gives the token of an operation back, once however often it is asked. TOKEN_NOT_SPENT when the operation took none.
+    public func refundToken(_ request: RefundTokenRequest, context: Bus.CallContext) async throws -> RefundTokenReply {
+        try await caller.call(BillingMethods.refundToken, request, context: context)
+    }
+
     /// Everything billing holds about one person: this service's part of the export (AU-10).
     public func exportUserData(_ request: CommonAPI.ExportUserDataRequest, context: Bus.CallContext) async throws -> CommonAPI.ExportUserDataReply {
         try await caller.call(BillingMethods.exportUserData, request, context: context)
@@ -60,6 +83,8 @@ extension BillingServiceProtocol {
         [
             Bus.Endpoint(BillingMethods.getEntitlements) { try await self.getEntitlements($0, context: $1) },
             Bus.Endpoint(BillingMethods.getRecoveryBalance) { try await self.getRecoveryBalance($0, context: $1) },
+            Bus.Endpoint(BillingMethods.spendToken) { try await self.spendToken($0, context: $1) },
+            Bus.Endpoint(BillingMethods.refundToken) { try await self.refundToken($0, context: $1) },
             Bus.Endpoint(BillingMethods.exportUserData) { try await self.exportUserData($0, context: $1) },
         ]
     }

@@ -18,6 +18,49 @@ extension RecoveryBalance {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
 }
 
+extension SpendTokenRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.operationID.isEmpty {
+            violations.required(at: path, "operation_id")
+        } else {
+            violations.format(self.operationID, .uuid, at: path, "operation_id")
+        }
+        if self.userID.isEmpty {
+            violations.required(at: path, "user_id")
+        } else {
+            violations.format(self.userID, .uuid, at: path, "user_id")
+        }
+        if self.streakID.isEmpty {
+            violations.required(at: path, "streak_id")
+        } else {
+            violations.format(self.streakID, .uuid, at: path, "streak_id")
+        }
+    }
+}
+
+extension SpendTokenReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension RefundTokenRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.operationID.isEmpty {
+            violations.required(at: path, "operation_id")
+        } else {
+            violations.format(self.operationID, .uuid, at: path, "operation_id")
+        }
+        if self.userID.isEmpty {
+            violations.required(at: path, "user_id")
+        } else {
+            violations.format(self.userID, .uuid, at: path, "user_id")
+        }
+    }
+}
+
+extension RefundTokenReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
 extension TokenEntry {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
 }

@@ -994,3 +994,49 @@ extension BlockState: Wire.CMessage {
         return UnsafeMutableRawPointer(c)
     }
 }
+
+extension FindFriendshipRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.social.v1.FindFriendshipRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Social__V1__FindFriendshipRequest()
+        streaksnap__social__v1__find_friendship_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__FindFriendshipRequest.self)
+        self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
+        self.friendID = try Wire.Decode.string(c.pointee.friend_id, "friend_id")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Social__V1__FindFriendshipRequest.self)
+        streaksnap__social__v1__find_friendship_request__init(c)
+        if !self.userID.isEmpty { c.pointee.user_id = try arena.string(self.userID, "user_id") }
+        if !self.friendID.isEmpty { c.pointee.friend_id = try arena.string(self.friendID, "friend_id") }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension FindFriendshipReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.social.v1.FindFriendshipReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Social__V1__FindFriendshipReply()
+        streaksnap__social__v1__find_friendship_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__FindFriendshipReply.self)
+        self.friendshipID = try Wire.Decode.string(c.pointee.friendship_id, "friendship_id")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Social__V1__FindFriendshipReply.self)
+        streaksnap__social__v1__find_friendship_reply__init(c)
+        if !self.friendshipID.isEmpty { c.pointee.friendship_id = try arena.string(self.friendshipID, "friendship_id") }
+        return UnsafeMutableRawPointer(c)
+    }
+}

@@ -858,3 +858,30 @@ public struct BlockState: Sendable, Equatable {
         self.changedAt = changedAt
     }
 }
+
+public struct FindFriendshipRequest: Sendable, Equatable {
+    /// Who asks.
+    public var userID: String = ""
+    public var friendID: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(userID: String = "", friendID: String = "") {
+        self.userID = userID
+        self.friendID = friendID
+    }
+}
+
+public struct FindFriendshipReply: Sendable, Equatable {
+    public var friendshipID: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(friendshipID: String = "") {
+        self.friendshipID = friendshipID
+    }
+}

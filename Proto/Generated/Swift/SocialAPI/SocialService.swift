@@ -31,6 +31,8 @@ public protocol SocialServiceProtocol: Sendable {
     func listReports(_ request: ListReportsRequest, context: Bus.CallContext) async throws -> ListReportsReply
     /// Acts on a report, once (SO-9).
     func actionReport(_ request: ActionReportRequest, context: Bus.CallContext) async throws -> ReportItem
+    /// Whether two people are friends now, for streaks (MS-1). NOT_FOUND unless they are, and the friend's account is active.
+    func findFriendship(_ request: FindFriendshipRequest, context: Bus.CallContext) async throws -> FindFriendshipReply
     /// Every block there is or was, in pages by id: what a replica starts from (D13).
     func listBlockSnapshots(_ request: ListBlockSnapshotsRequest, context: Bus.CallContext) async throws -> ListBlockSnapshotsReply
     /// Everything social holds about one person: this service's part of the export (AU-10).
@@ -78,6 +80,9 @@ public enum SocialMethods {
     /// Acts on a report, once (SO-9).
     public static let actionReport = Bus.Method<ActionReportRequest, ReportItem>(
         service: "social", version: "v1", name: "ActionReport", isIdempotent: false, timeout: .seconds(10))
+    /// Whether two people are friends now, for streaks (MS-1). NOT_FOUND unless they are, and the friend's account is active.
+    public static let findFriendship = Bus.Method<FindFriendshipRequest, FindFriendshipReply>(
+        service: "social", version: "v1", name: "FindFriendship", isIdempotent: true, timeout: .seconds(10))
     /// Every block there is or was, in pages by id: what a replica starts from (D13).
     public static let listBlockSnapshots = Bus.Method<ListBlockSnapshotsRequest, ListBlockSnapshotsReply>(
         service: "social", version: "v1", name: "ListBlockSnapshots", isIdempotent: true, timeout: .seconds(10))
@@ -163,6 +168,11 @@ public struct SocialClient: Sendable {
         try await caller.call(SocialMethods.actionReport, request, context: context)
     }
 
+    /// Whether two people are friends now, for streaks (MS-1). NOT_FOUND unless they are, and the friend's account is active.
+    public func findFriendship(_ request: FindFriendshipRequest, context: Bus.CallContext) async throws -> FindFriendshipReply {
+        try await caller.call(SocialMethods.findFriendship, request, context: context)
+    }
+
     /// Every block there is or was, in pages by id: what a replica starts from (D13).
     public func listBlockSnapshots(_ request: ListBlockSnapshotsRequest, context: Bus.CallContext) async throws -> ListBlockSnapshotsReply {
         try await caller.call(SocialMethods.listBlockSnapshots, request, context: context)
@@ -191,6 +201,7 @@ extension SocialServiceProtocol {
             Bus.Endpoint(SocialMethods.report) { try await self.report($0, context: $1) },
             Bus.Endpoint(SocialMethods.listReports) { try await self.listReports($0, context: $1) },
             Bus.Endpoint(SocialMethods.actionReport) { try await self.actionReport($0, context: $1) },
+            Bus.Endpoint(SocialMethods.findFriendship) { try await self.findFriendship($0, context: $1) },
             Bus.Endpoint(SocialMethods.listBlockSnapshots) { try await self.listBlockSnapshots($0, context: $1) },
             Bus.Endpoint(SocialMethods.exportUserData) { try await self.exportUserData($0, context: $1) },
         ]

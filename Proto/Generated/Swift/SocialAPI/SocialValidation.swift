@@ -227,3 +227,22 @@ extension ListBlockSnapshotsReply {
 extension BlockState {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
 }
+
+extension FindFriendshipRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.userID.isEmpty {
+            violations.required(at: path, "user_id")
+        } else {
+            violations.format(self.userID, .uuid, at: path, "user_id")
+        }
+        if self.friendID.isEmpty {
+            violations.required(at: path, "friend_id")
+        } else {
+            violations.format(self.friendID, .uuid, at: path, "friend_id")
+        }
+    }
+}
+
+extension FindFriendshipReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}

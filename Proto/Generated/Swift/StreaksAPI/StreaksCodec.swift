@@ -208,6 +208,113 @@ extension CalendarDay: Wire.CMessage {
     }
 }
 
+extension StartStreakRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.StartStreakRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__StartStreakRequest()
+        streaksnap__streaks__v1__start_streak_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__StartStreakRequest.self)
+        self.friendID = try Wire.Decode.string(c.pointee.friend_id, "friend_id")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__StartStreakRequest.self)
+        streaksnap__streaks__v1__start_streak_request__init(c)
+        if !self.friendID.isEmpty { c.pointee.friend_id = try arena.string(self.friendID, "friend_id") }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension StartStreakReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.StartStreakReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__StartStreakReply()
+        streaksnap__streaks__v1__start_streak_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__StartStreakReply.self)
+        if let stored = c.pointee.streak {
+            self.streak = try StreakItem(stored: UnsafeRawPointer(stored))
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__StartStreakReply.self)
+        streaksnap__streaks__v1__start_streak_reply__init(c)
+        if let value = self.streak {
+            c.pointee.streak = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Streaks__V1__StreakItem.self)
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension RecoverRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.RecoverRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__RecoverRequest()
+        streaksnap__streaks__v1__recover_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__RecoverRequest.self)
+        self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__RecoverRequest.self)
+        streaksnap__streaks__v1__recover_request__init(c)
+        if !self.streakID.isEmpty { c.pointee.streak_id = try arena.string(self.streakID, "streak_id") }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension RecoverReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.RecoverReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__RecoverReply()
+        streaksnap__streaks__v1__recover_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__RecoverReply.self)
+        if let stored = c.pointee.streak {
+            self.streak = try StreakItem(stored: UnsafeRawPointer(stored))
+        }
+        self.balance = c.pointee.balance
+        if c.pointee._message_case.rawValue == 3 {
+            self.message = try Wire.Decode.string(c.pointee.message, "message")
+        }
+        self.recoveryID = try Wire.Decode.string(c.pointee.recovery_id, "recovery_id")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__RecoverReply.self)
+        streaksnap__streaks__v1__recover_reply__init(c)
+        if let value = self.streak {
+            c.pointee.streak = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Streaks__V1__StreakItem.self)
+        }
+        c.pointee.balance = self.balance
+        if let value = self.message {
+            c.pointee._message_case = .init(rawValue: 3)
+            c.pointee.message = try arena.string(value, "message")
+        }
+        if !self.recoveryID.isEmpty { c.pointee.recovery_id = try arena.string(self.recoveryID, "recovery_id") }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
 extension GetTodaysPromptRequest: Wire.CMessage {
     public static var fullName: String { "streaksnap.streaks.v1.GetTodaysPromptRequest" }
 

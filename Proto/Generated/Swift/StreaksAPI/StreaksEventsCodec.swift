@@ -208,6 +208,82 @@ extension StreakRestored: Wire.CMessage {
     }
 }
 
+extension StreakRecovered: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.StreakRecovered" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__StreakRecovered()
+        streaksnap__streaks__v1__streak_recovered__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__StreakRecovered.self)
+        self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
+        self.userAID = try Wire.Decode.string(c.pointee.user_a_id, "user_a_id")
+        self.userBID = try Wire.Decode.string(c.pointee.user_b_id, "user_b_id")
+        self.recoveredByUserID = try Wire.Decode.string(c.pointee.recovered_by_user_id, "recovered_by_user_id")
+        self.count = c.pointee.count
+        self.fromDate = try Wire.Decode.string(c.pointee.from_date, "from_date")
+        self.throughDate = try Wire.Decode.string(c.pointee.through_date, "through_date")
+        self.inAdvance = c.pointee.in_advance != 0
+        if let stored = c.pointee.recovered_at {
+            self.recoveredAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "recovered_at")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__StreakRecovered.self)
+        streaksnap__streaks__v1__streak_recovered__init(c)
+        if !self.streakID.isEmpty { c.pointee.streak_id = try arena.string(self.streakID, "streak_id") }
+        if !self.userAID.isEmpty { c.pointee.user_a_id = try arena.string(self.userAID, "user_a_id") }
+        if !self.userBID.isEmpty { c.pointee.user_b_id = try arena.string(self.userBID, "user_b_id") }
+        if !self.recoveredByUserID.isEmpty { c.pointee.recovered_by_user_id = try arena.string(self.recoveredByUserID, "recovered_by_user_id") }
+        c.pointee.count = self.count
+        if !self.fromDate.isEmpty { c.pointee.from_date = try arena.string(self.fromDate, "from_date") }
+        if !self.throughDate.isEmpty { c.pointee.through_date = try arena.string(self.throughDate, "through_date") }
+        c.pointee.in_advance = self.inAdvance ? 1 : 0
+        if let value = self.recoveredAt {
+            c.pointee.recovered_at = try storeTimestamp(value, arena, "recovered_at")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension RecoveryTokenReturned: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.RecoveryTokenReturned" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__RecoveryTokenReturned()
+        streaksnap__streaks__v1__recovery_token_returned__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__RecoveryTokenReturned.self)
+        self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
+        self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
+        self.operationID = try Wire.Decode.string(c.pointee.operation_id, "operation_id")
+        self.date = try Wire.Decode.string(c.pointee.date, "date")
+        if let stored = c.pointee.returned_at {
+            self.returnedAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "returned_at")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__RecoveryTokenReturned.self)
+        streaksnap__streaks__v1__recovery_token_returned__init(c)
+        if !self.streakID.isEmpty { c.pointee.streak_id = try arena.string(self.streakID, "streak_id") }
+        if !self.userID.isEmpty { c.pointee.user_id = try arena.string(self.userID, "user_id") }
+        if !self.operationID.isEmpty { c.pointee.operation_id = try arena.string(self.operationID, "operation_id") }
+        if !self.date.isEmpty { c.pointee.date = try arena.string(self.date, "date") }
+        if let value = self.returnedAt {
+            c.pointee.returned_at = try storeTimestamp(value, arena, "returned_at")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
 extension StreakEnded: Wire.CMessage {
     public static var fullName: String { "streaksnap.streaks.v1.StreakEnded" }
 

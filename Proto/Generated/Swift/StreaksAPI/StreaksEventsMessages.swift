@@ -120,7 +120,7 @@ public struct StreakBroken: Sendable, Equatable {
     }
 }
 
-/// A break was undone: a late snap, an outage, a token (SD-6, SD-7, RC-2).
+/// A break was undone by a late snap or an outage (SD-6, SD-7). One that a token undid is told by StreakRecovered.
 public struct StreakRestored: Sendable, Equatable {
     public var streakID: String = ""
     public var userAID: String = ""
@@ -141,7 +141,63 @@ public struct StreakRestored: Sendable, Equatable {
     }
 }
 
-/// A streak ended with the friendship or an account.
+/// A recovery token keeps a streak: the break is undone, or a date at risk is covered in advance (RC-2, RC-3).
+public struct StreakRecovered: Sendable, Equatable {
+    public var streakID: String = ""
+    public var userAID: String = ""
+    public var userBID: String = ""
+    /// Whose token it was.
+    public var recoveredByUserID: String = ""
+    public var count: Int32 = 0
+    /// The dates it covers, both included, YYYY-MM-DD.
+    public var fromDate: String = ""
+    public var throughDate: String = ""
+    /// Nothing had broken yet.
+    public var inAdvance: Bool = false
+    public var recoveredAt: Kernel.Instant? = nil
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(streakID: String = "", userAID: String = "", userBID: String = "", recoveredByUserID: String = "", count: Int32 = 0, fromDate: String = "", throughDate: String = "", inAdvance: Bool = false, recoveredAt: Kernel.Instant? = nil) {
+        self.streakID = streakID
+        self.userAID = userAID
+        self.userBID = userBID
+        self.recoveredByUserID = recoveredByUserID
+        self.count = count
+        self.fromDate = fromDate
+        self.throughDate = throughDate
+        self.inAdvance = inAdvance
+        self.recoveredAt = recoveredAt
+    }
+}
+
+/// A recovery token was not needed after all: billing gives it back to whoever spent it, once (RC-3, SD-6).
+public struct RecoveryTokenReturned: Sendable, Equatable {
+    public var streakID: String = ""
+    /// Whose token it was.
+    public var userID: String = ""
+    /// Of the recovery it was spent on.
+    public var operationID: String = ""
+    /// The date both posted for after all, YYYY-MM-DD.
+    public var date: String = ""
+    public var returnedAt: Kernel.Instant? = nil
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(streakID: String = "", userID: String = "", operationID: String = "", date: String = "", returnedAt: Kernel.Instant? = nil) {
+        self.streakID = streakID
+        self.userID = userID
+        self.operationID = operationID
+        self.date = date
+        self.returnedAt = returnedAt
+    }
+}
+
+/// A streak ended with the friendship or an account, or, broken, because its two people started a new one.
 public struct StreakEnded: Sendable, Equatable {
     public var streakID: String = ""
     public var userAID: String = ""
@@ -208,6 +264,16 @@ extension StreakBroken: Wire.Event {
 
 extension StreakRestored: Wire.Event {
     public static var subject: String { "evt.streaks.v1.StreakRestored" }
+    public var aggregateID: String { streakID }
+}
+
+extension StreakRecovered: Wire.Event {
+    public static var subject: String { "evt.streaks.v1.StreakRecovered" }
+    public var aggregateID: String { streakID }
+}
+
+extension RecoveryTokenReturned: Wire.Event {
+    public static var subject: String { "evt.streaks.v1.RecoveryTokenReturned" }
     public var aggregateID: String { streakID }
 }
 

@@ -26,6 +26,14 @@ extension StreakRestored {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
 }
 
+extension StreakRecovered {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension RecoveryTokenReturned {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
 extension StreakEnded {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
 }

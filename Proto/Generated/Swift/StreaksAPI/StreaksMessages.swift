@@ -310,6 +310,66 @@ public struct CalendarDay: Sendable, Equatable {
     }
 }
 
+public struct StartStreakRequest: Sendable, Equatable {
+    /// Whom with: a friend's user id.
+    public var friendID: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(friendID: String = "") {
+        self.friendID = friendID
+    }
+}
+
+public struct StartStreakReply: Sendable, Equatable {
+    /// The new streak, with count 0.
+    public var streak: StreakItem? = nil
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(streak: StreakItem? = nil) {
+        self.streak = streak
+    }
+}
+
+public struct RecoverRequest: Sendable, Equatable {
+    public var streakID: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(streakID: String = "") {
+        self.streakID = streakID
+    }
+}
+
+public struct RecoverReply: Sendable, Equatable {
+    /// The streak as it is now.
+    public var streak: StreakItem? = nil
+    /// Tokens the user had left when this one was spent.
+    public var balance: Int32 = 0
+    /// One sentence for the user.
+    public var message: String? = nil
+    /// Names this recovery: the token's entry in the ledger refers to it.
+    public var recoveryID: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(streak: StreakItem? = nil, balance: Int32 = 0, message: String? = nil, recoveryID: String = "") {
+        self.streak = streak
+        self.balance = balance
+        self.message = message
+        self.recoveryID = recoveryID
+    }
+}
+
 public struct GetTodaysPromptRequest: Sendable, Equatable {
     /// All fields unset.
     public init() {}
@@ -377,7 +437,7 @@ public struct StartForFriendshipRequest: Sendable, Equatable {
 public struct StartForFriendshipReply: Sendable, Equatable {
     /// Unset when no streak could start.
     public var streakID: String? = nil
-    /// STREAK_LIMIT_REACHED when no streak could start.
+    /// Why no streak could start: STREAK_LIMIT_REACHED, or NOT_FRIENDS when the friendship has ended meanwhile.
     public var reason: String? = nil
 
     /// All fields unset.

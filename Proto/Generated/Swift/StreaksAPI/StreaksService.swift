@@ -9,6 +9,13 @@ public protocol StreaksServiceProtocol: Sendable {
     func listStreaks(_ request: ListStreaksRequest, context: Bus.CallContext) async throws -> ListStreaksReply
     /// One streak with its 90-day calendar (MS-5).
     func getStreak(_ request: GetStreakRequest, context: Bus.CallContext) async throws -> StreakDetail
+    /// Starts a streak with a friend: after a break, or when a limit had prevented it (MS-1). A broken one of the two ends with it, and
+    /// can no longer be recovered. Refusals: NOT_FRIENDS, STREAK_ALREADY_ACTIVE, STREAK_LIMIT_REACHED, RECOVERY_IN_PROGRESS.
+    func startStreak(_ request: StartStreakRequest, context: Bus.CallContext) async throws -> StartStreakReply
+    /// Spends a recovery token of the user on a broken streak, or on one at risk in advance (RC-2, RC-3). Either both happen or neither
+    /// (RC-4); after UNAVAILABLE the same Idempotency-Key gets the one answer. Refusals: STREAK_NOT_BROKEN, RECOVERY_ALREADY_USED,
+    /// RECOVERY_WINDOW_EXPIRED, NO_RECOVERY_TOKENS.
+    func recover(_ request: RecoverRequest, context: Bus.CallContext) async throws -> RecoverReply
     /// Today's photo prompt and the user's snap window (PW-1, PW-2).
     func getTodaysPrompt(_ request: GetTodaysPromptRequest, context: Bus.CallContext) async throws -> TodaysPrompt
     /// Starts the streak of a new friendship; the same friendship always gets the same answer (SO-2).
@@ -33,6 +40,15 @@ public enum StreaksMethods {
     /// One streak with its 90-day calendar (MS-5).
     public static let getStreak = Bus.Method<GetStreakRequest, StreakDetail>(
         service: "streaks", version: "v1", name: "GetStreak", isIdempotent: true, timeout: .seconds(10))
+    /// Starts a streak with a friend: after a break, or when a limit had prevented it (MS-1). A broken one of the two ends with it, and
+    /// can no longer be recovered. Refusals: NOT_FRIENDS, STREAK_ALREADY_ACTIVE, STREAK_LIMIT_REACHED, RECOVERY_IN_PROGRESS.
+    public static let startStreak = Bus.Method<StartStreakRequest, StartStreakReply>(
+        service: "streaks", version: "v1", name: "StartStreak", isIdempotent: false, timeout: .seconds(10))
+    /// Spends a recovery token of the user on a broken streak, or on one at risk in advance (RC-2, RC-3). Either both happen or neither
+    /// (RC-4); after UNAVAILABLE the same Idempotency-Key gets the one answer. Refusals: STREAK_NOT_BROKEN, RECOVERY_ALREADY_USED,
+    /// RECOVERY_WINDOW_EXPIRED, NO_RECOVERY_TOKENS.
+    public static let recover = Bus.Method<RecoverRequest, RecoverReply>(
+        service: "streaks", version: "v1", name: "Recover", isIdempotent: false, timeout: .seconds(10))
     /// Today's photo prompt and the user's snap window (PW-1, PW-2).
     public static let getTodaysPrompt = Bus.Method<GetTodaysPromptRequest, TodaysPrompt>(
         service: "streaks", version: "v1", name: "GetTodaysPrompt", isIdempotent: true, timeout: .seconds(10))
@@ -78,6 +94,19 @@ public struct StreaksClient: Sendable {
         try await caller.call(StreaksMethods.getStreak, request, context: context)
     }
 
+    /// Starts a streak with a friend: after a break, or when a limit had prevented it (MS-1). A broken one of the two ends with it, and
+    /// can no longer be recovered. Refusals: NOT_FRIENDS, STREAK_ALREADY_ACTIVE, STREAK_LIMIT_REACHED, RECOVERY_IN_PROGRESS.
+    public func startStreak(_ request: StartStreakRequest, context: Bus.CallContext) async throws -> StartStreakReply {
+        try await caller.call(StreaksMethods.startStreak, request, context: context)
+    }
+
+    /// Spends a recovery token of the user on a broken streak, or on one at risk in advance (RC-2, RC-3). Either both happen or neither
+    /// (RC-4); after UNAVAILABLE the same Idempotency-Key gets the one answer. Refusals: STREAK_NOT_BROKEN, RECOVERY_ALREADY_USED,
+    /// RECOVERY_WINDOW_EXPIRED, NO_RECOVERY_TOKENS.
+    public func recover(_ request: RecoverRequest, context: Bus.CallContext) async throws -> RecoverReply {
+        try await caller.call(StreaksMethods.recover, request, context: context)
+    }
+
     /// Today's photo prompt and the user's snap window (PW-1, PW-2).
     public func getTodaysPrompt(_ request: GetTodaysPromptRequest, context: Bus.CallContext) async throws -> TodaysPrompt {
         try await caller.call(StreaksMethods.getTodaysPrompt, request, context: context)
@@ -120,6 +149,8 @@ extension StreaksServiceProtocol {
         [
             Bus.Endpoint(StreaksMethods.listStreaks) { try await self.listStreaks($0, context: $1) },
             Bus.Endpoint(StreaksMethods.getStreak) { try await self.getStreak($0, context: $1) },
+            Bus.Endpoint(StreaksMethods.startStreak) { try await self.startStreak($0, context: $1) },
+            Bus.Endpoint(StreaksMethods.recover) { try await self.recover($0, context: $1) },
             Bus.Endpoint(StreaksMethods.getTodaysPrompt) { try await self.getTodaysPrompt($0, context: $1) },
             Bus.Endpoint(StreaksMethods.startForFriendship) { try await self.startForFriendship($0, context: $1) },
             Bus.Endpoint(StreaksMethods.getFriendSummaries) { try await self.getFriendSummaries($0, context: $1) },

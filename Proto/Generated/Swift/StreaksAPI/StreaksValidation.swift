@@ -32,6 +32,34 @@ extension CalendarDay {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
 }
 
+extension StartStreakRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.friendID.isEmpty {
+            violations.required(at: path, "friend_id")
+        } else {
+            violations.format(self.friendID, .uuid, at: path, "friend_id")
+        }
+    }
+}
+
+extension StartStreakReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension RecoverRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.streakID.isEmpty {
+            violations.required(at: path, "streak_id")
+        } else {
+            violations.format(self.streakID, .uuid, at: path, "streak_id")
+        }
+    }
+}
+
+extension RecoverReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
 extension GetTodaysPromptRequest {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
 }

@@ -25,10 +25,7 @@ struct TokenRepository: Sendable {
     func post(_ posting: Posting, id: LedgerEntryID, now: Instant, _ sql: Transaction) async throws -> (
         balance: Int32, version: Int64
     )? {
-        // The balance row is the lock of the ledger: postings of one user follow each other.
-        _ = try await sql.execute("INSERT INTO token_balance (user_id) VALUES (\(posting.user)) ON CONFLICT DO NOTHING")
-        let rows = try await sql.query("SELECT balance, version FROM token_balance WHERE user_id = \(posting.user) FOR UPDATE")
-        guard let (before, version) = try rows.first?.decode(as: (Int32.self, Int64.self)) else { throw ServiceError.internal }
+        let (before, version) = try await lock(posting.user, sql)
         let known = try await sql.query(
             "SELECT 1 FROM token_entry WHERE user_id = \(posting.user) AND posting_key = \(posting.key)"
         )
@@ -45,6 +42,14 @@ struct TokenRepository: Sendable {
             "UPDATE token_balance SET balance = \(after), version = \(version + 1) WHERE user_id = \(posting.user)"
         )
         return (after, version + 1)
+    }
+
+    /// The balance row is the lock of the ledger: postings of one user follow each other.
+    func lock(_ user: UserID, _ sql: Transaction) async throws -> (balance: Int32, version: Int64) {
+        _ = try await sql.execute("INSERT INTO token_balance (user_id) VALUES (\(user)) ON CONFLICT DO NOTHING")
+        let rows = try await sql.query("SELECT balance, version FROM token_balance WHERE user_id = \(user) FOR UPDATE")
+        guard let (balance, version) = try rows.first?.decode(as: (Int32.self, Int64.self)) else { throw ServiceError.internal }
+        return (balance, version)
     }
 
     func balance(of user: UserID) async throws -> Int32 {

@@ -62,18 +62,29 @@ struct Teller: Sendable {
                 )
             },
             EventHandler(MilestoneReached.self) { event, work in
-                try await tellBoth(event.userAID, event.userBID, .milestone, streak: event.streakID, work) { name in
+                try await tellBoth(event.userAID, event.userBID, .milestone, streak: event.streakID, work) { _, name in
                     .milestone(count: Int(event.count), with: name, earnsToken: event.earnsToken)
                 }
             },
             EventHandler(StreakBroken.self) { event, work in
-                try await tellBoth(event.userAID, event.userBID, .streakBroken, streak: event.streakID, work) { name in
+                try await tellBoth(event.userAID, event.userBID, .streakBroken, streak: event.streakID, work) { _, name in
                     .broken(count: Int(event.count), with: name)
                 }
             },
             EventHandler(StreakRestored.self) { event, work in
-                try await tellBoth(event.userAID, event.userBID, .streakRecovered, streak: event.streakID, work) { name in
+                try await tellBoth(event.userAID, event.userBID, .streakRecovered, streak: event.streakID, work) { _, name in
                     .recovered(count: Int(event.count), with: name)
+                }
+            },
+            EventHandler(StreakRecovered.self) { event, work in
+                let payer = try Self.user(event.recoveredByUserID)
+                try await tellBoth(event.userAID, event.userBID, .streakRecovered, streak: event.streakID, work) { reader, name in
+                    .rescued(
+                        count: Int(event.count),
+                        with: name,
+                        by: reader == payer ? nil : name,
+                        inAdvance: event.inAdvance
+                    )
                 }
             },
         ]
@@ -121,14 +132,14 @@ struct Teller: Sendable {
         _ kind: Kind,
         streak: String,
         _ work: UnitOfWork,
-        text: (String) -> NotificationText
+        text: (_ reader: UserID, _ other: String) -> NotificationText
     ) async throws {
         let (one, two) = (try Self.user(one), try Self.user(two))
         let known = try await profiles.known([one, two], work.sql)
         for (reader, other) in [(one, two), (two, one)] {
             let name = known[other]?.displayName ?? ""
             try await tell(
-                NewNotification(user: reader, kind: kind, text: text(name), actor: other, streak: StreakID(streak)),
+                NewNotification(user: reader, kind: kind, text: text(reader, name), actor: other, streak: StreakID(streak)),
                 work
             )
         }

@@ -17,8 +17,11 @@ extension StreaksService {
             },
             EventHandler(FriendshipEnded.self) { event, work in
                 let friendship = try FriendshipID(parsing: event.friendshipID, field: "friendship_id")
-                guard let id = try await streaks.find(friendship: friendship, work.sql) else { return }
-                for stored in try await streaks.lock([id], work.sql) {
+                let one = try UserID(parsing: event.userAID, field: "user_a_id")
+                let two = try UserID(parsing: event.userBID, field: "user_b_id")
+                try await StartRepository.lock([one, two], work.sql)
+                try await StartRepository.noteEnd(of: friendship, at: work.now, work.sql)
+                for stored in try await streaks.lock(try await streaks.unendedIDs(of: friendship, work.sql), work.sql) {
                     _ = try await keeper.apply(.end, to: stored, work)
                     try await keeper.refreshStats([stored.row.userA, stored.row.userB], work)
                 }

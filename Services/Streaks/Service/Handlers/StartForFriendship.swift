@@ -18,14 +18,21 @@ extension StreaksService {
     func start(_ friendship: FriendshipID, _ one: UserID, _ two: UserID, _ work: UnitOfWork) async throws
         -> StartForFriendshipReply
     {
-        let people = try await profiles.known([one, two], work.sql)
         try await StartRepository.lock([one, two], work.sql)
         if let answer = try await StartRepository.answer(to: friendship, work.sql) { return answer }
+        guard try await !StartRepository.hasEnded(friendship, work.sql) else {
+            return StartForFriendshipReply(reason: ServiceError.notFriends.reason)
+        }
         for user in [one, two] where try await isAtLimit(user, work) {
             try await StartRepository.refuse(friendship, "STREAK_LIMIT_REACHED", now: work.now, work.sql)
             return StartForFriendshipReply(reason: "STREAK_LIMIT_REACHED")
         }
-        for profile in people.values {
+        return StartForFriendshipReply(streakID: try await insertStreak(friendship, one, two, work).description)
+    }
+
+    /// A new streak with count 0 from now on. Starts of the two are locked.
+    func insertStreak(_ friendship: FriendshipID, _ one: UserID, _ two: UserID, _ work: UnitOfWork) async throws -> StreakID {
+        for profile in try await profiles.known([one, two], work.sql).values {
             _ = try await ZoneRepository.add(profile.zone, of: profile.userID, since: profile.zoneSince, work.sql)
         }
         let zones = try await ZoneRepository.histories(of: [one, two], work.sql)
@@ -53,11 +60,11 @@ extension StreaksService {
             )
         )
         try await keeper.refreshStats([one, two], work)
-        return StartForFriendshipReply(streakID: id.description)
+        return id
     }
 
     /// MS-1: three running streaks on the free plan, any number on premium.
-    private func isAtLimit(_ user: UserID, _ work: UnitOfWork) async throws -> Bool {
+    func isAtLimit(_ user: UserID, _ work: UnitOfWork) async throws -> Bool {
         guard try await streaks.activeIDs(of: user, work.sql).count >= 3 else { return false }
         return try await !entitlements.isPremium(user, now: work.now, work.sql)
     }

@@ -23,6 +23,7 @@ enum DepartureRepository {
         _ = try await sql.execute("DELETE FROM zone_change WHERE user_id = \(user)")
         _ = try await sql.execute("DELETE FROM user_stats WHERE user_id = \(user)")
         _ = try await sql.execute("DELETE FROM entitlement_replica WHERE user_id = \(user)")
+        _ = try await sql.execute("DELETE FROM recovery_operation WHERE user_id = \(user)")
         let orphans = try await sql.query(
             """
             SELECT id FROM streak JOIN purged_user p ON p.user_id = user_b WHERE user_a = \(user) UNION ALL
@@ -47,7 +48,11 @@ enum DepartureRepository {
                         'broken_by_you', coalesce(s.broken_by = \(user), false), 'ended_at', s.ended_at,
                         'your_snaps', coalesce((
                             SELECT jsonb_object_agg(c.on_date::text, c.received_at) FROM contribution c
-                            WHERE c.streak_id = s.id AND c.user_id = \(user)), '{}')) ORDER BY s.started_at, s.id)
+                            WHERE c.streak_id = s.id AND c.user_id = \(user)), '{}'),
+                        'your_recoveries', coalesce((
+                            SELECT jsonb_agg(jsonb_build_object('used_at', r.used_at, 'from_date', r.from_date,
+                                'through_date', r.through_date, 'returned_at', r.returned_at) ORDER BY r.used_at)
+                            FROM streak_recovery r WHERE r.streak_id = s.id AND r.user_id = \(user)), '[]')) ORDER BY s.started_at, s.id)
                     FROM streak s WHERE s.user_a = \(user) OR s.user_b = \(user)), '[]'),
                 'time_zones', coalesce((
                     SELECT jsonb_agg(jsonb_build_object('since', since, 'zone', zone) ORDER BY since)

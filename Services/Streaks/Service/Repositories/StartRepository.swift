@@ -11,12 +11,48 @@ enum StartRepository {
         }
     }
 
-    /// The answer the friendship got before; nil when it has not asked.
+    /// The answer the friendship got before; nil when it has not asked. A streak that somebody started after a refusal is not it.
     static func answer(to friendship: FriendshipID, _ sql: Transaction) async throws -> StartForFriendshipReply? {
-        let started = try await sql.query("SELECT id FROM streak WHERE friendship_id = \(friendship)")
-        if let id = try started.first?.decode(as: StreakID.self) { return StartForFriendshipReply(streakID: id.description) }
         let refused = try await sql.query("SELECT reason FROM refused_start WHERE friendship_id = \(friendship)")
-        return try refused.first.map { StartForFriendshipReply(reason: try $0.decode(as: String.self)) }
+        if let reason = try refused.first?.decode(as: String.self) { return StartForFriendshipReply(reason: reason) }
+        let started = try await sql.query(
+            "SELECT id FROM streak WHERE friendship_id = \(friendship) ORDER BY started_at LIMIT 1"
+        )
+        return try started.first.map { StartForFriendshipReply(streakID: try $0.decode(as: StreakID.self).description) }
+    }
+
+    /// What is looked at before a start: streaks of the two that have not ended, and running ones of either whose date is due.
+    static func concerned(_ one: UserID, _ two: UserID, now: Instant, _ sql: Transaction) async throws -> [StreakID] {
+        let both = [one, two]
+        return try await sql.query(
+            """
+            SELECT id FROM streak WHERE user_a = \(min(one, two)) AND user_b = \(max(one, two)) AND status <> 3
+            UNION SELECT id FROM streak WHERE user_a = ANY(\(both)) AND status = 1 AND next_due <= \(now)
+            UNION SELECT id FROM streak WHERE user_b = ANY(\(both)) AND status = 1 AND next_due <= \(now)
+            """
+        ).map { try $0.decode(as: StreakID.self) }
+    }
+
+    /// Remembers that a friendship is over, for starts that are on their way. Starts of the two are locked.
+    static func noteEnd(of friendship: FriendshipID, at now: Instant, _ sql: Transaction) async throws {
+        _ = try await sql.execute(
+            "INSERT INTO ended_friendship (friendship_id, ended_at) VALUES (\(friendship), \(now)) ON CONFLICT DO NOTHING"
+        )
+    }
+
+    static func hasEnded(_ friendship: FriendshipID, _ sql: Transaction) async throws -> Bool {
+        try await !sql.query("SELECT 1 FROM ended_friendship WHERE friendship_id = \(friendship)").isEmpty
+    }
+
+    /// Forgets ends that no start can still be on its way from. - Returns: how many.
+    static func forgetEnds(before limit: Instant, _ database: Database) async throws -> Int {
+        try await database.execute(
+            """
+            DELETE FROM ended_friendship WHERE friendship_id IN
+                (SELECT friendship_id FROM ended_friendship WHERE ended_at < \(limit) ORDER BY ended_at LIMIT 1000
+                 FOR UPDATE SKIP LOCKED)
+            """
+        )
     }
 
     static func refuse(_ friendship: FriendshipID, _ reason: String, now: Instant, _ sql: Transaction) async throws {

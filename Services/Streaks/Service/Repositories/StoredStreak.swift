@@ -67,6 +67,9 @@ struct StreakRow: Sendable {
         }
     }
 
+    /// Whether it is the streak of these two.
+    func isOf(_ one: UserID, _ two: UserID) -> Bool { userA == min(one, two) && userB == max(one, two) }
+
     /// The newest date a member has posted for.
     func newestDate(of user: UserID) -> CalendarDate? { user == userA ? newestA : newestB }
 }
@@ -75,6 +78,8 @@ struct StreakRow: Sendable {
 struct StoredStreak: Sendable {
     let row: StreakRow
     let ledger: StreakLedger
+    /// Its checkpoint was passed over, because an outage declared since reaches behind it.
+    var isCheckpointStale = false
 }
 
 extension StreakStatus {

@@ -17,8 +17,8 @@ struct StreakRepository: Sendable {
         let (a, b) = one < two ? (one, two) : (two, one)
         _ = try await sql.execute(
             """
-            INSERT INTO streak (id, friendship_id, user_a, user_b, started_at, deadline_at, looked_at)
-            VALUES (\(id), \(friendship), \(a), \(b), \(state.asOf), \(state.deadlineAt), \(state.asOf))
+            INSERT INTO streak (id, friendship_id, user_a, user_b, started_at, deadline_at, at_risk_from, looked_at)
+            VALUES (\(id), \(friendship), \(a), \(b), \(state.asOf), \(state.deadlineAt), \(state.atRiskFrom), \(state.asOf))
             """
         )
     }
@@ -62,10 +62,14 @@ struct StreakRepository: Sendable {
     /// The ledgers of these rows from their checkpoints on, or from the start.
     static func load(_ rows: [StreakRow], isWhole: Bool = false, _ sql: some QueryExecutor) async throws -> [StoredStreak] {
         guard !rows.isEmpty else { return [] }
-        let zones = try await ZoneRepository.histories(of: rows.flatMap { [$0.userA, $0.userB] }, sql)
         let ids = rows.map(\.id)
+        async let foundRecoveries = RecoveryRepository.find(ids, sql)
+        async let foundOutages = OutageRepository.declared(sql)
+        let zones = try await ZoneRepository.histories(of: rows.flatMap { [$0.userA, $0.userB] }, sql)
         var contributions: [StreakID: [StreakLedger.Contribution]] = [:]
-        let bases = isWhole ? [:] : try await CheckpointRepository.find(ids, sql)
+        let (recoveries, outages) = try await (foundRecoveries, foundOutages)
+        let stored = isWhole ? [:] : try await CheckpointRepository.find(ids, sql)
+        let bases = Self.reaching(outages, of: rows, zones, stored)
         // The checkpoints that were read say where to begin: newer ones may have been stored since.
         let starts = ids.map { bases[$0]?.settledThrough ?? Self.beforeEverything }
         let entries = try await sql.query(
@@ -94,12 +98,34 @@ struct StreakRepository: Sendable {
                     participants: participants,
                     base: bases[row.id],
                     contributions: contributions[row.id] ?? [],
+                    recoveries: recoveries[row.id] ?? [],
+                    outages: outages,
                     endedAt: row.endedAt,
                     brokenOff: row.brokenOff,
                     longestShown: Int(row.longest)
-                )
+                ),
+                isCheckpointStale: stored[row.id] != nil && bases[row.id] == nil
             )
         }
+    }
+
+    /// The checkpoints without those that an outage declared since their streak's last look reaches behind.
+    private static func reaching(
+        _ outages: [StreakLedger.Outage],
+        of rows: [StreakRow],
+        _ zones: [UserID: ZoneHistory],
+        _ checkpoints: [StreakID: Checkpoint]
+    ) -> [StreakID: Checkpoint] {
+        var usable = checkpoints
+        for row in rows {
+            guard let base = checkpoints[row.id] else { continue }
+            let isStale = outages.contains { outage in
+                outage.declaredAt > row.lookedAt
+                    && [row.userA, row.userB].contains { (zones[$0] ?? ZoneHistory(.utc)).date(at: outage.from) <= base.settledThrough }
+            }
+            if isStale { usable[row.id] = nil }
+        }
+        return usable
     }
 
     /// Stores what a ledger folded to. `posted` is the new snap, `newPhotos` adds to the number of them.
@@ -153,7 +179,10 @@ struct StreakRepository: Sendable {
         ).map { try $0.decode(as: StreakID.self) }
     }
 
-    func find(friendship: FriendshipID, _ sql: Transaction) async throws -> StreakID? {
-        try await sql.query("SELECT id FROM streak WHERE friendship_id = \(friendship)").first?.decode(as: StreakID.self)
+    /// The streaks of a friendship that have not ended.
+    func unendedIDs(of friendship: FriendshipID, _ sql: Transaction) async throws -> [StreakID] {
+        try await sql.query("SELECT id FROM streak WHERE friendship_id = \(friendship) AND status <> 3").map {
+            try $0.decode(as: StreakID.self)
+        }
     }
 }

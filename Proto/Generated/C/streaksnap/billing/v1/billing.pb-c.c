@@ -187,6 +187,186 @@ void   streaksnap__billing__v1__recovery_balance__free_unpacked
   assert(message->base.descriptor == &streaksnap__billing__v1__recovery_balance__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__billing__v1__spend_token_request__init
+                     (Streaksnap__Billing__V1__SpendTokenRequest         *message)
+{
+  static const Streaksnap__Billing__V1__SpendTokenRequest init_value = STREAKSNAP__BILLING__V1__SPEND_TOKEN_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__billing__v1__spend_token_request__get_packed_size
+                     (const Streaksnap__Billing__V1__SpendTokenRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__billing__v1__spend_token_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__billing__v1__spend_token_request__pack
+                     (const Streaksnap__Billing__V1__SpendTokenRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__billing__v1__spend_token_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__billing__v1__spend_token_request__pack_to_buffer
+                     (const Streaksnap__Billing__V1__SpendTokenRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__billing__v1__spend_token_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Billing__V1__SpendTokenRequest *
+       streaksnap__billing__v1__spend_token_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Billing__V1__SpendTokenRequest *)
+     protobuf_c_message_unpack (&streaksnap__billing__v1__spend_token_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__billing__v1__spend_token_request__free_unpacked
+                     (Streaksnap__Billing__V1__SpendTokenRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__billing__v1__spend_token_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__billing__v1__spend_token_reply__init
+                     (Streaksnap__Billing__V1__SpendTokenReply         *message)
+{
+  static const Streaksnap__Billing__V1__SpendTokenReply init_value = STREAKSNAP__BILLING__V1__SPEND_TOKEN_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__billing__v1__spend_token_reply__get_packed_size
+                     (const Streaksnap__Billing__V1__SpendTokenReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__billing__v1__spend_token_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__billing__v1__spend_token_reply__pack
+                     (const Streaksnap__Billing__V1__SpendTokenReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__billing__v1__spend_token_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__billing__v1__spend_token_reply__pack_to_buffer
+                     (const Streaksnap__Billing__V1__SpendTokenReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__billing__v1__spend_token_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Billing__V1__SpendTokenReply *
+       streaksnap__billing__v1__spend_token_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Billing__V1__SpendTokenReply *)
+     protobuf_c_message_unpack (&streaksnap__billing__v1__spend_token_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__billing__v1__spend_token_reply__free_unpacked
+                     (Streaksnap__Billing__V1__SpendTokenReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__billing__v1__spend_token_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__billing__v1__refund_token_request__init
+                     (Streaksnap__Billing__V1__RefundTokenRequest         *message)
+{
+  static const Streaksnap__Billing__V1__RefundTokenRequest init_value = STREAKSNAP__BILLING__V1__REFUND_TOKEN_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__billing__v1__refund_token_request__get_packed_size
+                     (const Streaksnap__Billing__V1__RefundTokenRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__billing__v1__refund_token_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__billing__v1__refund_token_request__pack
+                     (const Streaksnap__Billing__V1__RefundTokenRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__billing__v1__refund_token_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__billing__v1__refund_token_request__pack_to_buffer
+                     (const Streaksnap__Billing__V1__RefundTokenRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__billing__v1__refund_token_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Billing__V1__RefundTokenRequest *
+       streaksnap__billing__v1__refund_token_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Billing__V1__RefundTokenRequest *)
+     protobuf_c_message_unpack (&streaksnap__billing__v1__refund_token_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__billing__v1__refund_token_request__free_unpacked
+                     (Streaksnap__Billing__V1__RefundTokenRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__billing__v1__refund_token_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__billing__v1__refund_token_reply__init
+                     (Streaksnap__Billing__V1__RefundTokenReply         *message)
+{
+  static const Streaksnap__Billing__V1__RefundTokenReply init_value = STREAKSNAP__BILLING__V1__REFUND_TOKEN_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__billing__v1__refund_token_reply__get_packed_size
+                     (const Streaksnap__Billing__V1__RefundTokenReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__billing__v1__refund_token_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__billing__v1__refund_token_reply__pack
+                     (const Streaksnap__Billing__V1__RefundTokenReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__billing__v1__refund_token_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__billing__v1__refund_token_reply__pack_to_buffer
+                     (const Streaksnap__Billing__V1__RefundTokenReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__billing__v1__refund_token_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Billing__V1__RefundTokenReply *
+       streaksnap__billing__v1__refund_token_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Billing__V1__RefundTokenReply *)
+     protobuf_c_message_unpack (&streaksnap__billing__v1__refund_token_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__billing__v1__refund_token_reply__free_unpacked
+                     (Streaksnap__Billing__V1__RefundTokenReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__billing__v1__refund_token_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   streaksnap__billing__v1__token_entry__init
                      (Streaksnap__Billing__V1__TokenEntry         *message)
 {
@@ -420,6 +600,197 @@ const ProtobufCMessageDescriptor streaksnap__billing__v1__recovery_balance__desc
   streaksnap__billing__v1__recovery_balance__field_indices_by_name,
   1,  streaksnap__billing__v1__recovery_balance__number_ranges,
   (ProtobufCMessageInit) streaksnap__billing__v1__recovery_balance__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__billing__v1__spend_token_request__field_descriptors[3] =
+{
+  {
+    "operation_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Billing__V1__SpendTokenRequest, operation_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "user_id",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Billing__V1__SpendTokenRequest, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "streak_id",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Billing__V1__SpendTokenRequest, streak_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__billing__v1__spend_token_request__field_indices_by_name[] = {
+  0,   /* field[0] = operation_id */
+  2,   /* field[2] = streak_id */
+  1,   /* field[1] = user_id */
+};
+static const ProtobufCIntRange streaksnap__billing__v1__spend_token_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor streaksnap__billing__v1__spend_token_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.billing.v1.SpendTokenRequest",
+  "SpendTokenRequest",
+  "Streaksnap__Billing__V1__SpendTokenRequest",
+  "streaksnap.billing.v1",
+  sizeof(Streaksnap__Billing__V1__SpendTokenRequest),
+  3,
+  streaksnap__billing__v1__spend_token_request__field_descriptors,
+  streaksnap__billing__v1__spend_token_request__field_indices_by_name,
+  1,  streaksnap__billing__v1__spend_token_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__billing__v1__spend_token_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__billing__v1__spend_token_reply__field_descriptors[1] =
+{
+  {
+    "balance",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Billing__V1__SpendTokenReply, balance),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__billing__v1__spend_token_reply__field_indices_by_name[] = {
+  0,   /* field[0] = balance */
+};
+static const ProtobufCIntRange streaksnap__billing__v1__spend_token_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__billing__v1__spend_token_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.billing.v1.SpendTokenReply",
+  "SpendTokenReply",
+  "Streaksnap__Billing__V1__SpendTokenReply",
+  "streaksnap.billing.v1",
+  sizeof(Streaksnap__Billing__V1__SpendTokenReply),
+  1,
+  streaksnap__billing__v1__spend_token_reply__field_descriptors,
+  streaksnap__billing__v1__spend_token_reply__field_indices_by_name,
+  1,  streaksnap__billing__v1__spend_token_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__billing__v1__spend_token_reply__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__billing__v1__refund_token_request__field_descriptors[2] =
+{
+  {
+    "operation_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Billing__V1__RefundTokenRequest, operation_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "user_id",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Billing__V1__RefundTokenRequest, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__billing__v1__refund_token_request__field_indices_by_name[] = {
+  0,   /* field[0] = operation_id */
+  1,   /* field[1] = user_id */
+};
+static const ProtobufCIntRange streaksnap__billing__v1__refund_token_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor streaksnap__billing__v1__refund_token_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.billing.v1.RefundTokenRequest",
+  "RefundTokenRequest",
+  "Streaksnap__Billing__V1__RefundTokenRequest",
+  "streaksnap.billing.v1",
+  sizeof(Streaksnap__Billing__V1__RefundTokenRequest),
+  2,
+  streaksnap__billing__v1__refund_token_request__field_descriptors,
+  streaksnap__billing__v1__refund_token_request__field_indices_by_name,
+  1,  streaksnap__billing__v1__refund_token_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__billing__v1__refund_token_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__billing__v1__refund_token_reply__field_descriptors[1] =
+{
+  {
+    "balance",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Billing__V1__RefundTokenReply, balance),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__billing__v1__refund_token_reply__field_indices_by_name[] = {
+  0,   /* field[0] = balance */
+};
+static const ProtobufCIntRange streaksnap__billing__v1__refund_token_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__billing__v1__refund_token_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.billing.v1.RefundTokenReply",
+  "RefundTokenReply",
+  "Streaksnap__Billing__V1__RefundTokenReply",
+  "streaksnap.billing.v1",
+  sizeof(Streaksnap__Billing__V1__RefundTokenReply),
+  1,
+  streaksnap__billing__v1__refund_token_reply__field_descriptors,
+  streaksnap__billing__v1__refund_token_reply__field_indices_by_name,
+  1,  streaksnap__billing__v1__refund_token_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__billing__v1__refund_token_reply__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor streaksnap__billing__v1__token_entry__field_descriptors[7] =

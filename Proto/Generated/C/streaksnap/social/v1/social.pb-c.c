@@ -1447,6 +1447,96 @@ void   streaksnap__social__v1__block_state__free_unpacked
   assert(message->base.descriptor == &streaksnap__social__v1__block_state__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__social__v1__find_friendship_request__init
+                     (Streaksnap__Social__V1__FindFriendshipRequest         *message)
+{
+  static const Streaksnap__Social__V1__FindFriendshipRequest init_value = STREAKSNAP__SOCIAL__V1__FIND_FRIENDSHIP_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__social__v1__find_friendship_request__get_packed_size
+                     (const Streaksnap__Social__V1__FindFriendshipRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__find_friendship_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__social__v1__find_friendship_request__pack
+                     (const Streaksnap__Social__V1__FindFriendshipRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__find_friendship_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__social__v1__find_friendship_request__pack_to_buffer
+                     (const Streaksnap__Social__V1__FindFriendshipRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__find_friendship_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Social__V1__FindFriendshipRequest *
+       streaksnap__social__v1__find_friendship_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Social__V1__FindFriendshipRequest *)
+     protobuf_c_message_unpack (&streaksnap__social__v1__find_friendship_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__social__v1__find_friendship_request__free_unpacked
+                     (Streaksnap__Social__V1__FindFriendshipRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__social__v1__find_friendship_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__social__v1__find_friendship_reply__init
+                     (Streaksnap__Social__V1__FindFriendshipReply         *message)
+{
+  static const Streaksnap__Social__V1__FindFriendshipReply init_value = STREAKSNAP__SOCIAL__V1__FIND_FRIENDSHIP_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__social__v1__find_friendship_reply__get_packed_size
+                     (const Streaksnap__Social__V1__FindFriendshipReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__find_friendship_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__social__v1__find_friendship_reply__pack
+                     (const Streaksnap__Social__V1__FindFriendshipReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__find_friendship_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__social__v1__find_friendship_reply__pack_to_buffer
+                     (const Streaksnap__Social__V1__FindFriendshipReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__find_friendship_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Social__V1__FindFriendshipReply *
+       streaksnap__social__v1__find_friendship_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Social__V1__FindFriendshipReply *)
+     protobuf_c_message_unpack (&streaksnap__social__v1__find_friendship_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__social__v1__find_friendship_reply__free_unpacked
+                     (Streaksnap__Social__V1__FindFriendshipReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__social__v1__find_friendship_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 static const ProtobufCFieldDescriptor streaksnap__social__v1__send_friend_request_request__field_descriptors[2] =
 {
   {
@@ -3545,6 +3635,95 @@ const ProtobufCMessageDescriptor streaksnap__social__v1__block_state__descriptor
   streaksnap__social__v1__block_state__field_indices_by_name,
   1,  streaksnap__social__v1__block_state__number_ranges,
   (ProtobufCMessageInit) streaksnap__social__v1__block_state__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__social__v1__find_friendship_request__field_descriptors[2] =
+{
+  {
+    "user_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__FindFriendshipRequest, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "friend_id",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__FindFriendshipRequest, friend_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__social__v1__find_friendship_request__field_indices_by_name[] = {
+  1,   /* field[1] = friend_id */
+  0,   /* field[0] = user_id */
+};
+static const ProtobufCIntRange streaksnap__social__v1__find_friendship_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor streaksnap__social__v1__find_friendship_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.social.v1.FindFriendshipRequest",
+  "FindFriendshipRequest",
+  "Streaksnap__Social__V1__FindFriendshipRequest",
+  "streaksnap.social.v1",
+  sizeof(Streaksnap__Social__V1__FindFriendshipRequest),
+  2,
+  streaksnap__social__v1__find_friendship_request__field_descriptors,
+  streaksnap__social__v1__find_friendship_request__field_indices_by_name,
+  1,  streaksnap__social__v1__find_friendship_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__social__v1__find_friendship_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__social__v1__find_friendship_reply__field_descriptors[1] =
+{
+  {
+    "friendship_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__FindFriendshipReply, friendship_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__social__v1__find_friendship_reply__field_indices_by_name[] = {
+  0,   /* field[0] = friendship_id */
+};
+static const ProtobufCIntRange streaksnap__social__v1__find_friendship_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__social__v1__find_friendship_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.social.v1.FindFriendshipReply",
+  "FindFriendshipReply",
+  "Streaksnap__Social__V1__FindFriendshipReply",
+  "streaksnap.social.v1",
+  sizeof(Streaksnap__Social__V1__FindFriendshipReply),
+  1,
+  streaksnap__social__v1__find_friendship_reply__field_descriptors,
+  streaksnap__social__v1__find_friendship_reply__field_indices_by_name,
+  1,  streaksnap__social__v1__find_friendship_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__social__v1__find_friendship_reply__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCEnumValue streaksnap__social__v1__friendship_status__enum_values_by_number[6] =

@@ -277,6 +277,186 @@ void   streaksnap__streaks__v1__calendar_day__free_unpacked
   assert(message->base.descriptor == &streaksnap__streaks__v1__calendar_day__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__streaks__v1__start_streak_request__init
+                     (Streaksnap__Streaks__V1__StartStreakRequest         *message)
+{
+  static const Streaksnap__Streaks__V1__StartStreakRequest init_value = STREAKSNAP__STREAKS__V1__START_STREAK_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__start_streak_request__get_packed_size
+                     (const Streaksnap__Streaks__V1__StartStreakRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__start_streak_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__start_streak_request__pack
+                     (const Streaksnap__Streaks__V1__StartStreakRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__start_streak_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__start_streak_request__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__StartStreakRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__start_streak_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__StartStreakRequest *
+       streaksnap__streaks__v1__start_streak_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__StartStreakRequest *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__start_streak_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__start_streak_request__free_unpacked
+                     (Streaksnap__Streaks__V1__StartStreakRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__start_streak_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__start_streak_reply__init
+                     (Streaksnap__Streaks__V1__StartStreakReply         *message)
+{
+  static const Streaksnap__Streaks__V1__StartStreakReply init_value = STREAKSNAP__STREAKS__V1__START_STREAK_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__start_streak_reply__get_packed_size
+                     (const Streaksnap__Streaks__V1__StartStreakReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__start_streak_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__start_streak_reply__pack
+                     (const Streaksnap__Streaks__V1__StartStreakReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__start_streak_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__start_streak_reply__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__StartStreakReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__start_streak_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__StartStreakReply *
+       streaksnap__streaks__v1__start_streak_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__StartStreakReply *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__start_streak_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__start_streak_reply__free_unpacked
+                     (Streaksnap__Streaks__V1__StartStreakReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__start_streak_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__recover_request__init
+                     (Streaksnap__Streaks__V1__RecoverRequest         *message)
+{
+  static const Streaksnap__Streaks__V1__RecoverRequest init_value = STREAKSNAP__STREAKS__V1__RECOVER_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__recover_request__get_packed_size
+                     (const Streaksnap__Streaks__V1__RecoverRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__recover_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__recover_request__pack
+                     (const Streaksnap__Streaks__V1__RecoverRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__recover_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__recover_request__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__RecoverRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__recover_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__RecoverRequest *
+       streaksnap__streaks__v1__recover_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__RecoverRequest *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__recover_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__recover_request__free_unpacked
+                     (Streaksnap__Streaks__V1__RecoverRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__recover_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__recover_reply__init
+                     (Streaksnap__Streaks__V1__RecoverReply         *message)
+{
+  static const Streaksnap__Streaks__V1__RecoverReply init_value = STREAKSNAP__STREAKS__V1__RECOVER_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__recover_reply__get_packed_size
+                     (const Streaksnap__Streaks__V1__RecoverReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__recover_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__recover_reply__pack
+                     (const Streaksnap__Streaks__V1__RecoverReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__recover_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__recover_reply__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__RecoverReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__recover_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__RecoverReply *
+       streaksnap__streaks__v1__recover_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__RecoverReply *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__recover_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__recover_reply__free_unpacked
+                     (Streaksnap__Streaks__V1__RecoverReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__recover_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   streaksnap__streaks__v1__get_todays_prompt_request__init
                      (Streaksnap__Streaks__V1__GetTodaysPromptRequest         *message)
 {
@@ -1450,6 +1630,197 @@ const ProtobufCMessageDescriptor streaksnap__streaks__v1__calendar_day__descript
   streaksnap__streaks__v1__calendar_day__field_indices_by_name,
   1,  streaksnap__streaks__v1__calendar_day__number_ranges,
   (ProtobufCMessageInit) streaksnap__streaks__v1__calendar_day__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__start_streak_request__field_descriptors[1] =
+{
+  {
+    "friend_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__StartStreakRequest, friend_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__start_streak_request__field_indices_by_name[] = {
+  0,   /* field[0] = friend_id */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__start_streak_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__start_streak_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.StartStreakRequest",
+  "StartStreakRequest",
+  "Streaksnap__Streaks__V1__StartStreakRequest",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__StartStreakRequest),
+  1,
+  streaksnap__streaks__v1__start_streak_request__field_descriptors,
+  streaksnap__streaks__v1__start_streak_request__field_indices_by_name,
+  1,  streaksnap__streaks__v1__start_streak_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__start_streak_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__start_streak_reply__field_descriptors[1] =
+{
+  {
+    "streak",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__StartStreakReply, streak),
+    &streaksnap__streaks__v1__streak_item__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__start_streak_reply__field_indices_by_name[] = {
+  0,   /* field[0] = streak */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__start_streak_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__start_streak_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.StartStreakReply",
+  "StartStreakReply",
+  "Streaksnap__Streaks__V1__StartStreakReply",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__StartStreakReply),
+  1,
+  streaksnap__streaks__v1__start_streak_reply__field_descriptors,
+  streaksnap__streaks__v1__start_streak_reply__field_indices_by_name,
+  1,  streaksnap__streaks__v1__start_streak_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__start_streak_reply__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__recover_request__field_descriptors[1] =
+{
+  {
+    "streak_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__RecoverRequest, streak_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__recover_request__field_indices_by_name[] = {
+  0,   /* field[0] = streak_id */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__recover_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__recover_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.RecoverRequest",
+  "RecoverRequest",
+  "Streaksnap__Streaks__V1__RecoverRequest",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__RecoverRequest),
+  1,
+  streaksnap__streaks__v1__recover_request__field_descriptors,
+  streaksnap__streaks__v1__recover_request__field_indices_by_name,
+  1,  streaksnap__streaks__v1__recover_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__recover_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__recover_reply__field_descriptors[4] =
+{
+  {
+    "streak",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__RecoverReply, streak),
+    &streaksnap__streaks__v1__streak_item__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "balance",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__RecoverReply, balance),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "message",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Streaks__V1__RecoverReply, _message_case),
+    offsetof(Streaksnap__Streaks__V1__RecoverReply, message),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "recovery_id",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__RecoverReply, recovery_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__recover_reply__field_indices_by_name[] = {
+  1,   /* field[1] = balance */
+  2,   /* field[2] = message */
+  3,   /* field[3] = recovery_id */
+  0,   /* field[0] = streak */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__recover_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 4 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__recover_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.RecoverReply",
+  "RecoverReply",
+  "Streaksnap__Streaks__V1__RecoverReply",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__RecoverReply),
+  4,
+  streaksnap__streaks__v1__recover_reply__field_descriptors,
+  streaksnap__streaks__v1__recover_reply__field_indices_by_name,
+  1,  streaksnap__streaks__v1__recover_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__recover_reply__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 #define streaksnap__streaks__v1__get_todays_prompt_request__field_descriptors NULL

@@ -277,6 +277,96 @@ void   streaksnap__streaks__v1__streak_restored__free_unpacked
   assert(message->base.descriptor == &streaksnap__streaks__v1__streak_restored__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__streaks__v1__streak_recovered__init
+                     (Streaksnap__Streaks__V1__StreakRecovered         *message)
+{
+  static const Streaksnap__Streaks__V1__StreakRecovered init_value = STREAKSNAP__STREAKS__V1__STREAK_RECOVERED__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__streak_recovered__get_packed_size
+                     (const Streaksnap__Streaks__V1__StreakRecovered *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__streak_recovered__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__streak_recovered__pack
+                     (const Streaksnap__Streaks__V1__StreakRecovered *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__streak_recovered__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__streak_recovered__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__StreakRecovered *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__streak_recovered__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__StreakRecovered *
+       streaksnap__streaks__v1__streak_recovered__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__StreakRecovered *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__streak_recovered__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__streak_recovered__free_unpacked
+                     (Streaksnap__Streaks__V1__StreakRecovered *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__streak_recovered__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__recovery_token_returned__init
+                     (Streaksnap__Streaks__V1__RecoveryTokenReturned         *message)
+{
+  static const Streaksnap__Streaks__V1__RecoveryTokenReturned init_value = STREAKSNAP__STREAKS__V1__RECOVERY_TOKEN_RETURNED__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__recovery_token_returned__get_packed_size
+                     (const Streaksnap__Streaks__V1__RecoveryTokenReturned *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__recovery_token_returned__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__recovery_token_returned__pack
+                     (const Streaksnap__Streaks__V1__RecoveryTokenReturned *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__recovery_token_returned__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__recovery_token_returned__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__RecoveryTokenReturned *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__recovery_token_returned__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__RecoveryTokenReturned *
+       streaksnap__streaks__v1__recovery_token_returned__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__RecoveryTokenReturned *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__recovery_token_returned__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__recovery_token_returned__free_unpacked
+                     (Streaksnap__Streaks__V1__RecoveryTokenReturned *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__recovery_token_returned__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   streaksnap__streaks__v1__streak_ended__init
                      (Streaksnap__Streaks__V1__StreakEnded         *message)
 {
@@ -957,6 +1047,238 @@ const ProtobufCMessageDescriptor streaksnap__streaks__v1__streak_restored__descr
   streaksnap__streaks__v1__streak_restored__field_indices_by_name,
   1,  streaksnap__streaks__v1__streak_restored__number_ranges,
   (ProtobufCMessageInit) streaksnap__streaks__v1__streak_restored__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__streak_recovered__field_descriptors[9] =
+{
+  {
+    "streak_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__StreakRecovered, streak_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "user_a_id",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__StreakRecovered, user_a_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "user_b_id",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__StreakRecovered, user_b_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "recovered_by_user_id",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__StreakRecovered, recovered_by_user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "count",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__StreakRecovered, count),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "from_date",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__StreakRecovered, from_date),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "through_date",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__StreakRecovered, through_date),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "in_advance",
+    8,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__StreakRecovered, in_advance),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "recovered_at",
+    9,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__StreakRecovered, recovered_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__streak_recovered__field_indices_by_name[] = {
+  4,   /* field[4] = count */
+  5,   /* field[5] = from_date */
+  7,   /* field[7] = in_advance */
+  8,   /* field[8] = recovered_at */
+  3,   /* field[3] = recovered_by_user_id */
+  0,   /* field[0] = streak_id */
+  6,   /* field[6] = through_date */
+  1,   /* field[1] = user_a_id */
+  2,   /* field[2] = user_b_id */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__streak_recovered__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 9 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__streak_recovered__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.StreakRecovered",
+  "StreakRecovered",
+  "Streaksnap__Streaks__V1__StreakRecovered",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__StreakRecovered),
+  9,
+  streaksnap__streaks__v1__streak_recovered__field_descriptors,
+  streaksnap__streaks__v1__streak_recovered__field_indices_by_name,
+  1,  streaksnap__streaks__v1__streak_recovered__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__streak_recovered__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__recovery_token_returned__field_descriptors[5] =
+{
+  {
+    "streak_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__RecoveryTokenReturned, streak_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "user_id",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__RecoveryTokenReturned, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "operation_id",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__RecoveryTokenReturned, operation_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "date",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__RecoveryTokenReturned, date),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "returned_at",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__RecoveryTokenReturned, returned_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__recovery_token_returned__field_indices_by_name[] = {
+  3,   /* field[3] = date */
+  2,   /* field[2] = operation_id */
+  4,   /* field[4] = returned_at */
+  0,   /* field[0] = streak_id */
+  1,   /* field[1] = user_id */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__recovery_token_returned__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 5 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__recovery_token_returned__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.RecoveryTokenReturned",
+  "RecoveryTokenReturned",
+  "Streaksnap__Streaks__V1__RecoveryTokenReturned",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__RecoveryTokenReturned),
+  5,
+  streaksnap__streaks__v1__recovery_token_returned__field_descriptors,
+  streaksnap__streaks__v1__recovery_token_returned__field_indices_by_name,
+  1,  streaksnap__streaks__v1__recovery_token_returned__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__recovery_token_returned__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor streaksnap__streaks__v1__streak_ended__field_descriptors[4] =

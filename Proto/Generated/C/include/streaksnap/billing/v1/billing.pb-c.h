@@ -21,6 +21,10 @@ typedef struct Streaksnap__Billing__V1__GetEntitlementsRequest Streaksnap__Billi
 typedef struct Streaksnap__Billing__V1__Entitlements Streaksnap__Billing__V1__Entitlements;
 typedef struct Streaksnap__Billing__V1__GetRecoveryBalanceRequest Streaksnap__Billing__V1__GetRecoveryBalanceRequest;
 typedef struct Streaksnap__Billing__V1__RecoveryBalance Streaksnap__Billing__V1__RecoveryBalance;
+typedef struct Streaksnap__Billing__V1__SpendTokenRequest Streaksnap__Billing__V1__SpendTokenRequest;
+typedef struct Streaksnap__Billing__V1__SpendTokenReply Streaksnap__Billing__V1__SpendTokenReply;
+typedef struct Streaksnap__Billing__V1__RefundTokenRequest Streaksnap__Billing__V1__RefundTokenRequest;
+typedef struct Streaksnap__Billing__V1__RefundTokenReply Streaksnap__Billing__V1__RefundTokenReply;
 typedef struct Streaksnap__Billing__V1__TokenEntry Streaksnap__Billing__V1__TokenEntry;
 
 
@@ -105,6 +109,49 @@ struct  Streaksnap__Billing__V1__RecoveryBalance
 #define STREAKSNAP__BILLING__V1__RECOVERY_BALANCE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__billing__v1__recovery_balance__descriptor) \
     , 0, 0,NULL }
+
+
+struct  Streaksnap__Billing__V1__SpendTokenRequest
+{
+  ProtobufCMessage base;
+  char *operation_id;
+  char *user_id;
+  char *streak_id;
+};
+#define STREAKSNAP__BILLING__V1__SPEND_TOKEN_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__billing__v1__spend_token_request__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string }
+
+
+struct  Streaksnap__Billing__V1__SpendTokenReply
+{
+  ProtobufCMessage base;
+  int32_t balance;
+};
+#define STREAKSNAP__BILLING__V1__SPEND_TOKEN_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__billing__v1__spend_token_reply__descriptor) \
+    , 0 }
+
+
+struct  Streaksnap__Billing__V1__RefundTokenRequest
+{
+  ProtobufCMessage base;
+  char *operation_id;
+  char *user_id;
+};
+#define STREAKSNAP__BILLING__V1__REFUND_TOKEN_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__billing__v1__refund_token_request__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string }
+
+
+struct  Streaksnap__Billing__V1__RefundTokenReply
+{
+  ProtobufCMessage base;
+  int32_t balance;
+};
+#define STREAKSNAP__BILLING__V1__REFUND_TOKEN_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__billing__v1__refund_token_reply__descriptor) \
+    , 0 }
 
 
 typedef enum {
@@ -217,6 +264,82 @@ Streaksnap__Billing__V1__RecoveryBalance *
 void   streaksnap__billing__v1__recovery_balance__free_unpacked
                      (Streaksnap__Billing__V1__RecoveryBalance *message,
                       ProtobufCAllocator *allocator);
+/* Streaksnap__Billing__V1__SpendTokenRequest methods */
+void   streaksnap__billing__v1__spend_token_request__init
+                     (Streaksnap__Billing__V1__SpendTokenRequest         *message);
+size_t streaksnap__billing__v1__spend_token_request__get_packed_size
+                     (const Streaksnap__Billing__V1__SpendTokenRequest   *message);
+size_t streaksnap__billing__v1__spend_token_request__pack
+                     (const Streaksnap__Billing__V1__SpendTokenRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__billing__v1__spend_token_request__pack_to_buffer
+                     (const Streaksnap__Billing__V1__SpendTokenRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Billing__V1__SpendTokenRequest *
+       streaksnap__billing__v1__spend_token_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__billing__v1__spend_token_request__free_unpacked
+                     (Streaksnap__Billing__V1__SpendTokenRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Billing__V1__SpendTokenReply methods */
+void   streaksnap__billing__v1__spend_token_reply__init
+                     (Streaksnap__Billing__V1__SpendTokenReply         *message);
+size_t streaksnap__billing__v1__spend_token_reply__get_packed_size
+                     (const Streaksnap__Billing__V1__SpendTokenReply   *message);
+size_t streaksnap__billing__v1__spend_token_reply__pack
+                     (const Streaksnap__Billing__V1__SpendTokenReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__billing__v1__spend_token_reply__pack_to_buffer
+                     (const Streaksnap__Billing__V1__SpendTokenReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Billing__V1__SpendTokenReply *
+       streaksnap__billing__v1__spend_token_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__billing__v1__spend_token_reply__free_unpacked
+                     (Streaksnap__Billing__V1__SpendTokenReply *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Billing__V1__RefundTokenRequest methods */
+void   streaksnap__billing__v1__refund_token_request__init
+                     (Streaksnap__Billing__V1__RefundTokenRequest         *message);
+size_t streaksnap__billing__v1__refund_token_request__get_packed_size
+                     (const Streaksnap__Billing__V1__RefundTokenRequest   *message);
+size_t streaksnap__billing__v1__refund_token_request__pack
+                     (const Streaksnap__Billing__V1__RefundTokenRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__billing__v1__refund_token_request__pack_to_buffer
+                     (const Streaksnap__Billing__V1__RefundTokenRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Billing__V1__RefundTokenRequest *
+       streaksnap__billing__v1__refund_token_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__billing__v1__refund_token_request__free_unpacked
+                     (Streaksnap__Billing__V1__RefundTokenRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Billing__V1__RefundTokenReply methods */
+void   streaksnap__billing__v1__refund_token_reply__init
+                     (Streaksnap__Billing__V1__RefundTokenReply         *message);
+size_t streaksnap__billing__v1__refund_token_reply__get_packed_size
+                     (const Streaksnap__Billing__V1__RefundTokenReply   *message);
+size_t streaksnap__billing__v1__refund_token_reply__pack
+                     (const Streaksnap__Billing__V1__RefundTokenReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__billing__v1__refund_token_reply__pack_to_buffer
+                     (const Streaksnap__Billing__V1__RefundTokenReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Billing__V1__RefundTokenReply *
+       streaksnap__billing__v1__refund_token_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__billing__v1__refund_token_reply__free_unpacked
+                     (Streaksnap__Billing__V1__RefundTokenReply *message,
+                      ProtobufCAllocator *allocator);
 /* Streaksnap__Billing__V1__TokenEntry methods */
 void   streaksnap__billing__v1__token_entry__init
                      (Streaksnap__Billing__V1__TokenEntry         *message);
@@ -250,6 +373,18 @@ typedef void (*Streaksnap__Billing__V1__GetRecoveryBalanceRequest_Closure)
 typedef void (*Streaksnap__Billing__V1__RecoveryBalance_Closure)
                  (const Streaksnap__Billing__V1__RecoveryBalance *message,
                   void *closure_data);
+typedef void (*Streaksnap__Billing__V1__SpendTokenRequest_Closure)
+                 (const Streaksnap__Billing__V1__SpendTokenRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Billing__V1__SpendTokenReply_Closure)
+                 (const Streaksnap__Billing__V1__SpendTokenReply *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Billing__V1__RefundTokenRequest_Closure)
+                 (const Streaksnap__Billing__V1__RefundTokenRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Billing__V1__RefundTokenReply_Closure)
+                 (const Streaksnap__Billing__V1__RefundTokenReply *message,
+                  void *closure_data);
 typedef void (*Streaksnap__Billing__V1__TokenEntry_Closure)
                  (const Streaksnap__Billing__V1__TokenEntry *message,
                   void *closure_data);
@@ -265,6 +400,10 @@ extern const ProtobufCMessageDescriptor streaksnap__billing__v1__get_entitlement
 extern const ProtobufCMessageDescriptor streaksnap__billing__v1__entitlements__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__billing__v1__get_recovery_balance_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__billing__v1__recovery_balance__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__billing__v1__spend_token_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__billing__v1__spend_token_reply__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__billing__v1__refund_token_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__billing__v1__refund_token_reply__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__billing__v1__token_entry__descriptor;
 
 PROTOBUF_C__END_DECLS

@@ -49,6 +49,8 @@ typedef struct Streaksnap__Social__V1__ActionReportRequest Streaksnap__Social__V
 typedef struct Streaksnap__Social__V1__ListBlockSnapshotsRequest Streaksnap__Social__V1__ListBlockSnapshotsRequest;
 typedef struct Streaksnap__Social__V1__ListBlockSnapshotsReply Streaksnap__Social__V1__ListBlockSnapshotsReply;
 typedef struct Streaksnap__Social__V1__BlockState Streaksnap__Social__V1__BlockState;
+typedef struct Streaksnap__Social__V1__FindFriendshipRequest Streaksnap__Social__V1__FindFriendshipRequest;
+typedef struct Streaksnap__Social__V1__FindFriendshipReply Streaksnap__Social__V1__FindFriendshipReply;
 
 
 /* --- enums --- */
@@ -563,6 +565,27 @@ struct  Streaksnap__Social__V1__BlockState
 #define STREAKSNAP__SOCIAL__V1__BLOCK_STATE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__social__v1__block_state__descriptor) \
     , (char *)protobuf_c_empty_string, 0, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, NULL }
+
+
+struct  Streaksnap__Social__V1__FindFriendshipRequest
+{
+  ProtobufCMessage base;
+  char *user_id;
+  char *friend_id;
+};
+#define STREAKSNAP__SOCIAL__V1__FIND_FRIENDSHIP_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__social__v1__find_friendship_request__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string }
+
+
+struct  Streaksnap__Social__V1__FindFriendshipReply
+{
+  ProtobufCMessage base;
+  char *friendship_id;
+};
+#define STREAKSNAP__SOCIAL__V1__FIND_FRIENDSHIP_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__social__v1__find_friendship_reply__descriptor) \
+    , (char *)protobuf_c_empty_string }
 
 
 /* Streaksnap__Social__V1__SendFriendRequestRequest methods */
@@ -1173,6 +1196,44 @@ Streaksnap__Social__V1__BlockState *
 void   streaksnap__social__v1__block_state__free_unpacked
                      (Streaksnap__Social__V1__BlockState *message,
                       ProtobufCAllocator *allocator);
+/* Streaksnap__Social__V1__FindFriendshipRequest methods */
+void   streaksnap__social__v1__find_friendship_request__init
+                     (Streaksnap__Social__V1__FindFriendshipRequest         *message);
+size_t streaksnap__social__v1__find_friendship_request__get_packed_size
+                     (const Streaksnap__Social__V1__FindFriendshipRequest   *message);
+size_t streaksnap__social__v1__find_friendship_request__pack
+                     (const Streaksnap__Social__V1__FindFriendshipRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__social__v1__find_friendship_request__pack_to_buffer
+                     (const Streaksnap__Social__V1__FindFriendshipRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Social__V1__FindFriendshipRequest *
+       streaksnap__social__v1__find_friendship_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__social__v1__find_friendship_request__free_unpacked
+                     (Streaksnap__Social__V1__FindFriendshipRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Social__V1__FindFriendshipReply methods */
+void   streaksnap__social__v1__find_friendship_reply__init
+                     (Streaksnap__Social__V1__FindFriendshipReply         *message);
+size_t streaksnap__social__v1__find_friendship_reply__get_packed_size
+                     (const Streaksnap__Social__V1__FindFriendshipReply   *message);
+size_t streaksnap__social__v1__find_friendship_reply__pack
+                     (const Streaksnap__Social__V1__FindFriendshipReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__social__v1__find_friendship_reply__pack_to_buffer
+                     (const Streaksnap__Social__V1__FindFriendshipReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Social__V1__FindFriendshipReply *
+       streaksnap__social__v1__find_friendship_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__social__v1__find_friendship_reply__free_unpacked
+                     (Streaksnap__Social__V1__FindFriendshipReply *message,
+                      ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
 typedef void (*Streaksnap__Social__V1__SendFriendRequestRequest_Closure)
@@ -1271,6 +1332,12 @@ typedef void (*Streaksnap__Social__V1__ListBlockSnapshotsReply_Closure)
 typedef void (*Streaksnap__Social__V1__BlockState_Closure)
                  (const Streaksnap__Social__V1__BlockState *message,
                   void *closure_data);
+typedef void (*Streaksnap__Social__V1__FindFriendshipRequest_Closure)
+                 (const Streaksnap__Social__V1__FindFriendshipRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Social__V1__FindFriendshipReply_Closure)
+                 (const Streaksnap__Social__V1__FindFriendshipReply *message,
+                  void *closure_data);
 
 /* --- services --- */
 
@@ -1316,6 +1383,8 @@ extern const ProtobufCMessageDescriptor streaksnap__social__v1__action_report_re
 extern const ProtobufCMessageDescriptor streaksnap__social__v1__list_block_snapshots_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__social__v1__list_block_snapshots_reply__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__social__v1__block_state__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__social__v1__find_friendship_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__social__v1__find_friendship_reply__descriptor;
 
 PROTOBUF_C__END_DECLS
 

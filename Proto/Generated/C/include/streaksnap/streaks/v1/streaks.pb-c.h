@@ -23,6 +23,10 @@ typedef struct Streaksnap__Streaks__V1__StreakItem Streaksnap__Streaks__V1__Stre
 typedef struct Streaksnap__Streaks__V1__GetStreakRequest Streaksnap__Streaks__V1__GetStreakRequest;
 typedef struct Streaksnap__Streaks__V1__StreakDetail Streaksnap__Streaks__V1__StreakDetail;
 typedef struct Streaksnap__Streaks__V1__CalendarDay Streaksnap__Streaks__V1__CalendarDay;
+typedef struct Streaksnap__Streaks__V1__StartStreakRequest Streaksnap__Streaks__V1__StartStreakRequest;
+typedef struct Streaksnap__Streaks__V1__StartStreakReply Streaksnap__Streaks__V1__StartStreakReply;
+typedef struct Streaksnap__Streaks__V1__RecoverRequest Streaksnap__Streaks__V1__RecoverRequest;
+typedef struct Streaksnap__Streaks__V1__RecoverReply Streaksnap__Streaks__V1__RecoverReply;
 typedef struct Streaksnap__Streaks__V1__GetTodaysPromptRequest Streaksnap__Streaks__V1__GetTodaysPromptRequest;
 typedef struct Streaksnap__Streaks__V1__TodaysPrompt Streaksnap__Streaks__V1__TodaysPrompt;
 typedef struct Streaksnap__Streaks__V1__SnapWindow Streaksnap__Streaks__V1__SnapWindow;
@@ -177,6 +181,58 @@ struct  Streaksnap__Streaks__V1__CalendarDay
 #define STREAKSNAP__STREAKS__V1__CALENDAR_DAY__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__calendar_day__descriptor) \
     , (char *)protobuf_c_empty_string, STREAKSNAP__STREAKS__V1__CALENDAR_MARK__CALENDAR_MARK_UNSPECIFIED }
+
+
+struct  Streaksnap__Streaks__V1__StartStreakRequest
+{
+  ProtobufCMessage base;
+  char *friend_id;
+};
+#define STREAKSNAP__STREAKS__V1__START_STREAK_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__start_streak_request__descriptor) \
+    , (char *)protobuf_c_empty_string }
+
+
+struct  Streaksnap__Streaks__V1__StartStreakReply
+{
+  ProtobufCMessage base;
+  Streaksnap__Streaks__V1__StreakItem *streak;
+};
+#define STREAKSNAP__STREAKS__V1__START_STREAK_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__start_streak_reply__descriptor) \
+    , NULL }
+
+
+struct  Streaksnap__Streaks__V1__RecoverRequest
+{
+  ProtobufCMessage base;
+  char *streak_id;
+};
+#define STREAKSNAP__STREAKS__V1__RECOVER_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__recover_request__descriptor) \
+    , (char *)protobuf_c_empty_string }
+
+
+typedef enum {
+  STREAKSNAP__STREAKS__V1__RECOVER_REPLY___MESSAGE__NOT_SET = 0,
+  STREAKSNAP__STREAKS__V1__RECOVER_REPLY___MESSAGE_MESSAGE = 3
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__RECOVER_REPLY___MESSAGE__CASE)
+} Streaksnap__Streaks__V1__RecoverReply__MessageCase;
+
+struct  Streaksnap__Streaks__V1__RecoverReply
+{
+  ProtobufCMessage base;
+  Streaksnap__Streaks__V1__StreakItem *streak;
+  int32_t balance;
+  char *recovery_id;
+  Streaksnap__Streaks__V1__RecoverReply__MessageCase _message_case;
+  union {
+    char *message;
+  };
+};
+#define STREAKSNAP__STREAKS__V1__RECOVER_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__recover_reply__descriptor) \
+    , NULL, 0, (char *)protobuf_c_empty_string, STREAKSNAP__STREAKS__V1__RECOVER_REPLY___MESSAGE__NOT_SET, {0} }
 
 
 struct  Streaksnap__Streaks__V1__GetTodaysPromptRequest
@@ -540,6 +596,82 @@ Streaksnap__Streaks__V1__CalendarDay *
 void   streaksnap__streaks__v1__calendar_day__free_unpacked
                      (Streaksnap__Streaks__V1__CalendarDay *message,
                       ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__StartStreakRequest methods */
+void   streaksnap__streaks__v1__start_streak_request__init
+                     (Streaksnap__Streaks__V1__StartStreakRequest         *message);
+size_t streaksnap__streaks__v1__start_streak_request__get_packed_size
+                     (const Streaksnap__Streaks__V1__StartStreakRequest   *message);
+size_t streaksnap__streaks__v1__start_streak_request__pack
+                     (const Streaksnap__Streaks__V1__StartStreakRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__start_streak_request__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__StartStreakRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__StartStreakRequest *
+       streaksnap__streaks__v1__start_streak_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__start_streak_request__free_unpacked
+                     (Streaksnap__Streaks__V1__StartStreakRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__StartStreakReply methods */
+void   streaksnap__streaks__v1__start_streak_reply__init
+                     (Streaksnap__Streaks__V1__StartStreakReply         *message);
+size_t streaksnap__streaks__v1__start_streak_reply__get_packed_size
+                     (const Streaksnap__Streaks__V1__StartStreakReply   *message);
+size_t streaksnap__streaks__v1__start_streak_reply__pack
+                     (const Streaksnap__Streaks__V1__StartStreakReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__start_streak_reply__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__StartStreakReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__StartStreakReply *
+       streaksnap__streaks__v1__start_streak_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__start_streak_reply__free_unpacked
+                     (Streaksnap__Streaks__V1__StartStreakReply *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__RecoverRequest methods */
+void   streaksnap__streaks__v1__recover_request__init
+                     (Streaksnap__Streaks__V1__RecoverRequest         *message);
+size_t streaksnap__streaks__v1__recover_request__get_packed_size
+                     (const Streaksnap__Streaks__V1__RecoverRequest   *message);
+size_t streaksnap__streaks__v1__recover_request__pack
+                     (const Streaksnap__Streaks__V1__RecoverRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__recover_request__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__RecoverRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__RecoverRequest *
+       streaksnap__streaks__v1__recover_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__recover_request__free_unpacked
+                     (Streaksnap__Streaks__V1__RecoverRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__RecoverReply methods */
+void   streaksnap__streaks__v1__recover_reply__init
+                     (Streaksnap__Streaks__V1__RecoverReply         *message);
+size_t streaksnap__streaks__v1__recover_reply__get_packed_size
+                     (const Streaksnap__Streaks__V1__RecoverReply   *message);
+size_t streaksnap__streaks__v1__recover_reply__pack
+                     (const Streaksnap__Streaks__V1__RecoverReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__recover_reply__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__RecoverReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__RecoverReply *
+       streaksnap__streaks__v1__recover_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__recover_reply__free_unpacked
+                     (Streaksnap__Streaks__V1__RecoverReply *message,
+                      ProtobufCAllocator *allocator);
 /* Streaksnap__Streaks__V1__GetTodaysPromptRequest methods */
 void   streaksnap__streaks__v1__get_todays_prompt_request__init
                      (Streaksnap__Streaks__V1__GetTodaysPromptRequest         *message);
@@ -864,6 +996,18 @@ typedef void (*Streaksnap__Streaks__V1__StreakDetail_Closure)
 typedef void (*Streaksnap__Streaks__V1__CalendarDay_Closure)
                  (const Streaksnap__Streaks__V1__CalendarDay *message,
                   void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__StartStreakRequest_Closure)
+                 (const Streaksnap__Streaks__V1__StartStreakRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__StartStreakReply_Closure)
+                 (const Streaksnap__Streaks__V1__StartStreakReply *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__RecoverRequest_Closure)
+                 (const Streaksnap__Streaks__V1__RecoverRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__RecoverReply_Closure)
+                 (const Streaksnap__Streaks__V1__RecoverReply *message,
+                  void *closure_data);
 typedef void (*Streaksnap__Streaks__V1__GetTodaysPromptRequest_Closure)
                  (const Streaksnap__Streaks__V1__GetTodaysPromptRequest *message,
                   void *closure_data);
@@ -928,6 +1072,10 @@ extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__streak_item__de
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_streak_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__streak_detail__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__calendar_day__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__start_streak_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__start_streak_reply__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__recover_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__recover_reply__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_todays_prompt_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__todays_prompt__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__snap_window__descriptor;

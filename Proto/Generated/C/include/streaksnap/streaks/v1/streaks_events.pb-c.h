@@ -22,6 +22,8 @@ typedef struct Streaksnap__Streaks__V1__MilestoneReached Streaksnap__Streaks__V1
 typedef struct Streaksnap__Streaks__V1__RecoveryTokenEarned Streaksnap__Streaks__V1__RecoveryTokenEarned;
 typedef struct Streaksnap__Streaks__V1__StreakBroken Streaksnap__Streaks__V1__StreakBroken;
 typedef struct Streaksnap__Streaks__V1__StreakRestored Streaksnap__Streaks__V1__StreakRestored;
+typedef struct Streaksnap__Streaks__V1__StreakRecovered Streaksnap__Streaks__V1__StreakRecovered;
+typedef struct Streaksnap__Streaks__V1__RecoveryTokenReturned Streaksnap__Streaks__V1__RecoveryTokenReturned;
 typedef struct Streaksnap__Streaks__V1__StreakEnded Streaksnap__Streaks__V1__StreakEnded;
 typedef struct Streaksnap__Streaks__V1__UserStreakStatsChanged Streaksnap__Streaks__V1__UserStreakStatsChanged;
 
@@ -117,6 +119,38 @@ struct  Streaksnap__Streaks__V1__StreakRestored
 #define STREAKSNAP__STREAKS__V1__STREAK_RESTORED__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__streak_restored__descriptor) \
     , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, NULL }
+
+
+struct  Streaksnap__Streaks__V1__StreakRecovered
+{
+  ProtobufCMessage base;
+  char *streak_id;
+  char *user_a_id;
+  char *user_b_id;
+  char *recovered_by_user_id;
+  int32_t count;
+  char *from_date;
+  char *through_date;
+  protobuf_c_boolean in_advance;
+  Google__Protobuf__Timestamp *recovered_at;
+};
+#define STREAKSNAP__STREAKS__V1__STREAK_RECOVERED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__streak_recovered__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, NULL }
+
+
+struct  Streaksnap__Streaks__V1__RecoveryTokenReturned
+{
+  ProtobufCMessage base;
+  char *streak_id;
+  char *user_id;
+  char *operation_id;
+  char *date;
+  Google__Protobuf__Timestamp *returned_at;
+};
+#define STREAKSNAP__STREAKS__V1__RECOVERY_TOKEN_RETURNED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__recovery_token_returned__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL }
 
 
 struct  Streaksnap__Streaks__V1__StreakEnded
@@ -260,6 +294,44 @@ Streaksnap__Streaks__V1__StreakRestored *
 void   streaksnap__streaks__v1__streak_restored__free_unpacked
                      (Streaksnap__Streaks__V1__StreakRestored *message,
                       ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__StreakRecovered methods */
+void   streaksnap__streaks__v1__streak_recovered__init
+                     (Streaksnap__Streaks__V1__StreakRecovered         *message);
+size_t streaksnap__streaks__v1__streak_recovered__get_packed_size
+                     (const Streaksnap__Streaks__V1__StreakRecovered   *message);
+size_t streaksnap__streaks__v1__streak_recovered__pack
+                     (const Streaksnap__Streaks__V1__StreakRecovered   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__streak_recovered__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__StreakRecovered   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__StreakRecovered *
+       streaksnap__streaks__v1__streak_recovered__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__streak_recovered__free_unpacked
+                     (Streaksnap__Streaks__V1__StreakRecovered *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__RecoveryTokenReturned methods */
+void   streaksnap__streaks__v1__recovery_token_returned__init
+                     (Streaksnap__Streaks__V1__RecoveryTokenReturned         *message);
+size_t streaksnap__streaks__v1__recovery_token_returned__get_packed_size
+                     (const Streaksnap__Streaks__V1__RecoveryTokenReturned   *message);
+size_t streaksnap__streaks__v1__recovery_token_returned__pack
+                     (const Streaksnap__Streaks__V1__RecoveryTokenReturned   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__recovery_token_returned__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__RecoveryTokenReturned   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__RecoveryTokenReturned *
+       streaksnap__streaks__v1__recovery_token_returned__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__recovery_token_returned__free_unpacked
+                     (Streaksnap__Streaks__V1__RecoveryTokenReturned *message,
+                      ProtobufCAllocator *allocator);
 /* Streaksnap__Streaks__V1__StreakEnded methods */
 void   streaksnap__streaks__v1__streak_ended__init
                      (Streaksnap__Streaks__V1__StreakEnded         *message);
@@ -318,6 +390,12 @@ typedef void (*Streaksnap__Streaks__V1__StreakBroken_Closure)
 typedef void (*Streaksnap__Streaks__V1__StreakRestored_Closure)
                  (const Streaksnap__Streaks__V1__StreakRestored *message,
                   void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__StreakRecovered_Closure)
+                 (const Streaksnap__Streaks__V1__StreakRecovered *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__RecoveryTokenReturned_Closure)
+                 (const Streaksnap__Streaks__V1__RecoveryTokenReturned *message,
+                  void *closure_data);
 typedef void (*Streaksnap__Streaks__V1__StreakEnded_Closure)
                  (const Streaksnap__Streaks__V1__StreakEnded *message,
                   void *closure_data);
@@ -336,6 +414,8 @@ extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__milestone_reach
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__recovery_token_earned__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__streak_broken__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__streak_restored__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__streak_recovered__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__recovery_token_returned__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__streak_ended__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__user_streak_stats_changed__descriptor;
 

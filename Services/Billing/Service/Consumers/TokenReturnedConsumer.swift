@@ -1,0 +1,26 @@
+internal import BillingAPI
+internal import Kernel
+internal import Outbox
+internal import StreaksAPI
+
+/// RC-3, SD-6: a token that was not needed after all comes back to whoever spent it.
+enum TokenReturnedConsumer {
+    static func handler(_ tokens: TokenRepository) -> EventHandler {
+        EventHandler(RecoveryTokenReturned.self) { event, work in
+            let user = try UserID(parsing: event.userID, field: "user_id")
+            let operation = try OperationID(parsing: event.operationID, field: "operation_id")
+            // Of an account that is gone for good nothing says any more what it was spent on: then nothing comes back.
+            _ = try await work.balance(
+                after: tokens.refund(
+                    operation,
+                    to: user,
+                    note: "The token was not needed",
+                    id: work.ids.make(),
+                    now: work.now,
+                    work.sql
+                ),
+                of: user
+            )
+        }
+    }
+}

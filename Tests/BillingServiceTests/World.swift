@@ -1,0 +1,95 @@
+import BillingAPI
+import Bus
+import Database
+import Kernel
+import StreaksAPI
+import TestSupport
+import Wire
+
+@testable import BillingService
+@testable import Outbox
+@testable import Runtime
+
+/// `billing` on a schema of its own, without a broker: what it tells lies in its outbox.
+struct World {
+    let database: Database
+    let service: BillingService
+    let work: UnitOfWorkFactory
+
+    static let streak = StreakID(high: 3, low: 3)
+
+    /// Gives two people a token each, as a streak that reaches a multiple of 30 does.
+    func earn(_ one: UserID, _ two: UserID, count: Int32) async throws {
+        let event = RecoveryTokenEarned(
+            streakID: Self.streak.description,
+            userAID: one.description,
+            userBID: two.description,
+            count: count,
+            runStart: "2026-05-01"
+        )
+        let handler = TokenEarnedConsumer.handler(service.tokens)
+        try await handle(event, by: handler)
+    }
+
+    /// The streak says that the token of an operation was not needed.
+    func comesBack(_ operation: OperationID, to user: UserID) async throws {
+        let event = RecoveryTokenReturned(
+            streakID: Self.streak.description,
+            userID: user.description,
+            operationID: operation.description,
+            date: "2026-05-04"
+        )
+        try await handle(event, by: TokenReturnedConsumer.handler(service.tokens))
+    }
+
+    private func handle(_ event: any Event, by handler: EventHandler) async throws {
+        let stored = StoredEvent(
+            id: EventID(high: 5, low: 5),
+            aggregate: event.aggregateID,
+            subject: type(of: event).subject,
+            trace: "",
+            requestID: "test",
+            body: try event.serialized()
+        )
+        try await work.run(trace: "", requestID: "") { work in try await handler.handle(stored, work) }
+    }
+
+    func spend(_ operation: OperationID, of user: UserID) async throws -> Int32 {
+        try await service.spendToken(
+            SpendTokenRequest(
+                operationID: operation.description,
+                userID: user.description,
+                streakID: Self.streak.description
+            ),
+            context: Self.context()
+        ).balance
+    }
+
+    func refund(_ operation: OperationID, to user: UserID) async throws -> Int32 {
+        try await service.refundToken(
+            RefundTokenRequest(operationID: operation.description, userID: user.description),
+            context: Self.context()
+        ).balance
+    }
+
+    static func context() -> CallContext { CallContext(deadline: SystemClock.now() + .minutes(2)) }
+
+    /// The types of a user's entries, oldest first.
+    func entries(of user: UserID) async throws -> [TokenEntryType] {
+        try await service.tokens.entries(of: user, limit: 1_000).reversed().map(\.type)
+    }
+}
+
+nonisolated(nonsending) func withWorld(_ body: (World) async throws -> Void) async throws {
+    try await PostgresServer.shared().withDatabase(poolSize: 8, adjust: { $0.acquireTimeout = .seconds(60) }) { database in
+        for set in [MigrationSet("outbox", OutboxMigrations.all), MigrationSet("runtime", RuntimeMigrations.all)]
+            + BillingModule.migrations
+        {
+            try await Migrator(scope: set.scope, migrations: set.migrations).run(on: database)
+        }
+        let clock = SystemClock()
+        let work = UnitOfWorkFactory(database: database, clock: clock, ids: UUIDv7Source(clock: clock), relay: nil)
+        let service = BillingModule.service(database: database, work: work, clock: clock)
+        try await body(World(database: database, service: service, work: work))
+    }
+}

@@ -1,0 +1,119 @@
+import Bus
+import DevEnvironment
+import Foundation
+import Kernel
+import Logging
+import Runtime
+
+/// The real `streaks` and `billing` as processes on a private broker and database, on the development clock. Nobody else is there: what
+/// `auth` would tell is told here, by its rights.
+struct SoakSystem {
+    let bus: BusConnection
+    /// Speaks as `auth`.
+    let auth: BusConnection
+    let clock: DevelopmentClock
+    private let coordinator: DevelopmentClockCoordinator
+    private let replicas: Int
+    private let environment: DevEnvironment
+    private let processes: ServiceProcesses
+
+    struct NotReady: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// - Parameters:
+    ///   - folder: takes everything, logs too.
+    ///   - binaries: the folder of the executables.
+    ///   - settlers: replicas of `streaks`.
+    static func start(folder: String, binaries: String, settlers: Int, logger: Logger) async throws -> SoakSystem {
+        // Nothing of it is to outlive the run, so the disk need not keep up.
+        let environment = DevEnvironment(
+            DevEnvironmentConfiguration(
+                dataFolder: "\(folder)/data",
+                postgresSettings: ["fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"]
+            ),
+            logger: logger
+        )
+        let endpoints = try await environment.start()
+        let processes = ServiceProcesses(logFolder: "\(folder)/data/logs", pidFolder: "\(folder)/data", logger: logger)
+        do {
+            let bus = try await connect("operator", endpoints, logger)
+            let auth = try await connect("auth", endpoints, logger)
+            for service in ["auth", "social"] {
+                try await JetStream(connection: bus).ensureStream(
+                    StreamConfiguration(name: "EVT_\(service.uppercased())", subjects: ["evt.\(service).>"])
+                )
+            }
+            let names = (0..<settlers).map { ("streaks", "streaks-\($0 + 1)") } + [("billing", "billing")]
+            try await processes.start(
+                names.map { service, name in
+                    ServiceProcesses.Executable(
+                        name: name,
+                        path: "\(binaries)/\(service)",
+                        environment: variables(of: service, endpoints)
+                    )
+                }
+            )
+            let clock = DevelopmentClock()
+            let system = SoakSystem(
+                bus: bus,
+                auth: auth,
+                clock: clock,
+                coordinator: DevelopmentClockCoordinator(bus: bus, clock: clock),
+                replicas: settlers + 1,
+                environment: environment,
+                processes: processes
+            )
+            try await system.awaitReplicas(logs: "\(folder)/data/logs")
+            return system
+        } catch {
+            await processes.stop()
+            await environment.stop()
+            throw error
+        }
+    }
+
+    private static func variables(of service: String, _ endpoints: Endpoints) -> [String: String] {
+        [
+            "STREAKSNAP_NATS_URL": endpoints.natsURL, "STREAKSNAP_NATS_USER": service,
+            "STREAKSNAP_NATS_PASSWORD_FILE": endpoints.natsPasswordFile(of: service),
+            "STREAKSNAP_DATABASE_URL": endpoints.postgresURL(of: service) ?? "", "STREAKSNAP_DEV_CLOCK": "true",
+            "STREAKSNAP_LOG_LEVEL": "warning", "STREAKSNAP_TRACE_SAMPLE_RATIO": "0",
+        ]
+    }
+
+    private static func connect(_ user: String, _ endpoints: Endpoints, _ logger: Logger) async throws -> BusConnection {
+        try await BusConnection.connect(
+            BusConfiguration(
+                url: endpoints.natsURL,
+                name: "soak",
+                user: user,
+                password: endpoints.natsPassword(of: user),
+                inboxPrefix: "_INBOX.\(user)"
+            ),
+            logger: logger
+        )
+    }
+
+    private func awaitReplicas(logs: String) async throws {
+        let deadline = ContinuousClock.now.advanced(by: .seconds(60))
+        while try await coordinator.countReplicas() < replicas {
+            guard ContinuousClock.now < deadline else {
+                throw NotReady(description: "the services did not start within 60 s; see \(logs)")
+            }
+        }
+    }
+
+    /// Moves the clock there; everything due by then has been done when it returns.
+    func go(to instant: Instant) async throws { try await coordinator.set(to: instant, replicas: replicas) }
+
+    /// Waits until everything that was told has been heard.
+    func settle() async throws { try await go(to: clock.now() + .seconds(1)) }
+
+    func stop() async {
+        await bus.close()
+        await auth.close()
+        await processes.stop()
+        await environment.stop()
+    }
+}

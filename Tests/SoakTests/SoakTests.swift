@@ -1,0 +1,73 @@
+import Foundation
+import Processes
+import TestSupport
+import Testing
+
+/// Random lives through the real services, against the slow model: what `deploy/dev soak` does for a year of a thousand pairs.
+@Suite(.serialized) struct SoakTests {
+    private static let planner = URL(filePath: #filePath).deletingLastPathComponent()
+        .appending(path: "../Soak/Plan/soak_plan.py").standardizedFileURL.path
+
+    private func soak(_ arguments: [String]) async throws -> FinishedCommand {
+        let program = try builtProgram("soak")
+        return try await run(
+            program.path,
+            arguments + ["--binaries", program.deletingLastPathComponent().path],
+            within: .seconds(300)
+        )
+    }
+
+    /// A March to come: clocks change in most zones that do so.
+    private var march: String { "\(Calendar(identifier: .gregorian).component(.year, from: Date()) + 1)-03-01" }
+
+    @Test func `fifty pairs for sixty days: every count, break and token is the model's`() async throws {
+        let result = try await soak(["--pairs", "50", "--days", "60", "--from", march])
+        #expect(result.status == 0, "\(result.transcript)")
+        #expect(result.text.hasSuffix(": 0 disagreements\n"), "\(result.transcript)")
+    }
+
+    @Test func `a disagreement is told with its streak, seed and history, and fails the run`() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "soak-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let options = ["--pairs", "2", "--days", "5", "--seed", "3", "--from", march]
+        let planned = try await run("python3", [Self.planner, "write"] + options)
+        try #require(planned.status == 0, "\(planned.errors)")
+        // The model is made to claim that the first date that two completed counted for nothing.
+        let completed = try #require(planned.text.firstMatch(of: /[ ,](?<run>[0-9]+\.[0-9]+):(?<date>[0-9-]{10}):1:1:1:0/))
+        let claim = completed.output.0.replacing(":1:1:1:0", with: ":1:0:1:0")
+        let plan = folder.appending(path: "plan")
+        try planned.text.replacing(completed.output.0, with: claim, maxReplacements: 1)
+            .write(to: plan, atomically: true, encoding: .utf8)
+
+        let result = try await soak(options + ["--plan", plan.path, "--histories", folder.path])
+        #expect(result.status == 1, "\(result.transcript)")
+        #expect(result.text.contains("streak \(completed.output.run), seed 3"), "\(result.transcript)")
+        #expect(result.text.hasSuffix(": 1 disagreements\n"), "\(result.transcript)")
+        // The engine is right, and the model's own word, which was changed only in the plan, says so.
+        let history = folder.appending(path: "seed-3-streak-\(completed.output.run).json").path
+        let replayed = try await run(try builtProgram("streaks").path, ["replay", history])
+        #expect(replayed.transcript == "1 passed, 0 failed\n")
+    }
+
+    @Test func `a plan is the same again, and lives need no other lives`() async throws {
+        func plan(_ pairs: Int) async throws -> String {
+            let result = try await run(
+                "python3",
+                [Self.planner, "write", "--pairs", "\(pairs)", "--days", "6", "--seed", "4", "--from", march]
+            )
+            try #require(result.status == 0, "\(result.errors)")
+            return result.text
+        }
+        let (small, again, large) = (try await plan(2), try await plan(2), try await plan(5))
+        #expect(small == again)
+        #expect(Set(small.split(separator: "\n")).isSubset(of: large.split(separator: "\n")))
+    }
+
+    @Test(arguments: [(["--pairs", "0"], "--pairs must be"), (["--from", "tomorrow"], "--from must be a date")])
+    func `options that make no sense are refused by name`(arguments: [String], text: String) async throws {
+        let result = try await soak(arguments)
+        #expect(result.status == 64)
+        #expect(result.errors.contains(text), "\(result.errors)")
+    }
+}

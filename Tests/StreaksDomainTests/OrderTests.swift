@@ -1,0 +1,104 @@
+import Kernel
+import StreaksDomain
+import Testing
+
+/// Who settles, when, how often and in which order makes no difference (SD-5): random lives, told in other ways.
+@Suite struct OrderTests {
+    private typealias Step = (at: Instant, command: StreakCommand)
+
+    /// What a way of living a life came to.
+    private struct Outcome: Equatable {
+        var state: StreakState
+        var told: [String]
+    }
+
+    /// How often settlers look, and what they do with the ledger in between.
+    private struct Manner {
+        /// Looks before each step, beside those of the life itself.
+        var looks: ClosedRange<Int> = 0...0
+        /// Leaves out the looks of the life itself: everything is settled by whoever acts next.
+        var isLate = false
+        /// Each step is worked out by two settlers on the same ledger; one of them is stored.
+        var isDoubled = false
+        /// Moves the checkpoint on now and then.
+        var isCompacted = false
+        /// Snaps of several people at one instant come in another order.
+        var isShuffled = false
+    }
+
+    private func live(_ first: StreakLedger, _ steps: [Step], _ manner: Manner, seed: UInt64, _ policy: StreakPolicy) throws
+        -> Outcome
+    {
+        var random = Seeded(seed)
+        // The ledger without its checkpoint is the service's rows: it is there for what reaches behind.
+        var (short, whole) = (first, first)
+        var lastLook = first.start
+        var told: [String] = []
+        func act(_ command: StreakCommand, at now: Instant) throws {
+            let full = try whole.applying(command, policy, at: now, lastLook: lastLook)
+            let change = (try? short.applying(command, policy, at: now, lastLook: lastLook)) ?? full
+            #expect(Set(change.effects) == Set(full.effects))
+            if manner.isDoubled { #expect(try whole.applying(command, policy, at: now, lastLook: lastLook) == full) }
+            // Of what two have worked out one is stored, and told once.
+            told += change.effects.map(\.key)
+            whole = full.ledger
+            short = manner.isCompacted && random.chance(30) ? change.ledger.compacted(policy, at: now) : change.ledger
+            lastLook = now
+            if manner.isDoubled { told += try whole.applying(.look, policy, at: now, lastLook: now).effects.map(\.key) }
+        }
+        for step in manner.isShuffled ? shuffled(steps, &random) : steps {
+            for _ in 0..<Int.random(in: manner.looks, using: &random) {
+                let gap = step.at - lastLook
+                let moment = lastLook + Interval(microseconds: Int64.random(in: 0...max(0, gap.microseconds), using: &random))
+                try act(.look, at: moment)
+            }
+            if manner.isLate, step.command == .look { continue }
+            do { try act(step.command, at: step.at) } catch is ServiceError {}
+        }
+        let end = (steps.last?.at ?? first.start) + .days(10)
+        try act(.look, at: end)
+        return Outcome(state: fold(whole, policy, at: end), told: told.sorted())
+    }
+
+    /// Neighbours that are snaps of different people at one instant change places.
+    private func shuffled(_ steps: [Step], _ random: inout Seeded) -> [Step] {
+        var steps = steps
+        for index in steps.indices.dropFirst() where steps[index].at == steps[index - 1].at {
+            guard case .contribute(let one, let first, nil) = steps[index - 1].command,
+                case .contribute(let other, let second, nil) = steps[index].command, one != other, first == second,
+                random.chance(50)
+            else { continue }
+            steps.swapAt(index - 1, index)
+        }
+        return steps
+    }
+
+    private func check(_ seed: UInt64, _ policy: StreakPolicy, users: Int) throws {
+        var life = RandomHistory(seed: seed, policy: policy, users: users, isThorough: false)
+        life.live(days: 24)
+        try #require(life.violation == nil, "seed \(seed)")
+        let plain = try live(life.first, life.commands, Manner(), seed: seed, policy)
+        // Where freezes extend the count, an outage may lower it and a milestone be reached again: whoever keeps keys tells it once.
+        if policy.freezes == nil { #expect(Set(plain.told).count == plain.told.count, "seed \(seed): told twice") }
+        for (name, manner) in [
+            ("settled by two at once", Manner(isDoubled: true)), ("settled only by who acts", Manner(isLate: true)),
+            ("settled all the time", Manner(looks: 0...3)), ("from checkpoints", Manner(looks: 0...1, isCompacted: true)),
+            ("snaps in another order", Manner(isShuffled: true)),
+        ] {
+            let other = try live(life.first, life.commands, manner, seed: seed, policy)
+            #expect(other.state == plain.state, "seed \(seed), \(users) users: \(name)")
+            #expect(Set(other.told) == Set(plain.told), "seed \(seed), \(users) users: \(name)")
+            if policy.freezes == nil { #expect(other.told == plain.told, "seed \(seed), \(users) users: \(name)") }
+        }
+    }
+
+    @Test("Mutual streaks: 720 dates, each lived in six ways", arguments: 0..<5)
+    func mutual(block: Int) throws {
+        for seed in 0..<6 { try check(UInt64(40_000 + block * 6 + seed), .mutual, users: seed % 5 == 0 ? 3 : 2) }
+    }
+
+    @Test("Check-in streaks: 288 dates, each lived in six ways", arguments: 0..<4)
+    func checkIn(block: Int) throws {
+        for seed in 0..<3 { try check(UInt64(50_000 + block * 3 + seed), .checkIn(freezeEvery: nil), users: 1) }
+    }
+}
