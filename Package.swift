@@ -219,7 +219,8 @@ let testTargets: [Target] = [
     tests(
         "EndToEndTests",
         [
-            "Bus", "Wire", "Kernel", "AuthAPI", "BillingAPI", "CommonAPI", "SocialAPI", "StreaksAPI", "TestingAPI", "TestSupport", "Images",
+            "Bus", "Wire", "Kernel", "AuthAPI", "BillingAPI", "CommonAPI", "SocialAPI", "StreaksAPI", "TestingAPI", "TestSupport",
+            "Images",
             "Processes", logging,
         ]
     ),

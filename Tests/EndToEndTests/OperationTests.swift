@@ -14,7 +14,7 @@ struct OperationTests {
         ("post", "/api/users/me/terms"), ("get", "/.well-known/jwks.json"),
         ("post", "/api/friends/request"), ("put", "/api/friends/{friendship_id}/respond"), ("get", "/api/friends"),
         ("get", "/api/friends/requests"), ("get", "/api/streaks"), ("get", "/api/streaks/active"),
-        ("get", "/api/streaks/{streak_id}"),
+        ("get", "/api/streaks/{streak_id}"), ("post", "/api/streaks"), ("post", "/api/streaks/{streak_id}/recover"),
         ("get", "/api/prompts/today"), ("post", "/api/photos/upload"), ("post", "/api/streaks/snap"), ("get", "/api/photos/feed"),
         ("get", "/api/streaks/feed"), ("get", "/api/notifications"), ("get", "/api/notifications/unread-count"),
         ("get", "/api/billing/entitlements"), ("get", "/api/recovery/balance"),

@@ -20,7 +20,7 @@ import Testing
         #expect(saved.data["streak"]["status"].string == "active")
         #expect(saved.data["streak"]["current_count"].int == 1)
         #expect(saved.data["balance"].int == 0)
-        #expect(saved.data["message"].string == "Your 1-day streak with ann goes on.")
+        #expect(saved.json["message"].string == "Your 1-day streak with ann goes on.")
         #expect(try await pair.recover(pair.ben, key: "save").data == saved.data, "the same key gets the same answer")
         #expect(try await pair.recover(pair.ann).code == "RECOVERY_ALREADY_USED")
         #expect(try await pair.balances() == [1, 0])
@@ -36,7 +36,7 @@ import Testing
         }
         let detail = try await pair.ann.get("/api/streaks/\(pair.streak)").data
         let marks = detail["calendar"].list.suffix(3).map { $0["mark"].string }
-        #expect(marks == ["both", "recovered", "recovered"])
+        #expect(marks == ["both", "recovered", "none"], "today may still be completed")
         #expect(detail["recoveries"].int == 1)
 
         try await pair.bothPost()

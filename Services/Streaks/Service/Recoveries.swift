@@ -15,8 +15,8 @@ struct Recoveries: Sendable {
     static let lease = Interval.seconds(3)
     /// How often one who waits looks whether it has ended.
     private static let glance = Duration.milliseconds(20)
-    /// Least time of a request that waiting makes sense in.
-    private static let leastTime = Interval.milliseconds(200)
+    /// Least time of a request that waiting makes sense in, and that is kept for saying that nothing came of it.
+    private static let leastTime = Interval.milliseconds(300)
 
     let repository: RecoveryOperationRepository
     let keeper: StreakKeeper
@@ -72,7 +72,8 @@ struct Recoveries: Sendable {
             }
             let now = SystemClock.now()
             if let taken = try await repository.take(id, now: now, until: now + Self.lease) {
-                do { try await drive(taken, context: context) } catch let error as ServiceError where error.isPassing {
+                let asking = context.child(timeout: context.remaining - Self.leastTime)
+                do { try await drive(taken, context: asking) } catch let error as ServiceError where error.isPassing {
                     throw ServiceError.recoveryUnfinished
                 }
             } else {

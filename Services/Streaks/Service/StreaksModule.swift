@@ -65,7 +65,8 @@ public enum StreaksModule: ServiceModule {
             jobs: [
                 SettlementJob(keeper: keeper, work: environment.work).job,
                 OutageJob(keeper: keeper, work: environment.work, clock: environment.clock).job,
-                Job("unfinished_recoveries", every: .seconds(1), oldestDue: { try await recoveries.repository.oldestStranded() }) { _ in
+                Job("unfinished_recoveries", every: .seconds(1), oldestDue: { try await recoveries.repository.oldestStranded() })
+                { _ in
                     try await recoveries.sweep()
                 },
                 Job("old_operations", every: .seconds(600)) { now in

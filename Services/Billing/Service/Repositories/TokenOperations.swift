@@ -15,12 +15,18 @@ enum TokenOutcome: Sendable {
 /// Spending and refunding by operations of other services: each once, and each always with the same answer.
 extension TokenRepository {
     /// Takes a token.
-    func spend(_ operation: OperationID, of user: UserID, on streak: StreakID, id: LedgerEntryID, now: Instant, _ sql: Transaction)
-        async throws -> TokenOutcome
-    {
+    func spend(
+        _ operation: OperationID,
+        of user: UserID,
+        on streak: StreakID,
+        id: LedgerEntryID,
+        now: Instant,
+        _ sql: Transaction
+    ) async throws -> TokenOutcome {
         // Under the ledger's lock, so that a repeat at the same time sees what the first has left.
         _ = try await lock(user, sql)
-        guard try await sql.query("SELECT 1 FROM token_refusal WHERE operation_id = \(operation)").isEmpty else { return .refused }
+        let refusals = try await sql.query("SELECT 1 FROM token_refusal WHERE operation_id = \(operation)")
+        guard refusals.isEmpty else { return .refused }
         let posting = Posting(
             user: user,
             type: .used,

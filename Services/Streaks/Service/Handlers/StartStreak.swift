@@ -29,7 +29,8 @@ extension StreaksService {
     }
 
     /// What social says. Their zones must be known too before the first deadline is worked out.
-    private func friendship(of user: UserID, with friend: UserID, _ context: CallContext) async -> Result<FriendshipID, any Error> {
+    private func friendship(of user: UserID, with friend: UserID, _ context: CallContext) async -> Result<FriendshipID, any Error>
+    {
         do {
             let request = FindFriendshipRequest(userID: user.description, friendID: friend.description)
             let found = try await social.findFriendship(request, context: context)

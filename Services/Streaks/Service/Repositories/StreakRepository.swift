@@ -119,9 +119,9 @@ struct StreakRepository: Sendable {
         var usable = checkpoints
         for row in rows {
             guard let base = checkpoints[row.id] else { continue }
+            let clocks = [row.userA, row.userB].map { zones[$0] ?? ZoneHistory(.utc) }
             let isStale = outages.contains { outage in
-                outage.declaredAt > row.lookedAt
-                    && [row.userA, row.userB].contains { (zones[$0] ?? ZoneHistory(.utc)).date(at: outage.from) <= base.settledThrough }
+                outage.declaredAt > row.lookedAt && clocks.contains { $0.date(at: outage.from) <= base.settledThrough }
             }
             if isStale { usable[row.id] = nil }
         }
