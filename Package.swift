@@ -141,7 +141,7 @@ let services: [[Target]] = [
         extra: ["Passwords", "Replicas", "Tokens", "OutgoingHTTP", "WorkPool", crypto, logging]
     ),
     service("Social", apis: ["AuthAPI", "MediaAPI", "SocialAPI", "StreaksAPI"], extra: ["Replicas"]),
-    service("Streaks", apis: ["AuthAPI", "StreaksAPI", "SocialAPI"], extra: ["Replicas"], main: ["StreaksReplay"]),
+    service("Streaks", apis: ["AuthAPI", "MediaAPI", "StreaksAPI", "SocialAPI"], extra: ["Replicas"], main: ["StreaksReplay"]),
     [
         .target(
             name: "StreaksReplay",

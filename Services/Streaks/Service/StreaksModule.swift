@@ -1,5 +1,6 @@
 internal import Database
 internal import Kernel
+internal import MediaAPI
 internal import Outbox
 internal import Replicas
 public import Runtime
@@ -21,6 +22,10 @@ public enum StreaksModule: ServiceModule {
             ]
         ),
         MigrationSet("streaks_lifecycle", [Migration(version: 1, name: "lifecycle", sql: PackageResources.V0101_lifecycle_sql)]),
+        MigrationSet(
+            "streaks_achievements",
+            [Migration(version: 1, name: "achievements", sql: PackageResources.V0301_achievements_sql)]
+        ),
     ]
     public static var descriptor: (bytes: [UInt8], hash: String) { (StreaksMethods.descriptorSet, StreaksMethods.descriptorHash) }
 
@@ -34,6 +39,7 @@ public enum StreaksModule: ServiceModule {
             keeper: keeper,
             profiles: profiles,
             entitlements: entitlements,
+            media: MediaClient(environment.bus),
             work: environment.work,
             clock: environment.clock
         )

@@ -7,8 +7,18 @@ public import CommonAPI
 public protocol StreaksServiceProtocol: Sendable {
     /// The user's active streaks (MS-4).
     func listStreaks(_ request: ListStreaksRequest, context: Bus.CallContext) async throws -> ListStreaksReply
-    /// One streak with its 90-day calendar (MS-5).
+    /// One streak with today's two snaps and its 90-day calendar (MS-5).
     func getStreak(_ request: GetStreakRequest, context: Bus.CallContext) async throws -> StreakDetail
+    /// One month of a streak's calendar (MS-5), also when the streak is broken or has ended.
+    func getCalendar(_ request: GetCalendarRequest, context: Bus.CallContext) async throws -> MonthCalendar
+    /// What a client needs to draw a milestone card itself (MC-1).
+    func getMilestoneData(_ request: GetMilestoneDataRequest, context: Bus.CallContext) async throws -> MilestoneData
+    /// Every achievement there is, with the user's progress; each is earned once, for ever (MS-7).
+    func getAchievements(_ request: GetAchievementsRequest, context: Bus.CallContext) async throws -> GetAchievementsReply
+    /// The user's numbers over all their streaks.
+    func getStats(_ request: GetStatsRequest, context: Bus.CallContext) async throws -> UserStats
+    /// A year of all the user's streaks together: the data of a heat map.
+    func getYearCalendar(_ request: GetYearCalendarRequest, context: Bus.CallContext) async throws -> YearCalendar
     /// Today's photo prompt and the user's snap window (PW-1, PW-2).
     func getTodaysPrompt(_ request: GetTodaysPromptRequest, context: Bus.CallContext) async throws -> TodaysPrompt
     /// Starts the streak of a new friendship; the same friendship always gets the same answer (SO-2).
@@ -32,9 +42,24 @@ public enum StreaksMethods {
     /// The user's active streaks (MS-4).
     public static let listStreaks = Bus.Method<ListStreaksRequest, ListStreaksReply>(
         service: "streaks", version: "v1", name: "ListStreaks", isIdempotent: true, timeout: .seconds(10))
-    /// One streak with its 90-day calendar (MS-5).
+    /// One streak with today's two snaps and its 90-day calendar (MS-5).
     public static let getStreak = Bus.Method<GetStreakRequest, StreakDetail>(
         service: "streaks", version: "v1", name: "GetStreak", isIdempotent: true, timeout: .seconds(10))
+    /// One month of a streak's calendar (MS-5), also when the streak is broken or has ended.
+    public static let getCalendar = Bus.Method<GetCalendarRequest, MonthCalendar>(
+        service: "streaks", version: "v1", name: "GetCalendar", isIdempotent: true, timeout: .seconds(10))
+    /// What a client needs to draw a milestone card itself (MC-1).
+    public static let getMilestoneData = Bus.Method<GetMilestoneDataRequest, MilestoneData>(
+        service: "streaks", version: "v1", name: "GetMilestoneData", isIdempotent: true, timeout: .seconds(10))
+    /// Every achievement there is, with the user's progress; each is earned once, for ever (MS-7).
+    public static let getAchievements = Bus.Method<GetAchievementsRequest, GetAchievementsReply>(
+        service: "streaks", version: "v1", name: "GetAchievements", isIdempotent: true, timeout: .seconds(10))
+    /// The user's numbers over all their streaks.
+    public static let getStats = Bus.Method<GetStatsRequest, UserStats>(
+        service: "streaks", version: "v1", name: "GetStats", isIdempotent: true, timeout: .seconds(10))
+    /// A year of all the user's streaks together: the data of a heat map.
+    public static let getYearCalendar = Bus.Method<GetYearCalendarRequest, YearCalendar>(
+        service: "streaks", version: "v1", name: "GetYearCalendar", isIdempotent: true, timeout: .seconds(10))
     /// Today's photo prompt and the user's snap window (PW-1, PW-2).
     public static let getTodaysPrompt = Bus.Method<GetTodaysPromptRequest, TodaysPrompt>(
         service: "streaks", version: "v1", name: "GetTodaysPrompt", isIdempotent: true, timeout: .seconds(10))
@@ -78,9 +103,34 @@ public struct StreaksClient: Sendable {
         try await caller.call(StreaksMethods.listStreaks, request, context: context)
     }
 
-    /// One streak with its 90-day calendar (MS-5).
+    /// One streak with today's two snaps and its 90-day calendar (MS-5).
     public func getStreak(_ request: GetStreakRequest, context: Bus.CallContext) async throws -> StreakDetail {
         try await caller.call(StreaksMethods.getStreak, request, context: context)
+    }
+
+    /// One month of a streak's calendar (MS-5), also when the streak is broken or has ended.
+    public func getCalendar(_ request: GetCalendarRequest, context: Bus.CallContext) async throws -> MonthCalendar {
+        try await caller.call(StreaksMethods.getCalendar, request, context: context)
+    }
+
+    /// What a client needs to draw a milestone card itself (MC-1).
+    public func getMilestoneData(_ request: GetMilestoneDataRequest, context: Bus.CallContext) async throws -> MilestoneData {
+        try await caller.call(StreaksMethods.getMilestoneData, request, context: context)
+    }
+
+    /// Every achievement there is, with the user's progress; each is earned once, for ever (MS-7).
+    public func getAchievements(_ request: GetAchievementsRequest, context: Bus.CallContext) async throws -> GetAchievementsReply {
+        try await caller.call(StreaksMethods.getAchievements, request, context: context)
+    }
+
+    /// The user's numbers over all their streaks.
+    public func getStats(_ request: GetStatsRequest, context: Bus.CallContext) async throws -> UserStats {
+        try await caller.call(StreaksMethods.getStats, request, context: context)
+    }
+
+    /// A year of all the user's streaks together: the data of a heat map.
+    public func getYearCalendar(_ request: GetYearCalendarRequest, context: Bus.CallContext) async throws -> YearCalendar {
+        try await caller.call(StreaksMethods.getYearCalendar, request, context: context)
     }
 
     /// Today's photo prompt and the user's snap window (PW-1, PW-2).
@@ -130,6 +180,11 @@ extension StreaksServiceProtocol {
         [
             Bus.Endpoint(StreaksMethods.listStreaks) { try await self.listStreaks($0, context: $1) },
             Bus.Endpoint(StreaksMethods.getStreak) { try await self.getStreak($0, context: $1) },
+            Bus.Endpoint(StreaksMethods.getCalendar) { try await self.getCalendar($0, context: $1) },
+            Bus.Endpoint(StreaksMethods.getMilestoneData) { try await self.getMilestoneData($0, context: $1) },
+            Bus.Endpoint(StreaksMethods.getAchievements) { try await self.getAchievements($0, context: $1) },
+            Bus.Endpoint(StreaksMethods.getStats) { try await self.getStats($0, context: $1) },
+            Bus.Endpoint(StreaksMethods.getYearCalendar) { try await self.getYearCalendar($0, context: $1) },
             Bus.Endpoint(StreaksMethods.getTodaysPrompt) { try await self.getTodaysPrompt($0, context: $1) },
             Bus.Endpoint(StreaksMethods.startForFriendship) { try await self.startForFriendship($0, context: $1) },
             Bus.Endpoint(StreaksMethods.getFriendSummaries) { try await self.getFriendSummaries($0, context: $1) },
