@@ -247,6 +247,13 @@ let testTargets: [Target] = [
             "Runtime", "Bus", "Database", "Kernel", "Wire", "TestSupport", logging,
         ]
     ),
+    tests(
+        "StreaksServiceTests",
+        [
+            "StreaksService", "StreaksDomain", "StreaksAPI", "MediaAPI", "AuthAPI", "Replicas", "Outbox", "Runtime", "Bus",
+            "Database", "Kernel", "Wire", "TestSupport",
+        ]
+    ),
     tests("TokensTests", ["Tokens", "Kernel", "Processes", crypto]),
     tests(
         "AuthServiceTests",

@@ -39,7 +39,8 @@ public enum CardParts {
     /// One sentence to share with the card.
     public static func share(count: Int, friend: String) -> String {
         let with = friend.isEmpty ? "" : " with @\(friend)"
-        return count > 0 ? "\(emoji) \(count)-day streak\(with) on StreakSnap!" : "We have just started a streak\(with) on StreakSnap!"
+        guard count > 0 else { return "We have just started a streak\(with) on StreakSnap!" }
+        return "\(emoji) \(count)-day streak\(with) on StreakSnap!"
     }
 
     private static func monthAndDay(_ date: CalendarDate) -> String {

@@ -9,10 +9,12 @@ extension MediaService {
         let streak = try StreakID(parsing: request.streakID, field: "streak_id")
         let user = try UserID(parsing: request.userID, field: "user_id")
         let friend = try UserID(parsing: request.friendID, field: "friend_id")
-        guard let yourDate = CalendarDate(request.yourDate) else { throw ServiceError.validation(field: "your_date", "must be a date") }
-        guard let friendDate = CalendarDate(request.friendDate) else {
-            throw ServiceError.validation(field: "friend_date", "must be a date")
+        func date(_ text: String, _ field: String) throws -> CalendarDate {
+            guard let date = CalendarDate(text) else { throw ServiceError.validation(field: field, "must be a date") }
+            return date
         }
+        let yourDate = try date(request.yourDate, "your_date")
+        let friendDate = try date(request.friendDate, "friend_date")
         let now = clock.now()
         let shown = try await snaps.shown(in: [streak], since: min(yourDate, friendDate))
         let yours = shown.first { $0.slot == SnapSlot(streak: streak, date: yourDate, user: user) }

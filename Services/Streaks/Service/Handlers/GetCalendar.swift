@@ -9,7 +9,9 @@ extension StreaksService {
         let user = try context.requireUser()
         let id = try StreakID(parsing: request.streakID, field: "streak_id")
         let asked = try request.month.map { text in
-            guard let month = CalendarMonth(text) else { throw ServiceError.validation(field: "month", "must be a month, YYYY-MM") }
+            guard let month = CalendarMonth(text) else {
+                throw ServiceError.validation(field: "month", "must be a month, YYYY-MM")
+            }
             return month
         }
         guard let (stored, state) = try await look(at: id, by: user), let reader = stored.ledger.participant(user) else {

@@ -11,7 +11,7 @@ extension StreaksService {
         _ = try await views(.running, of: user, withFriends: false, context)
         let totals = StreakTotals(of: user, try await StatsRepository.records(of: user, streaks.database))
         let counts = try await StatsRepository.counts(of: user, streaks.database)
-        let today = try await today(of: user)
+        let today = try await today(of: user, context)
         let weekdays = Weekdays(
             try await StatsRepository.postedDates(of: user, in: today.advanced(by: -364)...today, streaks.database)
         )

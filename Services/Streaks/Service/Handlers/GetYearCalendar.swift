@@ -8,7 +8,7 @@ extension StreaksService {
     func getYearCalendar(_ request: GetYearCalendarRequest, context: CallContext) async throws -> YearCalendar {
         let user = try context.requireUser()
         var year = request.year.map(Int.init)
-        if year == nil { year = try await today(of: user).components.year }
+        if year == nil { year = try await today(of: user, context).components.year }
         guard let year, let dates = HeatMap.dates(of: year) else {
             throw ServiceError.validation(field: "year", "must be a year")
         }
@@ -25,8 +25,7 @@ extension StreaksService {
     }
 
     /// The date a person's own clock shows.
-    func today(of user: UserID) async throws -> CalendarDate {
-        let zones = try await ZoneRepository.histories(of: [user], streaks.database)[user]
-        return (zones ?? ZoneHistory(.utc)).date(at: clock.now())
+    func today(of user: UserID, _ context: CallContext) async throws -> CalendarDate {
+        (try await profiles.profile(user, context: context)?.zone ?? .utc).date(at: clock.now())
     }
 }

@@ -53,7 +53,8 @@ extension StatsRepository {
     }
 
     /// On how many of these dates a person has posted, by ISO weekday.
-    static func postedDates(of user: UserID, in dates: ClosedRange<CalendarDate>, _ database: Database) async throws -> [Int: Int] {
+    static func postedDates(of user: UserID, in dates: ClosedRange<CalendarDate>, _ database: Database) async throws -> [Int: Int]
+    {
         let rows = try await database.query(
             """
             SELECT extract(isodow FROM on_date)::int, count(*)::int FROM (
