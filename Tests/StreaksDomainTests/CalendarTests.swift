@@ -40,7 +40,7 @@ import Testing
     @Test("Over random lives, marks are what was posted, missed and kept; both see the same", arguments: 0..<4)
     func histories(block: Int) {
         var seen: Set<MutualView.CalendarMark> = []
-        for number in 0..<60 {
+        for number in 0..<30 {
             let seed = UInt64(50_000 + block * 100 + number)
             var life = RandomHistory(seed: seed, policy: .mutual, users: 2, isThorough: false)
             life.live(days: 45)
