@@ -172,7 +172,14 @@ struct StreakViewTests {
         }
     }
 
-    @Test func `what stands broken is counted, and by whom`() async throws {
+    private func end(_ streak: StreakID, _ world: StreaksWorld) async throws {
+        let keeper = world.service.keeper
+        try await world.work.run(trace: "", requestID: "") { work in
+            for stored in try await keeper.streaks.lock([streak], work.sql) { _ = try await keeper.apply(.end, to: stored, work) }
+        }
+    }
+
+    @Test func `what broke is counted, and by whom, also when it has ended since`() async throws {
         try await withStreaks { world in
             let streak = try await world.start(ann, bob)
             for user in [ann, bob] { try await world.post(user, to: [streak]) }
@@ -187,7 +194,20 @@ struct StreakViewTests {
                 )
                 #expect(stats.longestStreak == 1 && stats.longestActiveStreak == 0 && stats.completedDates == 1)
             }
-            let nobody = try await world.service.getStats(GetStatsRequest(), context: StreaksWorld.by(eve))
+            try await end(streak, world)
+            // One that breaks and ends in the same look, and one that ends while it runs.
+            let (missed, running) = (try await world.start(ann, bob), try await world.start(ann, eve))
+            for user in [ann, bob] { try await world.post(user, to: [missed]) }
+            for user in [ann, eve] { try await world.post(user, to: [running]) }
+            try await end(running, world)
+            world.clock.advance(.days(3))
+            try await end(missed, world)
+            for (user, breaks) in [(ann, [Int32(2), 0]), (bob, [2, 1]), (eve, [0, 0])] {
+                let stats = try await world.service.getStats(GetStatsRequest(), context: StreaksWorld.by(user))
+                #expect([stats.brokenStreaks, stats.brokenByYou] == breaks, "\(user)")
+                #expect(stats.totalActiveStreaks == 0)
+            }
+            let nobody = try await world.service.getStats(GetStatsRequest(), context: StreaksWorld.by(StreaksWorld.person(8)))
             #expect(nobody.onTimePercent == nil && nobody.bestWeekday == nil && nobody.totalStreaks == 0)
         }
     }

@@ -26,12 +26,16 @@ public struct StreakTotals: Hashable, Sendable {
     public private(set) var longestActive = 0
     /// Dates completed, added up. A mutual streak has one run, so its count is all of them.
     public private(set) var completedDates = 0
-    /// Those that stand broken.
-    public private(set) var broken = 0
+    /// Those that broke.
+    public private(set) var broken: Int
     /// Those of them that the person alone broke.
-    public private(set) var brokenByYou = 0
+    public private(set) var brokenByYou: Int
 
-    public init(of user: UserID, _ records: [Record]) {
+    /// - Parameters:
+    ///   - records: every streak of `user`.
+    ///   - endedBreaks: how many of those that have ended had broken before, in all and by the person alone.
+    public init(of user: UserID, _ records: [Record], endedBreaks: (all: Int, byYou: Int) = (0, 0)) {
+        (broken, brokenByYou) = endedBreaks
         for record in records {
             total += 1
             longest = max(longest, record.longest, record.count)
@@ -67,4 +71,23 @@ public struct Weekdays: Hashable, Sendable {
 /// A share in whole percent, rounded down; nil of nothing.
 public func percent(_ part: Int, of whole: Int) -> Int? {
     whole > 0 ? min(max(part, 0), whole) * 100 / whole : nil
+}
+
+extension StreakChange {
+    /// A streak that ended broken; nil when it did not end, or ran until then.
+    public struct EndedBreak: Hashable, Sendable {
+        /// Who missed; nil when both did.
+        public let by: UserID?
+    }
+
+    public var endedBreak: EndedBreak? {
+        let hasEnded = effects.contains { effect in
+            if case .ended = effect { return true }
+            return false
+        }
+        guard hasEnded else { return nil }
+        // The break may have been settled by the very look that ended it.
+        for case .broken(_, _, let user, _) in effects.reversed() { return EndedBreak(by: user) }
+        return before.status == .broken ? EndedBreak(by: before.brokenBy) : nil
+    }
 }

@@ -7,11 +7,16 @@ internal import StreaksDomain
 enum Achievements {
     typealias Grant = StreaksDomain.Achievement.Grant
 
-    /// What a change of a streak means for its people. Costs nothing unless a celebrated count was reached or a token used.
-    static func follow(_ effects: [StreakEffect], of row: StreakRow, _ work: UnitOfWork) async throws {
-        try await grant(StreaksDomain.Achievement.earned(by: effects, [row.userA, row.userB]), work)
-        for (user, tokens) in tokensSpent(in: effects).sorted(by: { $0.key < $1.key }) {
+    /// What a change of a streak means for its people. Costs nothing unless a celebrated count was reached, a token used, or a broken
+    /// streak has ended.
+    static func follow(_ change: StreakChange, of row: StreakRow, _ work: UnitOfWork) async throws {
+        try await grant(StreaksDomain.Achievement.earned(by: change.effects, [row.userA, row.userB]), work)
+        for (user, tokens) in tokensSpent(in: change.effects).sorted(by: { $0.key < $1.key }) {
             try await StatsRepository.add(recoveries: tokens, of: user, work.sql)
+        }
+        guard let ended = change.endedBreak else { return }
+        for user in [row.userA, row.userB] {
+            try await StatsRepository.addEndedBreak(of: user, isTheirs: ended.by == user, work.sql)
         }
     }
 

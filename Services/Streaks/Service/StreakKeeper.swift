@@ -44,7 +44,7 @@ struct StreakKeeper: Sendable {
         )
         try await keepCheckpoint(of: stored.row.id, change.ledger, isReloaded: isReloaded, now: now, work)
         try await work.emit(change.effects.compactMap { Self.event($0, stored.row, change.state) })
-        try await Achievements.follow(change.effects, of: stored.row, work)
+        try await Achievements.follow(change, of: stored.row, work)
         return change
     }
 

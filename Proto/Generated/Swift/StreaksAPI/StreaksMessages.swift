@@ -583,8 +583,7 @@ public struct UserStats: Sendable, Equatable {
     public var completedDates: Int32 = 0
     /// Streaks ever begun.
     public var totalStreaks: Int32 = 0
-    /// Those that stand broken now, and of them those that this user alone broke. A streak that was recovered, or has ended since, is no
-    /// break.
+    /// Those that broke, also when they have ended since, and of them those that this user alone broke. One that was restored is no break.
     public var brokenStreaks: Int32 = 0
     public var brokenByYou: Int32 = 0
     /// Recovery tokens spent and not given back.

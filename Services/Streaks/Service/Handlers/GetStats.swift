@@ -9,8 +9,12 @@ extension StreaksService {
         let user = try context.requireUser()
         // Looking settles (SD-4): a streak whose date is over is not counted as running.
         _ = try await views(.running, of: user, withFriends: false, context)
-        let totals = StreakTotals(of: user, try await StatsRepository.records(of: user, streaks.database))
         let counts = try await StatsRepository.counts(of: user, streaks.database)
+        let totals = StreakTotals(
+            of: user,
+            try await StatsRepository.records(of: user, streaks.database),
+            endedBreaks: counts.endedBreaks
+        )
         let today = try await today(of: user, context)
         let weekdays = Weekdays(
             try await StatsRepository.postedDates(of: user, in: today.advanced(by: -364)...today, streaks.database)

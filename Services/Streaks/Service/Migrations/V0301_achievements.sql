@@ -13,7 +13,10 @@ ALTER TABLE user_stats
     ADD COLUMN timed_photos integer NOT NULL DEFAULT 0,
     ADD COLUMN on_time_photos integer NOT NULL DEFAULT 0,
     -- Recovery tokens spent and not given back.
-    ADD COLUMN recoveries_used integer NOT NULL DEFAULT 0;
+    ADD COLUMN recoveries_used integer NOT NULL DEFAULT 0,
+    -- Streaks that broke and then ended: their rows no longer say that they broke. And those of them that the user alone broke.
+    ADD COLUMN ended_breaks integer NOT NULL DEFAULT 0,
+    ADD COLUMN ended_breaks_by_user integer NOT NULL DEFAULT 0;
 
 -- Those who have long streaks already. The date their count was reached: counted back from the last completed one, which is right unless
 -- dates were skipped in between.

@@ -56,6 +56,7 @@ enum DepartureRepository {
                 'total_photos', coalesce((SELECT total_photos FROM user_stats WHERE user_id = \(user)), 0),
                 'on_time_photos', coalesce((SELECT on_time_photos FROM user_stats WHERE user_id = \(user)), 0),
                 'recoveries_used', coalesce((SELECT recoveries_used FROM user_stats WHERE user_id = \(user)), 0),
+                'ended_broken_streaks', coalesce((SELECT ended_breaks FROM user_stats WHERE user_id = \(user)), 0),
                 'achievements', coalesce((
                     SELECT jsonb_object_agg(kind, earned_at) FROM achievement WHERE user_id = \(user)), '{}'))::text
             """

@@ -10,22 +10,30 @@ struct PersonalCounts: Sendable {
     var timedPhotos = 0
     var onTimePhotos = 0
     var recoveriesUsed = 0
+    /// Streaks that broke and then ended, in all and by the person alone.
+    var endedBreaks = (all: 0, byYou: 0)
 }
 
 /// What statistics and heat maps are made from, read without locks.
 extension StatsRepository {
     static func counts(of user: UserID, _ database: Database) async throws -> PersonalCounts {
         let rows = try await database.query(
-            "SELECT total_photos, timed_photos, on_time_photos, recoveries_used FROM user_stats WHERE user_id = \(user)"
+            """
+            SELECT total_photos, timed_photos, on_time_photos, recoveries_used, ended_breaks, ended_breaks_by_user
+            FROM user_stats WHERE user_id = \(user)
+            """
         )
-        guard let row = try rows.first?.decode(as: (Int32.self, Int32.self, Int32.self, Int32.self)) else {
-            return PersonalCounts()
-        }
+        guard
+            let row = try rows.first?.decode(
+                as: (Int32.self, Int32.self, Int32.self, Int32.self, Int32.self, Int32.self)
+            )
+        else { return PersonalCounts() }
         return PersonalCounts(
             photos: Int(row.0),
             timedPhotos: Int(row.1),
             onTimePhotos: Int(row.2),
-            recoveriesUsed: Int(row.3)
+            recoveriesUsed: Int(row.3),
+            endedBreaks: (Int(row.4), Int(row.5))
         )
     }
 
@@ -87,6 +95,18 @@ extension StatsRepository {
     /// Two index scans instead of one OR.
     private static func mine(_ user: UserID) -> Query {
         "SELECT id FROM streak WHERE user_a = \(user) UNION ALL SELECT id FROM streak WHERE user_b = \(user)"
+    }
+
+    /// One more streak that broke and then ended.
+    static func addEndedBreak(of user: UserID, isTheirs: Bool, _ sql: Transaction) async throws {
+        let theirs = isTheirs ? 1 : 0
+        _ = try await sql.execute(
+            """
+            INSERT INTO user_stats AS known (user_id, ended_breaks, ended_breaks_by_user) VALUES (\(user), 1, \(theirs))
+            ON CONFLICT (user_id) DO UPDATE SET ended_breaks = known.ended_breaks + 1,
+                ended_breaks_by_user = known.ended_breaks_by_user + \(theirs)
+            """
+        )
     }
 
     /// Adds to the recovery tokens a person has spent; what is given back is negative. Not among the totals that auth is told.
