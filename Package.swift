@@ -144,7 +144,7 @@ let services: [[Target]] = [
     service("Social", apis: ["AuthAPI", "MediaAPI", "SocialAPI", "StreaksAPI"], extra: ["Replicas"]),
     service(
         "Streaks",
-        apis: ["AuthAPI", "BillingAPI", "StreaksAPI", "SocialAPI"],
+        apis: ["AuthAPI", "BillingAPI", "MediaAPI", "StreaksAPI", "SocialAPI"],
         extra: ["Replicas", logging],
         main: ["StreaksReplay"]
     ),
@@ -259,6 +259,13 @@ let testTargets: [Target] = [
         "BillingServiceTests",
         [
             "BillingService", "BillingAPI", "StreaksAPI", "Outbox", "Runtime", "Bus", "Database", "Kernel", "Wire", "TestSupport",
+        ]
+    ),
+    tests(
+        "StreaksServiceTests",
+        [
+            "StreaksService", "StreaksDomain", "StreaksAPI", "MediaAPI", "AuthAPI", "Replicas", "Outbox", "Runtime", "Bus",
+            "Database", "Kernel", "Wire", "TestSupport",
         ]
     ),
     tests("TokensTests", ["Tokens", "Kernel", "Processes", crypto]),

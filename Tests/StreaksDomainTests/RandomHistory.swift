@@ -137,7 +137,7 @@ struct RandomHistory {
     }
 
     /// The ledger that keeps everything, its rows in no order.
-    private mutating func whole() -> StreakLedger {
+    mutating func whole() -> StreakLedger {
         StreakLedger(
             start: first.start,
             participants: short.participants,

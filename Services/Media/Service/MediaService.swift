@@ -8,7 +8,7 @@ internal import StreaksAPI
 
 /// Daily snaps and the feed made from them. The table of contents: one handler file per RPC in `Handlers/`, what is due in `Jobs/`.
 ///
-/// uploadSnap · getFeed · findSnapOwner · exportUserData
+/// uploadSnap · getFeed · getStreakSnaps · findSnapOwner · exportUserData
 struct MediaService: MediaServiceProtocol {
     let snaps: SnapRepository
     let blocks: BlockReplica

@@ -44,6 +44,7 @@ struct StreakKeeper: Sendable {
         )
         try await keepCheckpoint(of: stored.row.id, change.ledger, isReloaded: isReloaded, now: now, work)
         try await work.emit(try await events(of: change, stored.row, work))
+        try await Achievements.follow(change, of: stored.row, work)
         return change
     }
 

@@ -1,6 +1,7 @@
 internal import BillingAPI
 internal import Database
 internal import Kernel
+internal import MediaAPI
 internal import Outbox
 internal import Replicas
 public import Runtime
@@ -31,6 +32,10 @@ public enum StreaksModule: ServiceModule {
                 Migration(version: 3, name: "outages", sql: PackageResources.V0203_outages_sql),
             ]
         ),
+        MigrationSet(
+            "streaks_achievements",
+            [Migration(version: 1, name: "achievements", sql: PackageResources.V0301_achievements_sql)]
+        ),
     ]
     public static var descriptor: (bytes: [UInt8], hash: String) { (StreaksMethods.descriptorSet, StreaksMethods.descriptorHash) }
 
@@ -53,6 +58,7 @@ public enum StreaksModule: ServiceModule {
             social: SocialClient(environment.bus),
             profiles: profiles,
             entitlements: entitlements,
+            media: MediaClient(environment.bus),
             work: environment.work,
             mutations: environment.mutations,
             clock: environment.clock

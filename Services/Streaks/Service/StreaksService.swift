@@ -1,5 +1,6 @@
 internal import Bus
 internal import Kernel
+internal import MediaAPI
 internal import Outbox
 internal import Replicas
 internal import Runtime
@@ -9,8 +10,9 @@ internal import StreaksAPI
 /// Streaks, their day ledgers and the daily prompt. The table of contents: one handler file per RPC in `Handlers/`, what is heard in
 /// `Consumers/`, what is due in `Jobs/`.
 ///
-/// listStreaks · getStreak · startStreak · recover · getTodaysPrompt · startForFriendship · getFriendSummaries · planContribution ·
-/// recordContribution · listOpenDates · exportUserData
+/// listStreaks · getStreak · startStreak · recover · getCalendar · getMilestoneData · getAchievements · getStats · getYearCalendar ·
+/// getTodaysPrompt · startForFriendship · getFriendSummaries · planContribution · recordContribution · listOpenDates ·
+/// getMilestoneFacts · exportUserData
 struct StreaksService: StreaksServiceProtocol {
     let streaks: StreakRepository
     let keeper: StreakKeeper
@@ -18,6 +20,7 @@ struct StreaksService: StreaksServiceProtocol {
     let social: SocialClient
     let profiles: ProfileReplica
     let entitlements: EntitlementReplica
+    let media: MediaClient
     let work: UnitOfWorkFactory
     let mutations: Mutations
     let clock: any Clock

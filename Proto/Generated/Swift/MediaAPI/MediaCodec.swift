@@ -282,6 +282,70 @@ extension FeedItem: Wire.CMessage {
     }
 }
 
+extension GetStreakSnapsRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.media.v1.GetStreakSnapsRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Media__V1__GetStreakSnapsRequest()
+        streaksnap__media__v1__get_streak_snaps_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__GetStreakSnapsRequest.self)
+        self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
+        self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
+        self.friendID = try Wire.Decode.string(c.pointee.friend_id, "friend_id")
+        self.yourDate = try Wire.Decode.string(c.pointee.your_date, "your_date")
+        self.friendDate = try Wire.Decode.string(c.pointee.friend_date, "friend_date")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Media__V1__GetStreakSnapsRequest.self)
+        streaksnap__media__v1__get_streak_snaps_request__init(c)
+        if !self.userID.isEmpty { c.pointee.user_id = try arena.string(self.userID, "user_id") }
+        if !self.streakID.isEmpty { c.pointee.streak_id = try arena.string(self.streakID, "streak_id") }
+        if !self.friendID.isEmpty { c.pointee.friend_id = try arena.string(self.friendID, "friend_id") }
+        if !self.yourDate.isEmpty { c.pointee.your_date = try arena.string(self.yourDate, "your_date") }
+        if !self.friendDate.isEmpty { c.pointee.friend_date = try arena.string(self.friendDate, "friend_date") }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension GetStreakSnapsReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.media.v1.GetStreakSnapsReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Media__V1__GetStreakSnapsReply()
+        streaksnap__media__v1__get_streak_snaps_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__GetStreakSnapsReply.self)
+        if let stored = c.pointee.your_snap {
+            self.yourSnap = try Snap(stored: UnsafeRawPointer(stored))
+        }
+        if let stored = c.pointee.friend_snap {
+            self.friendSnap = try Snap(stored: UnsafeRawPointer(stored))
+        }
+        self.locked = c.pointee.locked != 0
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Media__V1__GetStreakSnapsReply.self)
+        streaksnap__media__v1__get_streak_snaps_reply__init(c)
+        if let value = self.yourSnap {
+            c.pointee.your_snap = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Media__V1__Snap.self)
+        }
+        if let value = self.friendSnap {
+            c.pointee.friend_snap = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Media__V1__Snap.self)
+        }
+        c.pointee.locked = self.locked ? 1 : 0
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
 extension FindSnapOwnerRequest: Wire.CMessage {
     public static var fullName: String { "streaksnap.media.v1.FindSnapOwnerRequest" }
 

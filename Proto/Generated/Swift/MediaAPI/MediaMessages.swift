@@ -150,6 +150,48 @@ public struct FeedItem: Sendable, Equatable {
     }
 }
 
+public struct GetStreakSnapsRequest: Sendable, Equatable {
+    /// The reader.
+    public var userID: String = ""
+    public var streakID: String = ""
+    /// The other one of the two.
+    public var friendID: String = ""
+    /// Today on the reader's clock and on the friend's, YYYY-MM-DD.
+    public var yourDate: String = ""
+    public var friendDate: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(userID: String = "", streakID: String = "", friendID: String = "", yourDate: String = "", friendDate: String = "") {
+        self.userID = userID
+        self.streakID = streakID
+        self.friendID = friendID
+        self.yourDate = yourDate
+        self.friendDate = friendDate
+    }
+}
+
+public struct GetStreakSnapsReply: Sendable, Equatable {
+    /// Unset when the reader has not posted.
+    public var yourSnap: Snap? = nil
+    /// Unset when the friend has not posted, it is locked, or the reader may not see it: a block, an account that is gone or shut.
+    public var friendSnap: Snap? = nil
+    /// The friend has posted a snap the reader may see, after posting (PH-4).
+    public var locked: Bool = false
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(yourSnap: Snap? = nil, friendSnap: Snap? = nil, locked: Bool = false) {
+        self.yourSnap = yourSnap
+        self.friendSnap = friendSnap
+        self.locked = locked
+    }
+}
+
 public struct FindSnapOwnerRequest: Sendable, Equatable {
     public var snapID: String = ""
 

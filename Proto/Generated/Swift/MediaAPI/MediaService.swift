@@ -9,6 +9,8 @@ public protocol MediaServiceProtocol: Sendable {
     func uploadSnap(_ request: UploadSnapRequest, context: Bus.CallContext) async throws -> UploadSnapReply
     /// Today's snaps of the user's active streaks; a friend's is locked until you have posted (PH-4, PH-5).
     func getFeed(_ request: GetFeedRequest, context: Bus.CallContext) async throws -> GetFeedReply
+    /// Today's two snaps of one streak as one of its members may see them (PH-4, PH-6). That the two share it is the caller's word.
+    func getStreakSnaps(_ request: GetStreakSnapsRequest, context: Bus.CallContext) async throws -> GetStreakSnapsReply
     /// Whose a snap is, for a report about it (SO-8).
     func findSnapOwner(_ request: FindSnapOwnerRequest, context: Bus.CallContext) async throws -> FindSnapOwnerReply
     /// Everything media holds about one person: this service's part of the export (AU-10).
@@ -23,6 +25,9 @@ public enum MediaMethods {
     /// Today's snaps of the user's active streaks; a friend's is locked until you have posted (PH-4, PH-5).
     public static let getFeed = Bus.Method<GetFeedRequest, GetFeedReply>(
         service: "media", version: "v1", name: "GetFeed", isIdempotent: true, timeout: .seconds(10))
+    /// Today's two snaps of one streak as one of its members may see them (PH-4, PH-6). That the two share it is the caller's word.
+    public static let getStreakSnaps = Bus.Method<GetStreakSnapsRequest, GetStreakSnapsReply>(
+        service: "media", version: "v1", name: "GetStreakSnaps", isIdempotent: true, timeout: .seconds(10))
     /// Whose a snap is, for a report about it (SO-8).
     public static let findSnapOwner = Bus.Method<FindSnapOwnerRequest, FindSnapOwnerReply>(
         service: "media", version: "v1", name: "FindSnapOwner", isIdempotent: true, timeout: .seconds(10))
@@ -53,6 +58,11 @@ public struct MediaClient: Sendable {
         try await caller.call(MediaMethods.getFeed, request, context: context)
     }
 
+    /// Today's two snaps of one streak as one of its members may see them (PH-4, PH-6). That the two share it is the caller's word.
+    public func getStreakSnaps(_ request: GetStreakSnapsRequest, context: Bus.CallContext) async throws -> GetStreakSnapsReply {
+        try await caller.call(MediaMethods.getStreakSnaps, request, context: context)
+    }
+
     /// Whose a snap is, for a report about it (SO-8).
     public func findSnapOwner(_ request: FindSnapOwnerRequest, context: Bus.CallContext) async throws -> FindSnapOwnerReply {
         try await caller.call(MediaMethods.findSnapOwner, request, context: context)
@@ -70,6 +80,7 @@ extension MediaServiceProtocol {
         [
             Bus.Endpoint(MediaMethods.uploadSnap) { try await self.uploadSnap($0, context: $1) },
             Bus.Endpoint(MediaMethods.getFeed) { try await self.getFeed($0, context: $1) },
+            Bus.Endpoint(MediaMethods.getStreakSnaps) { try await self.getStreakSnaps($0, context: $1) },
             Bus.Endpoint(MediaMethods.findSnapOwner) { try await self.findSnapOwner($0, context: $1) },
             Bus.Endpoint(MediaMethods.exportUserData) { try await self.exportUserData($0, context: $1) },
         ]

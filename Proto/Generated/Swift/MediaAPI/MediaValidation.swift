@@ -39,6 +39,40 @@ extension FeedItem {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
 }
 
+extension GetStreakSnapsRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.userID.isEmpty {
+            violations.required(at: path, "user_id")
+        } else {
+            violations.format(self.userID, .uuid, at: path, "user_id")
+        }
+        if self.streakID.isEmpty {
+            violations.required(at: path, "streak_id")
+        } else {
+            violations.format(self.streakID, .uuid, at: path, "streak_id")
+        }
+        if self.friendID.isEmpty {
+            violations.required(at: path, "friend_id")
+        } else {
+            violations.format(self.friendID, .uuid, at: path, "friend_id")
+        }
+        if self.yourDate.isEmpty {
+            violations.required(at: path, "your_date")
+        } else {
+            violations.format(self.yourDate, .date, at: path, "your_date")
+        }
+        if self.friendDate.isEmpty {
+            violations.required(at: path, "friend_date")
+        } else {
+            violations.format(self.friendDate, .date, at: path, "friend_date")
+        }
+    }
+}
+
+extension GetStreakSnapsReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
 extension FindSnapOwnerRequest {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         if self.snapID.isEmpty {

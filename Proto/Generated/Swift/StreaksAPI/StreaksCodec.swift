@@ -164,6 +164,14 @@ extension StreakDetail: Wire.CMessage {
         self.photoCount = c.pointee.photo_count
         self.nextMilestone = c.pointee.next_milestone
         self.daysToNextMilestone = c.pointee.days_to_next_milestone
+        self.snapsAvailable = c.pointee.snaps_available != 0
+        if let stored = c.pointee.your_snap {
+            self.yourSnap = try StreakSnap(stored: UnsafeRawPointer(stored))
+        }
+        if let stored = c.pointee.friend_snap {
+            self.friendSnap = try StreakSnap(stored: UnsafeRawPointer(stored))
+        }
+        self.locked = c.pointee.locked != 0
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -180,6 +188,67 @@ extension StreakDetail: Wire.CMessage {
         c.pointee.photo_count = self.photoCount
         c.pointee.next_milestone = self.nextMilestone
         c.pointee.days_to_next_milestone = self.daysToNextMilestone
+        c.pointee.snaps_available = self.snapsAvailable ? 1 : 0
+        if let value = self.yourSnap {
+            c.pointee.your_snap = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Streaks__V1__StreakSnap.self)
+        }
+        if let value = self.friendSnap {
+            c.pointee.friend_snap = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Streaks__V1__StreakSnap.self)
+        }
+        c.pointee.locked = self.locked ? 1 : 0
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension StreakSnap: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.StreakSnap" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__StreakSnap()
+        streaksnap__streaks__v1__streak_snap__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__StreakSnap.self)
+        self.id = try Wire.Decode.string(c.pointee.id, "id")
+        self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
+        self.photoURL = try Wire.Decode.string(c.pointee.photo_url, "photo_url")
+        self.thumbnailURL = try Wire.Decode.string(c.pointee.thumbnail_url, "thumbnail_url")
+        self.width = c.pointee.width
+        self.height = c.pointee.height
+        if c.pointee._caption_case.rawValue == 7 {
+            self.caption = try Wire.Decode.string(c.pointee.caption, "caption")
+        }
+        if let stored = c.pointee.captured_at {
+            self.capturedAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "captured_at")
+        }
+        if let stored = c.pointee.posted_at {
+            self.postedAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "posted_at")
+        }
+        self.onTime = c.pointee.on_time != 0
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__StreakSnap.self)
+        streaksnap__streaks__v1__streak_snap__init(c)
+        if !self.id.isEmpty { c.pointee.id = try arena.string(self.id, "id") }
+        if !self.userID.isEmpty { c.pointee.user_id = try arena.string(self.userID, "user_id") }
+        if !self.photoURL.isEmpty { c.pointee.photo_url = try arena.string(self.photoURL, "photo_url") }
+        if !self.thumbnailURL.isEmpty { c.pointee.thumbnail_url = try arena.string(self.thumbnailURL, "thumbnail_url") }
+        c.pointee.width = self.width
+        c.pointee.height = self.height
+        if let value = self.caption {
+            c.pointee._caption_case = .init(rawValue: 7)
+            c.pointee.caption = try arena.string(value, "caption")
+        }
+        if let value = self.capturedAt {
+            c.pointee.captured_at = try storeTimestamp(value, arena, "captured_at")
+        }
+        if let value = self.postedAt {
+            c.pointee.posted_at = try storeTimestamp(value, arena, "posted_at")
+        }
+        c.pointee.on_time = self.onTime ? 1 : 0
         return UnsafeMutableRawPointer(c)
     }
 }
@@ -197,6 +266,8 @@ extension CalendarDay: Wire.CMessage {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__CalendarDay.self)
         self.date = try Wire.Decode.string(c.pointee.date, "date")
         self.mark = CalendarMark(rawValue: Int32(truncatingIfNeeded: c.pointee.mark.rawValue))
+        self.completed = c.pointee.completed != 0
+        self.partnerCompleted = c.pointee.partner_completed != 0
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -204,6 +275,524 @@ extension CalendarDay: Wire.CMessage {
         streaksnap__streaks__v1__calendar_day__init(c)
         if !self.date.isEmpty { c.pointee.date = try arena.string(self.date, "date") }
         c.pointee.mark = Streaksnap__Streaks__V1__CalendarMark(rawValue: .init(truncatingIfNeeded: self.mark.rawValue))
+        c.pointee.completed = self.completed ? 1 : 0
+        c.pointee.partner_completed = self.partnerCompleted ? 1 : 0
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension GetCalendarRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.GetCalendarRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__GetCalendarRequest()
+        streaksnap__streaks__v1__get_calendar_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__GetCalendarRequest.self)
+        self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
+        if c.pointee._month_case.rawValue == 2 {
+            self.month = try Wire.Decode.string(c.pointee.month, "month")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__GetCalendarRequest.self)
+        streaksnap__streaks__v1__get_calendar_request__init(c)
+        if !self.streakID.isEmpty { c.pointee.streak_id = try arena.string(self.streakID, "streak_id") }
+        if let value = self.month {
+            c.pointee._month_case = .init(rawValue: 2)
+            c.pointee.month = try arena.string(value, "month")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension MonthCalendar: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.MonthCalendar" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__MonthCalendar()
+        streaksnap__streaks__v1__month_calendar__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__MonthCalendar.self)
+        self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
+        self.month = try Wire.Decode.string(c.pointee.month, "month")
+        self.days = try Wire.Decode.messages(c.pointee.days, count: c.pointee.n_days, as: CalendarDay.self)
+        self.completedDays = c.pointee.completed_days
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__MonthCalendar.self)
+        streaksnap__streaks__v1__month_calendar__init(c)
+        if !self.streakID.isEmpty { c.pointee.streak_id = try arena.string(self.streakID, "streak_id") }
+        if !self.month.isEmpty { c.pointee.month = try arena.string(self.month, "month") }
+        if !self.days.isEmpty {
+            c.pointee.n_days = self.days.count
+            c.pointee.days = try arena.messages(self.days, as: Streaksnap__Streaks__V1__CalendarDay.self)
+        }
+        c.pointee.completed_days = self.completedDays
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension GetMilestoneDataRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.GetMilestoneDataRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__GetMilestoneDataRequest()
+        streaksnap__streaks__v1__get_milestone_data_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__GetMilestoneDataRequest.self)
+        self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__GetMilestoneDataRequest.self)
+        streaksnap__streaks__v1__get_milestone_data_request__init(c)
+        if !self.streakID.isEmpty { c.pointee.streak_id = try arena.string(self.streakID, "streak_id") }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension MilestoneData: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.MilestoneData" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__MilestoneData()
+        streaksnap__streaks__v1__milestone_data__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__MilestoneData.self)
+        self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
+        self.currentCount = c.pointee.current_count
+        self.longestCount = c.pointee.longest_count
+        self.milestone = c.pointee.milestone
+        self.reached = try Wire.Decode.messages(c.pointee.reached, count: c.pointee.n_reached, as: MilestoneMark.self)
+        self.nextMilestone = c.pointee.next_milestone
+        self.daysToNextMilestone = c.pointee.days_to_next_milestone
+        if let stored = c.pointee.you {
+            self.you = try CommonAPI.UserSummary(stored: UnsafeRawPointer(stored))
+        }
+        if let stored = c.pointee.friend_ {
+            self.friend = try CommonAPI.UserSummary(stored: UnsafeRawPointer(stored))
+        }
+        if c.pointee._from_date_case.rawValue == 10 {
+            self.fromDate = try Wire.Decode.string(c.pointee.from_date, "from_date")
+        }
+        if c.pointee._to_date_case.rawValue == 11 {
+            self.toDate = try Wire.Decode.string(c.pointee.to_date, "to_date")
+        }
+        if let stored = c.pointee.text {
+            self.text = try CardText(stored: UnsafeRawPointer(stored))
+        }
+        self.styles = try Wire.Decode.messages(c.pointee.styles, count: c.pointee.n_styles, as: CardStyle.self)
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__MilestoneData.self)
+        streaksnap__streaks__v1__milestone_data__init(c)
+        if !self.streakID.isEmpty { c.pointee.streak_id = try arena.string(self.streakID, "streak_id") }
+        c.pointee.current_count = self.currentCount
+        c.pointee.longest_count = self.longestCount
+        c.pointee.milestone = self.milestone
+        if !self.reached.isEmpty {
+            c.pointee.n_reached = self.reached.count
+            c.pointee.reached = try arena.messages(self.reached, as: Streaksnap__Streaks__V1__MilestoneMark.self)
+        }
+        c.pointee.next_milestone = self.nextMilestone
+        c.pointee.days_to_next_milestone = self.daysToNextMilestone
+        if let value = self.you {
+            c.pointee.you = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Common__V1__UserSummary.self)
+        }
+        if let value = self.friend {
+            c.pointee.friend_ = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Common__V1__UserSummary.self)
+        }
+        if let value = self.fromDate {
+            c.pointee._from_date_case = .init(rawValue: 10)
+            c.pointee.from_date = try arena.string(value, "from_date")
+        }
+        if let value = self.toDate {
+            c.pointee._to_date_case = .init(rawValue: 11)
+            c.pointee.to_date = try arena.string(value, "to_date")
+        }
+        if let value = self.text {
+            c.pointee.text = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Streaks__V1__CardText.self)
+        }
+        if !self.styles.isEmpty {
+            c.pointee.n_styles = self.styles.count
+            c.pointee.styles = try arena.messages(self.styles, as: Streaksnap__Streaks__V1__CardStyle.self)
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension MilestoneMark: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.MilestoneMark" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__MilestoneMark()
+        streaksnap__streaks__v1__milestone_mark__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__MilestoneMark.self)
+        self.count = c.pointee.count
+        self.date = try Wire.Decode.string(c.pointee.date, "date")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__MilestoneMark.self)
+        streaksnap__streaks__v1__milestone_mark__init(c)
+        c.pointee.count = self.count
+        if !self.date.isEmpty { c.pointee.date = try arena.string(self.date, "date") }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension CardText: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.CardText" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__CardText()
+        streaksnap__streaks__v1__card_text__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__CardText.self)
+        self.emoji = try Wire.Decode.string(c.pointee.emoji, "emoji")
+        self.title = try Wire.Decode.string(c.pointee.title, "title")
+        self.names = try Wire.Decode.string(c.pointee.names, "names")
+        self.dates = try Wire.Decode.string(c.pointee.dates, "dates")
+        self.watermark = try Wire.Decode.string(c.pointee.watermark, "watermark")
+        self.share = try Wire.Decode.string(c.pointee.share, "share")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__CardText.self)
+        streaksnap__streaks__v1__card_text__init(c)
+        if !self.emoji.isEmpty { c.pointee.emoji = try arena.string(self.emoji, "emoji") }
+        if !self.title.isEmpty { c.pointee.title = try arena.string(self.title, "title") }
+        if !self.names.isEmpty { c.pointee.names = try arena.string(self.names, "names") }
+        if !self.dates.isEmpty { c.pointee.dates = try arena.string(self.dates, "dates") }
+        if !self.watermark.isEmpty { c.pointee.watermark = try arena.string(self.watermark, "watermark") }
+        if !self.share.isEmpty { c.pointee.share = try arena.string(self.share, "share") }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension CardStyle: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.CardStyle" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__CardStyle()
+        streaksnap__streaks__v1__card_style__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__CardStyle.self)
+        self.name = try Wire.Decode.string(c.pointee.name, "name")
+        self.fromColor = try Wire.Decode.string(c.pointee.from_color, "from_color")
+        self.toColor = try Wire.Decode.string(c.pointee.to_color, "to_color")
+        self.textColor = try Wire.Decode.string(c.pointee.text_color, "text_color")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__CardStyle.self)
+        streaksnap__streaks__v1__card_style__init(c)
+        if !self.name.isEmpty { c.pointee.name = try arena.string(self.name, "name") }
+        if !self.fromColor.isEmpty { c.pointee.from_color = try arena.string(self.fromColor, "from_color") }
+        if !self.toColor.isEmpty { c.pointee.to_color = try arena.string(self.toColor, "to_color") }
+        if !self.textColor.isEmpty { c.pointee.text_color = try arena.string(self.textColor, "text_color") }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension GetAchievementsRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.GetAchievementsRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__GetAchievementsRequest()
+        streaksnap__streaks__v1__get_achievements_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__GetAchievementsRequest.self)
+        streaksnap__streaks__v1__get_achievements_request__init(c)
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension GetAchievementsReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.GetAchievementsReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__GetAchievementsReply()
+        streaksnap__streaks__v1__get_achievements_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__GetAchievementsReply.self)
+        self.achievements = try Wire.Decode.messages(c.pointee.achievements, count: c.pointee.n_achievements, as: Achievement.self)
+        self.earnedCount = c.pointee.earned_count
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__GetAchievementsReply.self)
+        streaksnap__streaks__v1__get_achievements_reply__init(c)
+        if !self.achievements.isEmpty {
+            c.pointee.n_achievements = self.achievements.count
+            c.pointee.achievements = try arena.messages(self.achievements, as: Streaksnap__Streaks__V1__Achievement.self)
+        }
+        c.pointee.earned_count = self.earnedCount
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension Achievement: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.Achievement" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__Achievement()
+        streaksnap__streaks__v1__achievement__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__Achievement.self)
+        self.id = try Wire.Decode.string(c.pointee.id, "id")
+        self.name = try Wire.Decode.string(c.pointee.name, "name")
+        self.description = try Wire.Decode.string(c.pointee.description, "description")
+        self.badge = try Wire.Decode.string(c.pointee.badge, "badge")
+        self.earned = c.pointee.earned != 0
+        if let stored = c.pointee.earned_at {
+            self.earnedAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "earned_at")
+        }
+        self.progress = c.pointee.progress
+        self.target = c.pointee.target
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__Achievement.self)
+        streaksnap__streaks__v1__achievement__init(c)
+        if !self.id.isEmpty { c.pointee.id = try arena.string(self.id, "id") }
+        if !self.name.isEmpty { c.pointee.name = try arena.string(self.name, "name") }
+        if !self.description.isEmpty { c.pointee.description = try arena.string(self.description, "description") }
+        if !self.badge.isEmpty { c.pointee.badge = try arena.string(self.badge, "badge") }
+        c.pointee.earned = self.earned ? 1 : 0
+        if let value = self.earnedAt {
+            c.pointee.earned_at = try storeTimestamp(value, arena, "earned_at")
+        }
+        c.pointee.progress = self.progress
+        c.pointee.target = self.target
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension GetStatsRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.GetStatsRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__GetStatsRequest()
+        streaksnap__streaks__v1__get_stats_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__GetStatsRequest.self)
+        streaksnap__streaks__v1__get_stats_request__init(c)
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension UserStats: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.UserStats" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__UserStats()
+        streaksnap__streaks__v1__user_stats__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__UserStats.self)
+        self.totalActiveStreaks = c.pointee.total_active_streaks
+        self.longestStreak = c.pointee.longest_streak
+        self.longestActiveStreak = c.pointee.longest_active_streak
+        self.totalPhotos = c.pointee.total_photos
+        self.completedDates = c.pointee.completed_dates
+        self.totalStreaks = c.pointee.total_streaks
+        self.brokenStreaks = c.pointee.broken_streaks
+        self.brokenByYou = c.pointee.broken_by_you
+        self.recoveriesUsed = c.pointee.recoveries_used
+        self.onTimePhotos = c.pointee.on_time_photos
+        if c.pointee._on_time_percent_case.rawValue == 11 {
+            self.onTimePercent = c.pointee.on_time_percent
+        }
+        self.postedDatesInYear = c.pointee.posted_dates_in_year
+        self.weekdays = try Wire.Decode.messages(c.pointee.weekdays, count: c.pointee.n_weekdays, as: WeekdayCount.self)
+        if c.pointee._best_weekday_case.rawValue == 14 {
+            self.bestWeekday = c.pointee.best_weekday
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__UserStats.self)
+        streaksnap__streaks__v1__user_stats__init(c)
+        c.pointee.total_active_streaks = self.totalActiveStreaks
+        c.pointee.longest_streak = self.longestStreak
+        c.pointee.longest_active_streak = self.longestActiveStreak
+        c.pointee.total_photos = self.totalPhotos
+        c.pointee.completed_dates = self.completedDates
+        c.pointee.total_streaks = self.totalStreaks
+        c.pointee.broken_streaks = self.brokenStreaks
+        c.pointee.broken_by_you = self.brokenByYou
+        c.pointee.recoveries_used = self.recoveriesUsed
+        c.pointee.on_time_photos = self.onTimePhotos
+        if let value = self.onTimePercent {
+            c.pointee._on_time_percent_case = .init(rawValue: 11)
+            c.pointee.on_time_percent = value
+        }
+        c.pointee.posted_dates_in_year = self.postedDatesInYear
+        if !self.weekdays.isEmpty {
+            c.pointee.n_weekdays = self.weekdays.count
+            c.pointee.weekdays = try arena.messages(self.weekdays, as: Streaksnap__Streaks__V1__WeekdayCount.self)
+        }
+        if let value = self.bestWeekday {
+            c.pointee._best_weekday_case = .init(rawValue: 14)
+            c.pointee.best_weekday = value
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension WeekdayCount: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.WeekdayCount" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__WeekdayCount()
+        streaksnap__streaks__v1__weekday_count__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__WeekdayCount.self)
+        self.weekday = c.pointee.weekday
+        self.postedDates = c.pointee.posted_dates
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__WeekdayCount.self)
+        streaksnap__streaks__v1__weekday_count__init(c)
+        c.pointee.weekday = self.weekday
+        c.pointee.posted_dates = self.postedDates
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension GetYearCalendarRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.GetYearCalendarRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__GetYearCalendarRequest()
+        streaksnap__streaks__v1__get_year_calendar_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__GetYearCalendarRequest.self)
+        if c.pointee._year_case.rawValue == 1 {
+            self.year = c.pointee.year
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__GetYearCalendarRequest.self)
+        streaksnap__streaks__v1__get_year_calendar_request__init(c)
+        if let value = self.year {
+            c.pointee._year_case = .init(rawValue: 1)
+            c.pointee.year = value
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension YearCalendar: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.YearCalendar" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__YearCalendar()
+        streaksnap__streaks__v1__year_calendar__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__YearCalendar.self)
+        self.year = c.pointee.year
+        self.days = try Wire.Decode.messages(c.pointee.days, count: c.pointee.n_days, as: YearDay.self)
+        self.postedDates = c.pointee.posted_dates
+        self.completedDates = c.pointee.completed_dates
+        self.mostCompleted = c.pointee.most_completed
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__YearCalendar.self)
+        streaksnap__streaks__v1__year_calendar__init(c)
+        c.pointee.year = self.year
+        if !self.days.isEmpty {
+            c.pointee.n_days = self.days.count
+            c.pointee.days = try arena.messages(self.days, as: Streaksnap__Streaks__V1__YearDay.self)
+        }
+        c.pointee.posted_dates = self.postedDates
+        c.pointee.completed_dates = self.completedDates
+        c.pointee.most_completed = self.mostCompleted
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension YearDay: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.YearDay" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__YearDay()
+        streaksnap__streaks__v1__year_day__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__YearDay.self)
+        self.date = try Wire.Decode.string(c.pointee.date, "date")
+        self.posted = c.pointee.posted
+        self.completed = c.pointee.completed
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__YearDay.self)
+        streaksnap__streaks__v1__year_day__init(c)
+        if !self.date.isEmpty { c.pointee.date = try arena.string(self.date, "date") }
+        c.pointee.posted = self.posted
+        c.pointee.completed = self.completed
         return UnsafeMutableRawPointer(c)
     }
 }
@@ -831,6 +1420,76 @@ extension OpenDate: Wire.CMessage {
             c.pointee.deadline_at = try storeTimestamp(value, arena, "deadline_at")
         }
         c.pointee.at_risk = self.atRisk ? 1 : 0
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension GetMilestoneFactsRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.GetMilestoneFactsRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__GetMilestoneFactsRequest()
+        streaksnap__streaks__v1__get_milestone_facts_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__GetMilestoneFactsRequest.self)
+        self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
+        self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
+        self.milestone = c.pointee.milestone
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__GetMilestoneFactsRequest.self)
+        streaksnap__streaks__v1__get_milestone_facts_request__init(c)
+        if !self.userID.isEmpty { c.pointee.user_id = try arena.string(self.userID, "user_id") }
+        if !self.streakID.isEmpty { c.pointee.streak_id = try arena.string(self.streakID, "streak_id") }
+        c.pointee.milestone = self.milestone
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension GetMilestoneFactsReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.GetMilestoneFactsReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__GetMilestoneFactsReply()
+        streaksnap__streaks__v1__get_milestone_facts_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__GetMilestoneFactsReply.self)
+        self.isMember = c.pointee.is_member != 0
+        self.isReached = c.pointee.is_reached != 0
+        self.milestone = c.pointee.milestone
+        self.currentCount = c.pointee.current_count
+        if c.pointee._from_date_case.rawValue == 5 {
+            self.fromDate = try Wire.Decode.string(c.pointee.from_date, "from_date")
+        }
+        if c.pointee._to_date_case.rawValue == 6 {
+            self.toDate = try Wire.Decode.string(c.pointee.to_date, "to_date")
+        }
+        self.friendID = try Wire.Decode.string(c.pointee.friend_id, "friend_id")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__GetMilestoneFactsReply.self)
+        streaksnap__streaks__v1__get_milestone_facts_reply__init(c)
+        c.pointee.is_member = self.isMember ? 1 : 0
+        c.pointee.is_reached = self.isReached ? 1 : 0
+        c.pointee.milestone = self.milestone
+        c.pointee.current_count = self.currentCount
+        if let value = self.fromDate {
+            c.pointee._from_date_case = .init(rawValue: 5)
+            c.pointee.from_date = try arena.string(value, "from_date")
+        }
+        if let value = self.toDate {
+            c.pointee._to_date_case = .init(rawValue: 6)
+            c.pointee.to_date = try arena.string(value, "to_date")
+        }
+        if !self.friendID.isEmpty { c.pointee.friend_id = try arena.string(self.friendID, "friend_id") }
         return UnsafeMutableRawPointer(c)
     }
 }

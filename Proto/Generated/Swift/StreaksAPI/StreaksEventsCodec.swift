@@ -345,3 +345,33 @@ extension UserStreakStatsChanged: Wire.CMessage {
         return UnsafeMutableRawPointer(c)
     }
 }
+
+extension AchievementEarned: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.AchievementEarned" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__AchievementEarned()
+        streaksnap__streaks__v1__achievement_earned__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__AchievementEarned.self)
+        self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
+        self.achievement = try Wire.Decode.string(c.pointee.achievement, "achievement")
+        if let stored = c.pointee.earned_at {
+            self.earnedAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "earned_at")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__AchievementEarned.self)
+        streaksnap__streaks__v1__achievement_earned__init(c)
+        if !self.userID.isEmpty { c.pointee.user_id = try arena.string(self.userID, "user_id") }
+        if !self.achievement.isEmpty { c.pointee.achievement = try arena.string(self.achievement, "achievement") }
+        if let value = self.earnedAt {
+            c.pointee.earned_at = try storeTimestamp(value, arena, "earned_at")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}

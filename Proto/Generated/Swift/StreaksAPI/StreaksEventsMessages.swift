@@ -237,6 +237,24 @@ public struct UserStreakStatsChanged: Sendable, Equatable {
     }
 }
 
+/// A user earned an achievement (MS-7). Once for each of them, for ever.
+public struct AchievementEarned: Sendable, Equatable {
+    public var userID: String = ""
+    /// 7_day_warrior, 30_day_legend, 100_day_immortal, first_recovery or prompt_master.
+    public var achievement: String = ""
+    public var earnedAt: Kernel.Instant? = nil
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(userID: String = "", achievement: String = "", earnedAt: Kernel.Instant? = nil) {
+        self.userID = userID
+        self.achievement = achievement
+        self.earnedAt = earnedAt
+    }
+}
+
 extension StreakStarted: Wire.Event {
     public static var subject: String { "evt.streaks.v1.StreakStarted" }
     public var aggregateID: String { streakID }
@@ -284,5 +302,10 @@ extension StreakEnded: Wire.Event {
 
 extension UserStreakStatsChanged: Wire.Event {
     public static var subject: String { "evt.streaks.v1.UserStreakStatsChanged" }
+    public var aggregateID: String { userID }
+}
+
+extension AchievementEarned: Wire.Event {
+    public static var subject: String { "evt.streaks.v1.AchievementEarned" }
     public var aggregateID: String { userID }
 }

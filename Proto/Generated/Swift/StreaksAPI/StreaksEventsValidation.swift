@@ -41,3 +41,7 @@ extension StreakEnded {
 extension UserStreakStatsChanged {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
 }
+
+extension AchievementEarned {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}

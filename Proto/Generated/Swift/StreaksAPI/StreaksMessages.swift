@@ -281,32 +281,413 @@ public struct StreakDetail: Sendable, Equatable {
     /// The next count that is celebrated, and how many dates are left (MS-6).
     public var nextMilestone: Int32 = 0
     public var daysToNextMilestone: Int32 = 0
+    /// Whether today's photos could be asked for. When false, the three fields below say nothing: show what else is here, ask again.
+    public var snapsAvailable: Bool = false
+    /// Your snap of your own today; unset when there is none.
+    public var yourSnap: StreakSnap? = nil
+    /// The friend's snap of the friend's today; unset when there is none, it may not be seen, or it is locked.
+    public var friendSnap: StreakSnap? = nil
+    /// The friend has posted today, and you must first (PH-4).
+    public var locked: Bool = false
 
     /// All fields unset.
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(streak: StreakItem? = nil, calendar: [CalendarDay] = [], recoveries: Int32 = 0, photoCount: Int32 = 0, nextMilestone: Int32 = 0, daysToNextMilestone: Int32 = 0) {
+    public init(streak: StreakItem? = nil, calendar: [CalendarDay] = [], recoveries: Int32 = 0, photoCount: Int32 = 0, nextMilestone: Int32 = 0, daysToNextMilestone: Int32 = 0, snapsAvailable: Bool = false, yourSnap: StreakSnap? = nil, friendSnap: StreakSnap? = nil, locked: Bool = false) {
         self.streak = streak
         self.calendar = calendar
         self.recoveries = recoveries
         self.photoCount = photoCount
         self.nextMilestone = nextMilestone
         self.daysToNextMilestone = daysToNextMilestone
+        self.snapsAvailable = snapsAvailable
+        self.yourSnap = yourSnap
+        self.friendSnap = friendSnap
+        self.locked = locked
     }
 }
 
-public struct CalendarDay: Sendable, Equatable {
-    public var date: String = ""
-    public var mark: CalendarMark = .unspecified
+/// A photo as media shows it.
+public struct StreakSnap: Sendable, Equatable {
+    public var id: String = ""
+    public var userID: String = ""
+    /// Signed, valid for 24 h.
+    public var photoURL: String = ""
+    public var thumbnailURL: String = ""
+    public var width: Int32 = 0
+    public var height: Int32 = 0
+    public var caption: String? = nil
+    public var capturedAt: Kernel.Instant? = nil
+    public var postedAt: Kernel.Instant? = nil
+    /// Captured inside the window, give or take 30 min (PW-3).
+    public var onTime: Bool = false
 
     /// All fields unset.
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(date: String = "", mark: CalendarMark = .unspecified) {
+    public init(id: String = "", userID: String = "", photoURL: String = "", thumbnailURL: String = "", width: Int32 = 0, height: Int32 = 0, caption: String? = nil, capturedAt: Kernel.Instant? = nil, postedAt: Kernel.Instant? = nil, onTime: Bool = false) {
+        self.id = id
+        self.userID = userID
+        self.photoURL = photoURL
+        self.thumbnailURL = thumbnailURL
+        self.width = width
+        self.height = height
+        self.caption = caption
+        self.capturedAt = capturedAt
+        self.postedAt = postedAt
+        self.onTime = onTime
+    }
+}
+
+public struct CalendarDay: Sendable, Equatable {
+    /// YYYY-MM-DD.
+    public var date: String = ""
+    public var mark: CalendarMark = .unspecified
+    /// You have posted for it; also told of dates that are marked broken or recovered.
+    public var completed: Bool = false
+    /// The friend has.
+    public var partnerCompleted: Bool = false
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(date: String = "", mark: CalendarMark = .unspecified, completed: Bool = false, partnerCompleted: Bool = false) {
         self.date = date
         self.mark = mark
+        self.completed = completed
+        self.partnerCompleted = partnerCompleted
+    }
+}
+
+public struct GetCalendarRequest: Sendable, Equatable {
+    public var streakID: String = ""
+    /// YYYY-MM; by default the present month of the reader's clock.
+    public var month: String? = nil
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(streakID: String = "", month: String? = nil) {
+        self.streakID = streakID
+        self.month = month
+    }
+}
+
+public struct MonthCalendar: Sendable, Equatable {
+    public var streakID: String = ""
+    /// YYYY-MM.
+    public var month: String = ""
+    /// Every date of the month, in order; those before the start and those to come are marked none.
+    public var days: [CalendarDay] = []
+    /// How many of them both have posted for.
+    public var completedDays: Int32 = 0
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(streakID: String = "", month: String = "", days: [CalendarDay] = [], completedDays: Int32 = 0) {
+        self.streakID = streakID
+        self.month = month
+        self.days = days
+        self.completedDays = completedDays
+    }
+}
+
+public struct GetMilestoneDataRequest: Sendable, Equatable {
+    public var streakID: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(streakID: String = "") {
+        self.streakID = streakID
+    }
+}
+
+/// The parts of a milestone card of 1080 × 1920 px.
+public struct MilestoneData: Sendable, Equatable {
+    public var streakID: String = ""
+    /// The number on the card.
+    public var currentCount: Int32 = 0
+    public var longestCount: Int32 = 0
+    /// The highest celebrated count that was reached; 0 before the first (MS-6). Cards are made of it.
+    public var milestone: Int32 = 0
+    /// Every celebrated count that was reached, the smallest first.
+    public var reached: [MilestoneMark] = []
+    /// The next one, and how many dates are left.
+    public var nextMilestone: Int32 = 0
+    public var daysToNextMilestone: Int32 = 0
+    public var you: CommonAPI.UserSummary? = nil
+    public var friend: CommonAPI.UserSummary? = nil
+    /// First and last date of the run that both have posted for, YYYY-MM-DD; unset before the first.
+    public var fromDate: String? = nil
+    public var toDate: String? = nil
+    public var text: CardText? = nil
+    /// The four backgrounds there are, in the order to offer them.
+    public var styles: [CardStyle] = []
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(streakID: String = "", currentCount: Int32 = 0, longestCount: Int32 = 0, milestone: Int32 = 0, reached: [MilestoneMark] = [], nextMilestone: Int32 = 0, daysToNextMilestone: Int32 = 0, you: CommonAPI.UserSummary? = nil, friend: CommonAPI.UserSummary? = nil, fromDate: String? = nil, toDate: String? = nil, text: CardText? = nil, styles: [CardStyle] = []) {
+        self.streakID = streakID
+        self.currentCount = currentCount
+        self.longestCount = longestCount
+        self.milestone = milestone
+        self.reached = reached
+        self.nextMilestone = nextMilestone
+        self.daysToNextMilestone = daysToNextMilestone
+        self.you = you
+        self.friend = friend
+        self.fromDate = fromDate
+        self.toDate = toDate
+        self.text = text
+        self.styles = styles
+    }
+}
+
+public struct MilestoneMark: Sendable, Equatable {
+    public var count: Int32 = 0
+    /// The date that made it, YYYY-MM-DD.
+    public var date: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(count: Int32 = 0, date: String = "") {
+        self.count = count
+        self.date = date
+    }
+}
+
+/// What a card says, from top to bottom.
+public struct CardText: Sendable, Equatable {
+    public var emoji: String = ""
+    /// Below the number.
+    public var title: String = ""
+    /// `@you & @friend`; somebody who may not be seen is left out.
+    public var names: String = ""
+    /// `Jan 5 – Mar 9, 2026`; empty before the first date.
+    public var dates: String = ""
+    public var watermark: String = ""
+    /// One sentence to share with it.
+    public var share: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(emoji: String = "", title: String = "", names: String = "", dates: String = "", watermark: String = "", share: String = "") {
+        self.emoji = emoji
+        self.title = title
+        self.names = names
+        self.dates = dates
+        self.watermark = watermark
+        self.share = share
+    }
+}
+
+/// A gradient from the top to the bottom, and the colour of letters on it; `#RRGGBB`.
+public struct CardStyle: Sendable, Equatable {
+    /// orange, purple, green or dark.
+    public var name: String = ""
+    public var fromColor: String = ""
+    public var toColor: String = ""
+    public var textColor: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(name: String = "", fromColor: String = "", toColor: String = "", textColor: String = "") {
+        self.name = name
+        self.fromColor = fromColor
+        self.toColor = toColor
+        self.textColor = textColor
+    }
+}
+
+public struct GetAchievementsRequest: Sendable, Equatable {
+    /// All fields unset.
+    public init() {}
+}
+
+public struct GetAchievementsReply: Sendable, Equatable {
+    /// All of them, in the order to show them.
+    public var achievements: [Achievement] = []
+    public var earnedCount: Int32 = 0
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(achievements: [Achievement] = [], earnedCount: Int32 = 0) {
+        self.achievements = achievements
+        self.earnedCount = earnedCount
+    }
+}
+
+public struct Achievement: Sendable, Equatable {
+    /// 7_day_warrior, 30_day_legend, 100_day_immortal, first_recovery or prompt_master.
+    public var id: String = ""
+    public var name: String = ""
+    /// What it takes.
+    public var description: String = ""
+    /// bronze, silver, gold, shield or camera: how its badge looks.
+    public var badge: String = ""
+    public var earned: Bool = false
+    /// Unset until it is earned.
+    public var earnedAt: Kernel.Instant? = nil
+    /// How far the user is, at most `target`; once earned, `target`.
+    public var progress: Int32 = 0
+    public var target: Int32 = 0
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(id: String = "", name: String = "", description: String = "", badge: String = "", earned: Bool = false, earnedAt: Kernel.Instant? = nil, progress: Int32 = 0, target: Int32 = 0) {
+        self.id = id
+        self.name = name
+        self.description = description
+        self.badge = badge
+        self.earned = earned
+        self.earnedAt = earnedAt
+        self.progress = progress
+        self.target = target
+    }
+}
+
+public struct GetStatsRequest: Sendable, Equatable {
+    /// All fields unset.
+    public init() {}
+}
+
+/// One person's numbers. Counts of streaks are of mutual ones; what is told of a year is told of the last 365 dates of the reader's clock.
+public struct UserStats: Sendable, Equatable {
+    public var totalActiveStreaks: Int32 = 0
+    /// The longest there ever was, and the longest that runs.
+    public var longestStreak: Int32 = 0
+    public var longestActiveStreak: Int32 = 0
+    /// Snaps posted; one photo to several streaks is one.
+    public var totalPhotos: Int32 = 0
+    /// Dates that both have posted for, added up over all streaks.
+    public var completedDates: Int32 = 0
+    /// Streaks ever begun.
+    public var totalStreaks: Int32 = 0
+    /// Those that broke, also when they have ended since, and of them those that this user alone broke. One that was restored is no break.
+    public var brokenStreaks: Int32 = 0
+    public var brokenByYou: Int32 = 0
+    /// Recovery tokens spent and not given back.
+    public var recoveriesUsed: Int32 = 0
+    /// Snaps inside their window (PW-3), and their share of all whose time is known, in percent, rounded down; unset before the first.
+    public var onTimePhotos: Int32 = 0
+    public var onTimePercent: Int32? = nil
+    /// Dates of the last year with a snap of the user's.
+    public var postedDatesInYear: Int32 = 0
+    /// The same by weekday: seven, from Monday.
+    public var weekdays: [WeekdayCount] = []
+    /// The weekday with the most of them, 1 = Monday … 7 = Sunday, the first of several; unset before the first snap.
+    public var bestWeekday: Int32? = nil
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(totalActiveStreaks: Int32 = 0, longestStreak: Int32 = 0, longestActiveStreak: Int32 = 0, totalPhotos: Int32 = 0, completedDates: Int32 = 0, totalStreaks: Int32 = 0, brokenStreaks: Int32 = 0, brokenByYou: Int32 = 0, recoveriesUsed: Int32 = 0, onTimePhotos: Int32 = 0, onTimePercent: Int32? = nil, postedDatesInYear: Int32 = 0, weekdays: [WeekdayCount] = [], bestWeekday: Int32? = nil) {
+        self.totalActiveStreaks = totalActiveStreaks
+        self.longestStreak = longestStreak
+        self.longestActiveStreak = longestActiveStreak
+        self.totalPhotos = totalPhotos
+        self.completedDates = completedDates
+        self.totalStreaks = totalStreaks
+        self.brokenStreaks = brokenStreaks
+        self.brokenByYou = brokenByYou
+        self.recoveriesUsed = recoveriesUsed
+        self.onTimePhotos = onTimePhotos
+        self.onTimePercent = onTimePercent
+        self.postedDatesInYear = postedDatesInYear
+        self.weekdays = weekdays
+        self.bestWeekday = bestWeekday
+    }
+}
+
+public struct WeekdayCount: Sendable, Equatable {
+    /// 1 = Monday … 7 = Sunday.
+    public var weekday: Int32 = 0
+    /// Dates of the last year with a snap of the user's.
+    public var postedDates: Int32 = 0
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(weekday: Int32 = 0, postedDates: Int32 = 0) {
+        self.weekday = weekday
+        self.postedDates = postedDates
+    }
+}
+
+public struct GetYearCalendarRequest: Sendable, Equatable {
+    /// By default the present year of the reader's clock.
+    public var year: Int32? = nil
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(year: Int32? = nil) {
+        self.year = year
+    }
+}
+
+public struct YearCalendar: Sendable, Equatable {
+    public var year: Int32 = 0
+    /// Every date of the year, in order.
+    public var days: [YearDay] = []
+    /// How many dates have a snap of yours, and how many a completed streak.
+    public var postedDates: Int32 = 0
+    public var completedDates: Int32 = 0
+    /// The most streaks completed on one date: what the darkest cell stands for.
+    public var mostCompleted: Int32 = 0
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(year: Int32 = 0, days: [YearDay] = [], postedDates: Int32 = 0, completedDates: Int32 = 0, mostCompleted: Int32 = 0) {
+        self.year = year
+        self.days = days
+        self.postedDates = postedDates
+        self.completedDates = completedDates
+        self.mostCompleted = mostCompleted
+    }
+}
+
+public struct YearDay: Sendable, Equatable {
+    /// YYYY-MM-DD.
+    public var date: String = ""
+    /// In how many streaks you have posted for it.
+    public var posted: Int32 = 0
+    /// In how many both have.
+    public var completed: Int32 = 0
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(date: String = "", posted: Int32 = 0, completed: Int32 = 0) {
+        self.date = date
+        self.posted = posted
+        self.completed = completed
     }
 }
 
@@ -661,5 +1042,54 @@ public struct OpenDate: Sendable, Equatable {
         self.friendPosted = friendPosted
         self.deadlineAt = deadlineAt
         self.atRisk = atRisk
+    }
+}
+
+public struct GetMilestoneFactsRequest: Sendable, Equatable {
+    /// Who asks for the card.
+    public var userID: String = ""
+    public var streakID: String = ""
+    /// A celebrated count (MS-6); 0 means the highest that was reached.
+    public var milestone: Int32 = 0
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(userID: String = "", streakID: String = "", milestone: Int32 = 0) {
+        self.userID = userID
+        self.streakID = streakID
+        self.milestone = milestone
+    }
+}
+
+public struct GetMilestoneFactsReply: Sendable, Equatable {
+    /// Whether the user is one of the two. If not, or if there is no such streak, nothing else is set.
+    public var isMember: Bool = false
+    /// Whether the streak has ever reached the milestone, whatever became of it since. What was reached stays reached.
+    public var isReached: Bool = false
+    /// The milestone that was asked for, or the highest that was reached; 0 when none was.
+    public var milestone: Int32 = 0
+    /// The streak's count now.
+    public var currentCount: Int32 = 0
+    /// The first counted date of the run that reached the milestone, YYYY-MM-DD; unset when it was not reached.
+    public var fromDate: String? = nil
+    /// The date that made the milestone, YYYY-MM-DD; unset when it was not reached.
+    public var toDate: String? = nil
+    /// The other one of the two.
+    public var friendID: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(isMember: Bool = false, isReached: Bool = false, milestone: Int32 = 0, currentCount: Int32 = 0, fromDate: String? = nil, toDate: String? = nil, friendID: String = "") {
+        self.isMember = isMember
+        self.isReached = isReached
+        self.milestone = milestone
+        self.currentCount = currentCount
+        self.fromDate = fromDate
+        self.toDate = toDate
+        self.friendID = friendID
     }
 }

@@ -39,7 +39,8 @@ extension MediaService {
         return GetFeedReply(items: newestFirst.map(\.0))
     }
 
-    private func view(_ snap: ShownSnap, _ now: Instant) throws -> MediaAPI.Snap {
+    /// A snap as a reader sees it who may.
+    func view(_ snap: ShownSnap, _ now: Instant) throws -> MediaAPI.Snap {
         MediaAPI.Snap(
             id: snap.id.description,
             userID: snap.slot.user.description,

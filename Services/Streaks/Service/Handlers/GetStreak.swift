@@ -1,44 +1,66 @@
 internal import Bus
 internal import Kernel
+internal import MediaAPI
 internal import StreaksAPI
 internal import StreaksDomain
 
 extension StreaksService {
+    /// How long the detail waits for its photos.
+    private static let patience = Interval.seconds(2)
+
     /// MS-5. Somebody who is not part of the streak is answered as if there were none.
     func getStreak(_ request: GetStreakRequest, context: CallContext) async throws -> StreakDetail {
         let user = try context.requireUser()
         let id = try StreakID(parsing: request.streakID, field: "streak_id")
-        guard let view = try await views(.one(id), of: user, withFriends: true, context).first,
-            let stored = try await streaks.ledgers([id], isWhole: true).first
-        else { throw ServiceError.notFound("streak") }
-        let state = fold(stored.ledger, StreakKeeper.policy, at: max(clock.now(), stored.row.lookedAt))
+        guard let view = try await views(.one(id), of: user, withFriends: true, context).first else {
+            throw ServiceError.notFound("streak")
+        }
+        async let snaps = todaysSnaps(view, user, context)
+        guard let (stored, state) = try await look(at: id, by: user) else { throw ServiceError.notFound("streak") }
+        let dates = view.yourDate.advanced(by: -89)...view.yourDate
         let next = StreakKeeper.policy.milestones.next(after: state.count)
+        let shown = await snaps
         return StreakDetail(
             streak: Self.item(view),
-            calendar: (0..<90).reversed().map { back in
-                let date = view.yourDate.advanced(by: -back)
-                return CalendarDay(
-                    date: date.description,
-                    mark: CalendarMark(MutualView.mark(on: date, stored.ledger, state, reader: user))
-                )
-            },
+            calendar: MutualView.days(dates, stored.ledger, state, reader: user).map { CalendarDay($0) },
             recoveries: Int32(state.tokensInUse),
             photoCount: view.row.photoCount,
             nextMilestone: Int32(next ?? 0),
-            daysToNextMilestone: Int32(next.map { $0 - state.count } ?? 0)
+            daysToNextMilestone: Int32(next.map { $0 - state.count } ?? 0),
+            snapsAvailable: shown != nil,
+            yourSnap: shown?.yourSnap.map { StreakSnap($0) },
+            friendSnap: shown?.friendSnap.map { StreakSnap($0) },
+            locked: shown?.locked ?? false
         )
+    }
+
+    /// Today's two snaps as `media` lets the reader see them; nil when it does not answer in time. The rest of the detail does not
+    /// depend on it.
+    private func todaysSnaps(_ view: StreakView, _ user: UserID, _ context: CallContext) async -> GetStreakSnapsReply? {
+        let request = GetStreakSnapsRequest(
+            userID: user.description,
+            streakID: view.row.id.description,
+            friendID: view.friendID.description,
+            yourDate: view.yourDate.description,
+            friendDate: view.friendDate.description
+        )
+        return try? await media.getStreakSnaps(request, context: context.child(timeout: Self.patience))
     }
 }
 
-extension CalendarMark {
-    init(_ mark: MutualView.CalendarMark) {
-        switch mark {
-        case .none: self = .none
-        case .you: self = .you
-        case .friend: self = .friend
-        case .both: self = .both
-        case .broken: self = .broken
-        case .recovered: self = .recovered
-        }
+extension StreakSnap {
+    fileprivate init(_ snap: MediaAPI.Snap) {
+        self.init(
+            id: snap.id,
+            userID: snap.userID,
+            photoURL: snap.photoURL,
+            thumbnailURL: snap.thumbnailURL,
+            width: snap.width,
+            height: snap.height,
+            caption: snap.caption,
+            capturedAt: snap.capturedAt,
+            postedAt: snap.postedAt,
+            onTime: snap.onTime
+        )
     }
 }

@@ -27,11 +27,9 @@ extension StreaksService {
                     try await record(user, in: streak, operation, receivedAt: received, capturedAt: request.capturedAt, work)
                 )
             }
-            try await tellTotals(outcomes, of: user, work)
-            let reply = RecordContributionReply(
-                outcomes: outcomes,
-                onTime: try await isOnTime(user, request.capturedAt ?? received, work)
-            )
+            let isOnTime = try await isOnTime(user, request.capturedAt ?? received, work)
+            try await tellTotals(outcomes, of: user, isOnTime: isOnTime, work)
+            let reply = RecordContributionReply(outcomes: outcomes, onTime: isOnTime)
             try await OperationRepository.store(reply, of: operation, work.sql)
             return reply
         }
@@ -88,15 +86,21 @@ extension StreaksService {
         }
     }
 
-    /// The author's totals, and the friends' whose longest streak may have grown.
-    private func tellTotals(_ outcomes: [ContributionOutcome], of user: UserID, _ work: UnitOfWork) async throws {
+    /// The author's totals, and the friends' whose longest streak may have grown. A snap is one however many streaks it counts for.
+    private func tellTotals(_ outcomes: [ContributionOutcome], of user: UserID, isOnTime: Bool, _ work: UnitOfWork) async throws {
         let accepted = outcomes.filter { $0.refused == nil }
         guard !accepted.isEmpty else { return }
         let friends = accepted.filter(\.dateCompleted).compactMap { UserID($0.friendID) }
         for person in Set(friends + [user]).sorted() {
-            try await work.emit(
-                try await StatsRepository.refresh(person, newPhotos: person == user ? 1 : 0, work.sql)
-            )
+            guard person == user else {
+                try await work.emit(try await StatsRepository.refresh(person, work.sql))
+                continue
+            }
+            let (totals, onTime) = try await StatsRepository.refresh(user, newPhotos: 1, newOnTime: isOnTime ? 1 : 0, work.sql)
+            try await work.emit(totals)
+            if isOnTime, let earned = StreaksDomain.Achievement.earned(byOnTimeSnap: onTime) {
+                try await Achievements.grant([Achievements.Grant(user, earned)], work)
+            }
         }
     }
 

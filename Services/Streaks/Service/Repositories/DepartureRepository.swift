@@ -22,6 +22,7 @@ enum DepartureRepository {
         )
         _ = try await sql.execute("DELETE FROM zone_change WHERE user_id = \(user)")
         _ = try await sql.execute("DELETE FROM user_stats WHERE user_id = \(user)")
+        _ = try await sql.execute("DELETE FROM achievement WHERE user_id = \(user)")
         _ = try await sql.execute("DELETE FROM entitlement_replica WHERE user_id = \(user)")
         _ = try await sql.execute("DELETE FROM recovery_operation WHERE user_id = \(user)")
         let orphans = try await sql.query(
@@ -57,7 +58,12 @@ enum DepartureRepository {
                 'time_zones', coalesce((
                     SELECT jsonb_agg(jsonb_build_object('since', since, 'zone', zone) ORDER BY since)
                     FROM zone_change WHERE user_id = \(user)), '[]'),
-                'total_photos', coalesce((SELECT total_photos FROM user_stats WHERE user_id = \(user)), 0))::text
+                'total_photos', coalesce((SELECT total_photos FROM user_stats WHERE user_id = \(user)), 0),
+                'on_time_photos', coalesce((SELECT on_time_photos FROM user_stats WHERE user_id = \(user)), 0),
+                'recoveries_used', coalesce((SELECT recoveries_used FROM user_stats WHERE user_id = \(user)), 0),
+                'ended_broken_streaks', coalesce((SELECT ended_breaks FROM user_stats WHERE user_id = \(user)), 0),
+                'achievements', coalesce((
+                    SELECT jsonb_object_agg(kind, earned_at) FROM achievement WHERE user_id = \(user)), '{}'))::text
             """
         )
         guard let json = try rows.first?.decode(as: String.self) else { throw ServiceError.internal }

@@ -322,6 +322,96 @@ void   streaksnap__media__v1__feed_item__free_unpacked
   assert(message->base.descriptor == &streaksnap__media__v1__feed_item__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__media__v1__get_streak_snaps_request__init
+                     (Streaksnap__Media__V1__GetStreakSnapsRequest         *message)
+{
+  static const Streaksnap__Media__V1__GetStreakSnapsRequest init_value = STREAKSNAP__MEDIA__V1__GET_STREAK_SNAPS_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__media__v1__get_streak_snaps_request__get_packed_size
+                     (const Streaksnap__Media__V1__GetStreakSnapsRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__get_streak_snaps_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__media__v1__get_streak_snaps_request__pack
+                     (const Streaksnap__Media__V1__GetStreakSnapsRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__get_streak_snaps_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__media__v1__get_streak_snaps_request__pack_to_buffer
+                     (const Streaksnap__Media__V1__GetStreakSnapsRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__get_streak_snaps_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Media__V1__GetStreakSnapsRequest *
+       streaksnap__media__v1__get_streak_snaps_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Media__V1__GetStreakSnapsRequest *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__get_streak_snaps_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__media__v1__get_streak_snaps_request__free_unpacked
+                     (Streaksnap__Media__V1__GetStreakSnapsRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__media__v1__get_streak_snaps_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__media__v1__get_streak_snaps_reply__init
+                     (Streaksnap__Media__V1__GetStreakSnapsReply         *message)
+{
+  static const Streaksnap__Media__V1__GetStreakSnapsReply init_value = STREAKSNAP__MEDIA__V1__GET_STREAK_SNAPS_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__media__v1__get_streak_snaps_reply__get_packed_size
+                     (const Streaksnap__Media__V1__GetStreakSnapsReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__get_streak_snaps_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__media__v1__get_streak_snaps_reply__pack
+                     (const Streaksnap__Media__V1__GetStreakSnapsReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__get_streak_snaps_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__media__v1__get_streak_snaps_reply__pack_to_buffer
+                     (const Streaksnap__Media__V1__GetStreakSnapsReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__get_streak_snaps_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Media__V1__GetStreakSnapsReply *
+       streaksnap__media__v1__get_streak_snaps_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Media__V1__GetStreakSnapsReply *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__get_streak_snaps_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__media__v1__get_streak_snaps_reply__free_unpacked
+                     (Streaksnap__Media__V1__GetStreakSnapsReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__media__v1__get_streak_snaps_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   streaksnap__media__v1__find_snap_owner_request__init
                      (Streaksnap__Media__V1__FindSnapOwnerRequest         *message)
 {
@@ -1020,6 +1110,160 @@ const ProtobufCMessageDescriptor streaksnap__media__v1__feed_item__descriptor =
   streaksnap__media__v1__feed_item__field_indices_by_name,
   1,  streaksnap__media__v1__feed_item__number_ranges,
   (ProtobufCMessageInit) streaksnap__media__v1__feed_item__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__media__v1__get_streak_snaps_request__field_descriptors[5] =
+{
+  {
+    "user_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__GetStreakSnapsRequest, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "streak_id",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__GetStreakSnapsRequest, streak_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "friend_id",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__GetStreakSnapsRequest, friend_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "your_date",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__GetStreakSnapsRequest, your_date),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "friend_date",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__GetStreakSnapsRequest, friend_date),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__media__v1__get_streak_snaps_request__field_indices_by_name[] = {
+  4,   /* field[4] = friend_date */
+  2,   /* field[2] = friend_id */
+  1,   /* field[1] = streak_id */
+  0,   /* field[0] = user_id */
+  3,   /* field[3] = your_date */
+};
+static const ProtobufCIntRange streaksnap__media__v1__get_streak_snaps_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 5 }
+};
+const ProtobufCMessageDescriptor streaksnap__media__v1__get_streak_snaps_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.media.v1.GetStreakSnapsRequest",
+  "GetStreakSnapsRequest",
+  "Streaksnap__Media__V1__GetStreakSnapsRequest",
+  "streaksnap.media.v1",
+  sizeof(Streaksnap__Media__V1__GetStreakSnapsRequest),
+  5,
+  streaksnap__media__v1__get_streak_snaps_request__field_descriptors,
+  streaksnap__media__v1__get_streak_snaps_request__field_indices_by_name,
+  1,  streaksnap__media__v1__get_streak_snaps_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__get_streak_snaps_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__media__v1__get_streak_snaps_reply__field_descriptors[3] =
+{
+  {
+    "your_snap",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__GetStreakSnapsReply, your_snap),
+    &streaksnap__media__v1__snap__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "friend_snap",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__GetStreakSnapsReply, friend_snap),
+    &streaksnap__media__v1__snap__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "locked",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__GetStreakSnapsReply, locked),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__media__v1__get_streak_snaps_reply__field_indices_by_name[] = {
+  1,   /* field[1] = friend_snap */
+  2,   /* field[2] = locked */
+  0,   /* field[0] = your_snap */
+};
+static const ProtobufCIntRange streaksnap__media__v1__get_streak_snaps_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor streaksnap__media__v1__get_streak_snaps_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.media.v1.GetStreakSnapsReply",
+  "GetStreakSnapsReply",
+  "Streaksnap__Media__V1__GetStreakSnapsReply",
+  "streaksnap.media.v1",
+  sizeof(Streaksnap__Media__V1__GetStreakSnapsReply),
+  3,
+  streaksnap__media__v1__get_streak_snaps_reply__field_descriptors,
+  streaksnap__media__v1__get_streak_snaps_reply__field_indices_by_name,
+  1,  streaksnap__media__v1__get_streak_snaps_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__get_streak_snaps_reply__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor streaksnap__media__v1__find_snap_owner_request__field_descriptors[1] =

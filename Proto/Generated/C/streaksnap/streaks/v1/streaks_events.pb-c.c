@@ -457,6 +457,51 @@ void   streaksnap__streaks__v1__user_streak_stats_changed__free_unpacked
   assert(message->base.descriptor == &streaksnap__streaks__v1__user_streak_stats_changed__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__streaks__v1__achievement_earned__init
+                     (Streaksnap__Streaks__V1__AchievementEarned         *message)
+{
+  static const Streaksnap__Streaks__V1__AchievementEarned init_value = STREAKSNAP__STREAKS__V1__ACHIEVEMENT_EARNED__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__achievement_earned__get_packed_size
+                     (const Streaksnap__Streaks__V1__AchievementEarned *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__achievement_earned__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__achievement_earned__pack
+                     (const Streaksnap__Streaks__V1__AchievementEarned *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__achievement_earned__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__achievement_earned__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__AchievementEarned *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__achievement_earned__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__AchievementEarned *
+       streaksnap__streaks__v1__achievement_earned__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__AchievementEarned *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__achievement_earned__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__achievement_earned__free_unpacked
+                     (Streaksnap__Streaks__V1__AchievementEarned *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__achievement_earned__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 static const ProtobufCFieldDescriptor streaksnap__streaks__v1__streak_started__field_descriptors[4] =
 {
   {
@@ -1446,5 +1491,69 @@ const ProtobufCMessageDescriptor streaksnap__streaks__v1__user_streak_stats_chan
   streaksnap__streaks__v1__user_streak_stats_changed__field_indices_by_name,
   1,  streaksnap__streaks__v1__user_streak_stats_changed__number_ranges,
   (ProtobufCMessageInit) streaksnap__streaks__v1__user_streak_stats_changed__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__achievement_earned__field_descriptors[3] =
+{
+  {
+    "user_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__AchievementEarned, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "achievement",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__AchievementEarned, achievement),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "earned_at",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__AchievementEarned, earned_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__achievement_earned__field_indices_by_name[] = {
+  1,   /* field[1] = achievement */
+  2,   /* field[2] = earned_at */
+  0,   /* field[0] = user_id */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__achievement_earned__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__achievement_earned__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.AchievementEarned",
+  "AchievementEarned",
+  "Streaksnap__Streaks__V1__AchievementEarned",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__AchievementEarned),
+  3,
+  streaksnap__streaks__v1__achievement_earned__field_descriptors,
+  streaksnap__streaks__v1__achievement_earned__field_indices_by_name,
+  1,  streaksnap__streaks__v1__achievement_earned__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__achievement_earned__init,
   NULL,NULL,NULL    /* reserved[123] */
 };

@@ -24,6 +24,8 @@ typedef struct Streaksnap__Media__V1__SnapOutcome Streaksnap__Media__V1__SnapOut
 typedef struct Streaksnap__Media__V1__GetFeedRequest Streaksnap__Media__V1__GetFeedRequest;
 typedef struct Streaksnap__Media__V1__GetFeedReply Streaksnap__Media__V1__GetFeedReply;
 typedef struct Streaksnap__Media__V1__FeedItem Streaksnap__Media__V1__FeedItem;
+typedef struct Streaksnap__Media__V1__GetStreakSnapsRequest Streaksnap__Media__V1__GetStreakSnapsRequest;
+typedef struct Streaksnap__Media__V1__GetStreakSnapsReply Streaksnap__Media__V1__GetStreakSnapsReply;
 typedef struct Streaksnap__Media__V1__FindSnapOwnerRequest Streaksnap__Media__V1__FindSnapOwnerRequest;
 typedef struct Streaksnap__Media__V1__FindSnapOwnerReply Streaksnap__Media__V1__FindSnapOwnerReply;
 
@@ -176,6 +178,32 @@ struct  Streaksnap__Media__V1__FeedItem
 #define STREAKSNAP__MEDIA__V1__FEED_ITEM__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__feed_item__descriptor) \
     , (char *)protobuf_c_empty_string, NULL, 0, 0, 0, 0, NULL, NULL, NULL }
+
+
+struct  Streaksnap__Media__V1__GetStreakSnapsRequest
+{
+  ProtobufCMessage base;
+  char *user_id;
+  char *streak_id;
+  char *friend_id;
+  char *your_date;
+  char *friend_date;
+};
+#define STREAKSNAP__MEDIA__V1__GET_STREAK_SNAPS_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__get_streak_snaps_request__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string }
+
+
+struct  Streaksnap__Media__V1__GetStreakSnapsReply
+{
+  ProtobufCMessage base;
+  Streaksnap__Media__V1__Snap *your_snap;
+  Streaksnap__Media__V1__Snap *friend_snap;
+  protobuf_c_boolean locked;
+};
+#define STREAKSNAP__MEDIA__V1__GET_STREAK_SNAPS_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__get_streak_snaps_reply__descriptor) \
+    , NULL, NULL, 0 }
 
 
 struct  Streaksnap__Media__V1__FindSnapOwnerRequest
@@ -340,6 +368,44 @@ Streaksnap__Media__V1__FeedItem *
 void   streaksnap__media__v1__feed_item__free_unpacked
                      (Streaksnap__Media__V1__FeedItem *message,
                       ProtobufCAllocator *allocator);
+/* Streaksnap__Media__V1__GetStreakSnapsRequest methods */
+void   streaksnap__media__v1__get_streak_snaps_request__init
+                     (Streaksnap__Media__V1__GetStreakSnapsRequest         *message);
+size_t streaksnap__media__v1__get_streak_snaps_request__get_packed_size
+                     (const Streaksnap__Media__V1__GetStreakSnapsRequest   *message);
+size_t streaksnap__media__v1__get_streak_snaps_request__pack
+                     (const Streaksnap__Media__V1__GetStreakSnapsRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__media__v1__get_streak_snaps_request__pack_to_buffer
+                     (const Streaksnap__Media__V1__GetStreakSnapsRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Media__V1__GetStreakSnapsRequest *
+       streaksnap__media__v1__get_streak_snaps_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__media__v1__get_streak_snaps_request__free_unpacked
+                     (Streaksnap__Media__V1__GetStreakSnapsRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Media__V1__GetStreakSnapsReply methods */
+void   streaksnap__media__v1__get_streak_snaps_reply__init
+                     (Streaksnap__Media__V1__GetStreakSnapsReply         *message);
+size_t streaksnap__media__v1__get_streak_snaps_reply__get_packed_size
+                     (const Streaksnap__Media__V1__GetStreakSnapsReply   *message);
+size_t streaksnap__media__v1__get_streak_snaps_reply__pack
+                     (const Streaksnap__Media__V1__GetStreakSnapsReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__media__v1__get_streak_snaps_reply__pack_to_buffer
+                     (const Streaksnap__Media__V1__GetStreakSnapsReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Media__V1__GetStreakSnapsReply *
+       streaksnap__media__v1__get_streak_snaps_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__media__v1__get_streak_snaps_reply__free_unpacked
+                     (Streaksnap__Media__V1__GetStreakSnapsReply *message,
+                      ProtobufCAllocator *allocator);
 /* Streaksnap__Media__V1__FindSnapOwnerRequest methods */
 void   streaksnap__media__v1__find_snap_owner_request__init
                      (Streaksnap__Media__V1__FindSnapOwnerRequest         *message);
@@ -401,6 +467,12 @@ typedef void (*Streaksnap__Media__V1__GetFeedReply_Closure)
 typedef void (*Streaksnap__Media__V1__FeedItem_Closure)
                  (const Streaksnap__Media__V1__FeedItem *message,
                   void *closure_data);
+typedef void (*Streaksnap__Media__V1__GetStreakSnapsRequest_Closure)
+                 (const Streaksnap__Media__V1__GetStreakSnapsRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Media__V1__GetStreakSnapsReply_Closure)
+                 (const Streaksnap__Media__V1__GetStreakSnapsReply *message,
+                  void *closure_data);
 typedef void (*Streaksnap__Media__V1__FindSnapOwnerRequest_Closure)
                  (const Streaksnap__Media__V1__FindSnapOwnerRequest *message,
                   void *closure_data);
@@ -420,6 +492,8 @@ extern const ProtobufCMessageDescriptor streaksnap__media__v1__snap_outcome__des
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__get_feed_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__get_feed_reply__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__feed_item__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__media__v1__get_streak_snaps_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__media__v1__get_streak_snaps_reply__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__find_snap_owner_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__find_snap_owner_reply__descriptor;
 

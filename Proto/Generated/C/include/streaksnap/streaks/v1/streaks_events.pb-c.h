@@ -26,6 +26,7 @@ typedef struct Streaksnap__Streaks__V1__StreakRecovered Streaksnap__Streaks__V1_
 typedef struct Streaksnap__Streaks__V1__RecoveryTokenReturned Streaksnap__Streaks__V1__RecoveryTokenReturned;
 typedef struct Streaksnap__Streaks__V1__StreakEnded Streaksnap__Streaks__V1__StreakEnded;
 typedef struct Streaksnap__Streaks__V1__UserStreakStatsChanged Streaksnap__Streaks__V1__UserStreakStatsChanged;
+typedef struct Streaksnap__Streaks__V1__AchievementEarned Streaksnap__Streaks__V1__AchievementEarned;
 
 
 /* --- enums --- */
@@ -178,6 +179,18 @@ struct  Streaksnap__Streaks__V1__UserStreakStatsChanged
 #define STREAKSNAP__STREAKS__V1__USER_STREAK_STATS_CHANGED__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__user_streak_stats_changed__descriptor) \
     , (char *)protobuf_c_empty_string, 0, 0, 0, 0 }
+
+
+struct  Streaksnap__Streaks__V1__AchievementEarned
+{
+  ProtobufCMessage base;
+  char *user_id;
+  char *achievement;
+  Google__Protobuf__Timestamp *earned_at;
+};
+#define STREAKSNAP__STREAKS__V1__ACHIEVEMENT_EARNED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__achievement_earned__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL }
 
 
 /* Streaksnap__Streaks__V1__StreakStarted methods */
@@ -370,6 +383,25 @@ Streaksnap__Streaks__V1__UserStreakStatsChanged *
 void   streaksnap__streaks__v1__user_streak_stats_changed__free_unpacked
                      (Streaksnap__Streaks__V1__UserStreakStatsChanged *message,
                       ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__AchievementEarned methods */
+void   streaksnap__streaks__v1__achievement_earned__init
+                     (Streaksnap__Streaks__V1__AchievementEarned         *message);
+size_t streaksnap__streaks__v1__achievement_earned__get_packed_size
+                     (const Streaksnap__Streaks__V1__AchievementEarned   *message);
+size_t streaksnap__streaks__v1__achievement_earned__pack
+                     (const Streaksnap__Streaks__V1__AchievementEarned   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__achievement_earned__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__AchievementEarned   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__AchievementEarned *
+       streaksnap__streaks__v1__achievement_earned__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__achievement_earned__free_unpacked
+                     (Streaksnap__Streaks__V1__AchievementEarned *message,
+                      ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
 typedef void (*Streaksnap__Streaks__V1__StreakStarted_Closure)
@@ -402,6 +434,9 @@ typedef void (*Streaksnap__Streaks__V1__StreakEnded_Closure)
 typedef void (*Streaksnap__Streaks__V1__UserStreakStatsChanged_Closure)
                  (const Streaksnap__Streaks__V1__UserStreakStatsChanged *message,
                   void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__AchievementEarned_Closure)
+                 (const Streaksnap__Streaks__V1__AchievementEarned *message,
+                  void *closure_data);
 
 /* --- services --- */
 
@@ -418,6 +453,7 @@ extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__streak_recovere
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__recovery_token_returned__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__streak_ended__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__user_streak_stats_changed__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__achievement_earned__descriptor;
 
 PROTOBUF_C__END_DECLS
 

@@ -1,0 +1,32 @@
+internal import Bus
+internal import Kernel
+internal import StreaksAPI
+internal import StreaksDomain
+
+extension StreaksService {
+    /// MS-7.
+    func getAchievements(_: GetAchievementsRequest, context: CallContext) async throws -> GetAchievementsReply {
+        let user = try context.requireUser()
+        let earned = try await AchievementRepository.earned(by: user, streaks.database)
+        let counts = try await StatsRepository.counts(of: user, streaks.database)
+        let totals = StreakTotals(of: user, try await StatsRepository.records(of: user, streaks.database))
+        let tally = StreaksDomain.Achievement.Tally(
+            longest: totals.longest,
+            recoveries: counts.recoveriesUsed,
+            onTimeSnaps: counts.onTimePhotos
+        )
+        let all = StreaksDomain.Achievement.allCases.map { achievement in
+            StreaksAPI.Achievement(
+                id: achievement.rawValue,
+                name: achievement.name,
+                description: achievement.summary,
+                badge: achievement.badge,
+                earned: earned[achievement] != nil,
+                earnedAt: earned[achievement],
+                progress: Int32(earned[achievement] != nil ? achievement.target : achievement.progress(tally)),
+                target: Int32(achievement.target)
+            )
+        }
+        return GetAchievementsReply(achievements: all, earnedCount: Int32(all.count(where: \.earned)))
+    }
+}

@@ -1,0 +1,46 @@
+internal import Bus
+internal import CommonAPI
+internal import Kernel
+internal import StreaksAPI
+internal import StreaksDomain
+
+extension StreaksService {
+    /// MC-1, for clients that draw the card themselves.
+    func getMilestoneData(_ request: GetMilestoneDataRequest, context: CallContext) async throws -> MilestoneData {
+        let user = try context.requireUser()
+        let id = try StreakID(parsing: request.streakID, field: "streak_id")
+        guard let (stored, state) = try await look(at: id, by: user) else { throw ServiceError.notFound("streak") }
+        let friend = stored.row.friend(of: user)
+        let people = try await profiles.profiles([user, friend], context: context)
+        func summary(_ person: UserID) -> UserSummary {
+            people[person]?.summary ?? UserSummary(userID: person.description)
+        }
+        let (you, theirs) = (summary(user), summary(friend))
+        let reached = Celebrations(state).reached
+        let next = StreakKeeper.policy.milestones.next(after: state.count)
+        return MilestoneData(
+            streakID: id.description,
+            currentCount: Int32(state.count),
+            longestCount: Int32(state.longest),
+            milestone: Int32(reached.last?.count ?? 0),
+            reached: reached.map { MilestoneMark(count: Int32($0.count), date: $0.on.description) },
+            nextMilestone: Int32(next ?? 0),
+            daysToNextMilestone: Int32(next.map { $0 - state.count } ?? 0),
+            you: you,
+            friend: theirs,
+            fromDate: state.runStart?.description,
+            toDate: state.lastCompletedDate?.description,
+            text: CardText(
+                emoji: CardParts.emoji,
+                title: CardParts.title,
+                names: CardParts.names([you.username, theirs.username]),
+                dates: CardParts.dates(state.runStart, state.lastCompletedDate),
+                watermark: CardParts.watermark,
+                share: CardParts.share(count: state.count, friend: theirs.username)
+            ),
+            styles: CardParts.styles.map { style in
+                CardStyle(name: style.name, fromColor: style.from, toColor: style.to, textColor: style.text)
+            }
+        )
+    }
+}

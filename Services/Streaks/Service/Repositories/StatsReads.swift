@@ -1,0 +1,121 @@
+internal import Database
+internal import Kernel
+internal import StreaksAPI
+internal import StreaksDomain
+
+/// What is counted per person as it happens.
+struct PersonalCounts: Sendable {
+    var photos = 0
+    /// Photos of which it is known whether they were on time, and those that were.
+    var timedPhotos = 0
+    var onTimePhotos = 0
+    var recoveriesUsed = 0
+    /// Streaks that broke and then ended, in all and by the person alone.
+    var endedBreaks = (all: 0, byYou: 0)
+}
+
+/// What statistics and heat maps are made from, read without locks.
+extension StatsRepository {
+    static func counts(of user: UserID, _ database: Database) async throws -> PersonalCounts {
+        let rows = try await database.query(
+            """
+            SELECT total_photos, timed_photos, on_time_photos, recoveries_used, ended_breaks, ended_breaks_by_user
+            FROM user_stats WHERE user_id = \(user)
+            """
+        )
+        guard
+            let row = try rows.first?.decode(
+                as: (Int32.self, Int32.self, Int32.self, Int32.self, Int32.self, Int32.self)
+            )
+        else { return PersonalCounts() }
+        return PersonalCounts(
+            photos: Int(row.0),
+            timedPhotos: Int(row.1),
+            onTimePhotos: Int(row.2),
+            recoveriesUsed: Int(row.3),
+            endedBreaks: (Int(row.4), Int(row.5))
+        )
+    }
+
+    /// Every streak of a person, whatever became of it.
+    static func records(of user: UserID, _ database: Database) async throws -> [StreakTotals.Record] {
+        try await database.query(
+            """
+            SELECT status, current_count, longest_count, broken_by FROM streak WHERE user_a = \(user) UNION ALL
+            SELECT status, current_count, longest_count, broken_by FROM streak WHERE user_b = \(user)
+            """
+        ).map { row in
+            let status: StreakState.Status =
+                switch StreakStatus(rawValue: try row.get(at: 0)) {
+                case .active: .active
+                case .broken: .broken
+                default: .ended
+                }
+            return StreakTotals.Record(
+                status: status,
+                count: Int(try row.get(at: 1, as: Int32.self)),
+                longest: Int(try row.get(at: 2, as: Int32.self)),
+                brokenBy: try row.get(at: 3)
+            )
+        }
+    }
+
+    /// On how many of these dates a person has posted, by ISO weekday.
+    static func postedDates(of user: UserID, in dates: ClosedRange<CalendarDate>, _ database: Database) async throws -> [Int: Int]
+    {
+        let rows = try await database.query(
+            """
+            SELECT extract(isodow FROM on_date)::int, count(*)::int FROM (
+                SELECT DISTINCT c.on_date FROM (\(mine(user))) AS mine JOIN contribution c ON c.streak_id = mine.id
+                WHERE c.user_id = \(user) AND c.on_date BETWEEN \(dates.lowerBound) AND \(dates.upperBound)) AS posted
+            GROUP BY 1
+            """
+        )
+        let counts = try rows.map { try $0.decode(as: (Int32.self, Int32.self)) }
+        return Dictionary(counts.map { (Int($0.0), Int($0.1)) }) { first, _ in first }
+    }
+
+    /// What happened on these dates in all streaks of a person; dates on which nothing did are absent.
+    static func days(of user: UserID, in dates: ClosedRange<CalendarDate>, _ database: Database) async throws -> [HeatMap.Day] {
+        try await database.query(
+            """
+            SELECT on_date, count(*) FILTER (WHERE is_yours)::int, count(*) FILTER (WHERE is_complete)::int FROM (
+                SELECT c.on_date, bool_or(c.user_id = \(user)) AS is_yours, count(*) = 2 AS is_complete
+                FROM (\(mine(user))) AS mine JOIN contribution c ON c.streak_id = mine.id
+                WHERE c.on_date BETWEEN \(dates.lowerBound) AND \(dates.upperBound)
+                GROUP BY c.streak_id, c.on_date) AS shared
+            GROUP BY on_date
+            """
+        ).map { row in
+            let (date, posted, completed) = try row.decode(as: (CalendarDate.self, Int32.self, Int32.self))
+            return HeatMap.Day(date: date, posted: Int(posted), completed: Int(completed))
+        }
+    }
+
+    /// Two index scans instead of one OR.
+    private static func mine(_ user: UserID) -> Query {
+        "SELECT id FROM streak WHERE user_a = \(user) UNION ALL SELECT id FROM streak WHERE user_b = \(user)"
+    }
+
+    /// One more streak that broke and then ended.
+    static func addEndedBreak(of user: UserID, isTheirs: Bool, _ sql: Transaction) async throws {
+        let theirs = isTheirs ? 1 : 0
+        _ = try await sql.execute(
+            """
+            INSERT INTO user_stats AS known (user_id, ended_breaks, ended_breaks_by_user) VALUES (\(user), 1, \(theirs))
+            ON CONFLICT (user_id) DO UPDATE SET ended_breaks = known.ended_breaks + 1,
+                ended_breaks_by_user = known.ended_breaks_by_user + \(theirs)
+            """
+        )
+    }
+
+    /// Adds to the recovery tokens a person has spent; what is given back is negative. Not among the totals that auth is told.
+    static func add(recoveries: Int, of user: UserID, _ sql: Transaction) async throws {
+        _ = try await sql.execute(
+            """
+            INSERT INTO user_stats AS known (user_id, recoveries_used) VALUES (\(user), greatest(\(recoveries), 0))
+            ON CONFLICT (user_id) DO UPDATE SET recoveries_used = greatest(known.recoveries_used + \(recoveries), 0)
+            """
+        )
+    }
+}

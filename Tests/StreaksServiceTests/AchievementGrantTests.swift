@@ -1,0 +1,169 @@
+import Database
+import Kernel
+import StreaksAPI
+import StreaksDomain
+import Testing
+
+@testable import StreaksService
+
+/// Achievements are given in the transaction that earns them, once (MS-7).
+struct AchievementGrantTests {
+    let ann = StreaksWorld.person(1)
+    let bob = StreaksWorld.person(2)
+    let cat = StreaksWorld.person(3)
+
+    @Test func `a hundred dates earn three badges each, told once, and a second streak none anew`() async throws {
+        try await withStreaks { world in
+            let first = try await world.start(ann, bob)
+            var told: [String] = []
+            for day in 1...100 {
+                for user in [ann, bob] { #expect(try await world.post(user, to: [first]) == []) }
+                let news = try await world.told()
+                #expect(news.isEmpty || [7, 30, 100].contains(day), "day \(day): \(news)")
+                told += news
+                world.clock.advance(.days(1))
+            }
+            // On the thirtieth date they have posted 30 times inside their windows as well.
+            let expected = ["1 7_day_warrior", "2 7_day_warrior", "1 30_day_legend", "2 30_day_legend"]
+            #expect(told.filter { !$0.hasSuffix("prompt_master") } == expected + ["1 100_day_immortal", "2 100_day_immortal"])
+            #expect(try await world.earned(bob) == ["7_day_warrior", "30_day_legend", "100_day_immortal", "prompt_master"])
+
+            let second = try await world.start(ann, cat)
+            for _ in 1...7 {
+                for user in [ann, cat] { try await world.post(user, to: [second]) }
+                world.clock.advance(.days(1))
+            }
+            #expect(try await world.told() == ["3 7_day_warrior"], "Ann has hers already")
+            let cats = try await world.achievements(cat)
+            #expect(cats.map(\.id) == StreaksDomain.Achievement.allCases.map(\.rawValue))
+            #expect(cats.map(\.earned) == [true, false, false, false, false])
+            #expect(cats.map(\.progress) == [7, 7, 7, 0, 7])
+            #expect(cats.map(\.target) == [7, 30, 100, 1, 30])
+            #expect(cats[0].earnedAt == world.clock.now() - .days(1))
+            #expect(cats[1].earnedAt == nil)
+        }
+    }
+
+    @Test func `who uses a recovery token first has earned something, the friend has not`() async throws {
+        try await withStreaks { world in
+            let streak = try await world.start(ann, bob)
+            for user in [ann, bob] { try await world.post(user, to: [streak]) }
+            world.clock.advance(.days(2))
+            let keeper = world.service.keeper
+            let bob = bob
+            try await world.work.run(trace: "", requestID: "") { work in
+                for stored in try await keeper.streaks.lock([streak], work.sql) {
+                    let change = try await keeper.apply(.recover(bob), to: stored, work)
+                    #expect(change.state.status == .active)
+                }
+            }
+            #expect(try await world.told() == ["2 first_recovery"])
+            #expect(try await world.earned(bob) == ["first_recovery"])
+            #expect(try await world.earned(ann) == [])
+            let stats = try await world.service.getStats(GetStatsRequest(), context: StreaksWorld.by(bob))
+            #expect(stats.recoveriesUsed == 1)
+        }
+    }
+
+    private struct Crash: Error {}
+
+    /// Earns something in a transaction that fails. - Returns: whether it failed as it should.
+    private func failAfterGrant(_ world: StreaksWorld) async -> Bool {
+        do {
+            try await world.work.run(trace: "", requestID: "") { [ann] work in
+                try await Achievements.grant([Achievements.Grant(ann, .weekWarrior)], work)
+                throw Crash()
+            }
+            return false
+        } catch {
+            return error is Crash
+        }
+    }
+
+    @Test func `a change that is rolled back gives nothing`() async throws {
+        try await withStreaks { world in
+            #expect(await failAfterGrant(world))
+            let (earned, told) = (try await world.earned(ann), try await world.told())
+            #expect(earned.isEmpty && told.isEmpty)
+        }
+    }
+
+    @Test func `thirty snaps inside their window make a prompt master: late ones, repeats and more streaks do not help`()
+        async throws
+    {
+        try await withStreaks { world in
+            let streaks = [try await world.start(ann, bob), try await world.start(ann, cat)]
+            for day in 1...29 {
+                let operation = OperationID(high: 7, low: UInt64(day))
+                #expect(try await world.post(ann, to: streaks, operation: operation) == [])
+                #expect(try await world.post(ann, to: streaks, operation: operation) == [], "the same answer again")
+                #expect(try await world.post(ann, to: streaks) == ["ALREADY_POSTED", "ALREADY_POSTED"])
+                world.clock.advance(.days(1))
+            }
+            #expect(try await world.achievements(ann).last?.progress == 29)
+            world.clock.advance(.hours(6))
+            #expect(try await world.post(ann, to: streaks) == [])
+            #expect(try await world.achievements(ann).last?.progress == 29, "17:00 is outside the window")
+            #expect(try await world.told() == [])
+            let stats = try await world.service.getStats(GetStatsRequest(), context: StreaksWorld.by(ann))
+            #expect(stats.totalPhotos == 30)
+            #expect(stats.onTimePhotos == 29)
+            #expect(stats.onTimePercent == 96)
+
+            world.clock.advance(.hours(18))
+            #expect(try await world.post(ann, to: streaks) == [])
+            #expect(try await world.told() == ["1 prompt_master"])
+            world.clock.advance(.days(1))
+            #expect(try await world.post(ann, to: streaks) == [])
+            #expect(try await world.told() == [])
+            #expect(try await world.earned(ann) == ["prompt_master"])
+        }
+    }
+
+    @Test func `who had a long streak before there were achievements has them, dated when the count was reached`() async throws {
+        let (ann, bob, cat) = (ann, bob, cat)
+        let gone = StreaksWorld.person(9)
+        func insert(_ number: UInt64, _ one: UserID, _ two: UserID, count: Int, _ last: String, _ database: Database) async throws
+        {
+            try await database.execute(
+                """
+                INSERT INTO streak (id, user_a, user_b, started_at, status, current_count, longest_count, last_completed_date, looked_at)
+                VALUES (\(StreakID(high: 3, low: number)), \(one), \(two), now(), 2, \(Int32(count)), \(Int32(count)),
+                    \(CalendarDate(last)), now())
+                """
+            )
+        }
+        try await withStreaks { database in
+            try await insert(1, ann, bob, count: 6, "2026-02-01", database)
+            try await insert(2, ann, cat, count: 31, "2026-03-31", database)
+            try await insert(3, bob, gone, count: 120, "2026-04-30", database)
+            try await database.execute("INSERT INTO purged_user (user_id, purged_at) VALUES (\(gone), now())")
+        } _: { world in
+            #expect(try await world.earned(ann) == ["7_day_warrior", "30_day_legend"])
+            #expect(try await world.earned(bob) == ["7_day_warrior", "30_day_legend", "100_day_immortal"])
+            #expect(try await world.earned(cat) == ["7_day_warrior", "30_day_legend"])
+            #expect(try await world.earned(gone) == [])
+            let dates = try await world.achievements(ann).prefix(2).map { $0.earnedAt.map(Zone.utc.date(at:))?.description }
+            #expect(dates == ["2026-03-08", "2026-03-31"])
+            #expect(try await world.told() == [], "it is no news")
+        }
+    }
+
+    @Test func `a purged account leaves no achievement behind, and takes a list of them along before`() async throws {
+        try await withStreaks { world in
+            let streak = try await world.start(ann, bob)
+            for _ in 1...7 {
+                for user in [ann, bob] { try await world.post(user, to: [streak]) }
+                world.clock.advance(.days(1))
+            }
+            let document = try await DepartureRepository.export(ann, world.database)
+            #expect(document.contains("7_day_warrior") && document.contains("\"on_time_photos\": 7"), "\(document)")
+            let ann = ann
+            try await world.work.run(trace: "", requestID: "") { work in
+                try await DepartureRepository.erase(ann, now: work.now, work.sql)
+            }
+            #expect(try await world.earned(ann) == [])
+            #expect(try await world.earned(bob) == ["7_day_warrior"])
+        }
+    }
+}
