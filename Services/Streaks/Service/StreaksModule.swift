@@ -21,8 +21,23 @@ public enum StreaksModule: ServiceModule {
             ]
         ),
         MigrationSet("streaks_lifecycle", [Migration(version: 1, name: "lifecycle", sql: PackageResources.V0101_lifecycle_sql)]),
+        MigrationSet(
+            "streaks_moments",
+            [
+                Migration(version: 1, name: "moments", sql: PackageResources.V0401_moments_sql),
+                Migration(version: 2, name: "prompts", sql: PackageResources.V0402_prompts_sql),
+            ]
+        ),
     ]
     public static var descriptor: (bytes: [UInt8], hash: String) { (StreaksMethods.descriptorSet, StreaksMethods.descriptorHash) }
+
+    static let snapWindow = Setting(
+        "streaks.snap-window",
+        default: SnapWindowRule.label,
+        help: "What becomes of a snap outside its author's snap window: label counts it and calls it late, enforce refuses it."
+    )
+
+    public static let settings: [any AnySetting] = [snapWindow]
 
     public static func assemble(_ environment: ServiceEnvironment) async throws -> ServiceAssembly {
         let streaks = StreakRepository(database: environment.database)
@@ -35,6 +50,8 @@ public enum StreaksModule: ServiceModule {
             profiles: profiles,
             entitlements: entitlements,
             work: environment.work,
+            mutations: environment.mutations,
+            snapWindow: try environment.settings.get(snapWindow),
             clock: environment.clock
         )
         let people = PeopleConsumer(keeper: keeper)
@@ -44,10 +61,23 @@ public enum StreaksModule: ServiceModule {
                 + service.friendshipHandlers + LifecycleConsumers(keeper: keeper).handlers,
             jobs: [
                 SettlementJob(keeper: keeper, work: environment.work).job,
+                MomentJob(work: environment.work, streaks: streaks).job,
                 Job("old_operations", every: .seconds(600)) { now in
                     try await OperationRepository.purge(before: now - .days(7), environment.database)
                 },
             ]
         )
     }
+}
+
+/// What becomes of a snap that was not captured inside its author's window, give or take 30 min (PW-3).
+enum SnapWindowRule: String, SettingValue, CustomStringConvertible {
+    /// It counts and is called late.
+    case label
+    /// It is refused with OUTSIDE_SNAP_WINDOW.
+    case enforce
+
+    init?(settingText text: String) { self.init(rawValue: text) }
+    static var settingTypeName: String { "label or enforce" }
+    var description: String { rawValue }
 }

@@ -2,12 +2,13 @@ internal import Bus
 internal import Kernel
 internal import Outbox
 internal import Replicas
+internal import Runtime
 internal import StreaksAPI
 
 /// Streaks, their day ledgers and the daily prompt. The table of contents: one handler file per RPC in `Handlers/`, what is heard in
 /// `Consumers/`, what is due in `Jobs/`.
 ///
-/// listStreaks · getStreak · getTodaysPrompt · startForFriendship · getFriendSummaries · planContribution · recordContribution ·
+/// listStreaks · getStreak · getTodaysPrompt · getStreakPrompts · setStreakPrompts · clearStreakPrompts · startForFriendship · getFriendSummaries · planContribution · recordContribution ·
 /// listOpenDates · exportUserData
 struct StreaksService: StreaksServiceProtocol {
     let streaks: StreakRepository
@@ -15,5 +16,7 @@ struct StreaksService: StreaksServiceProtocol {
     let profiles: ProfileReplica
     let entitlements: EntitlementReplica
     let work: UnitOfWorkFactory
+    let mutations: Mutations
+    let snapWindow: SnapWindowRule
     let clock: any Clock
 }

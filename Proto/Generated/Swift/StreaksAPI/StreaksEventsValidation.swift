@@ -33,3 +33,19 @@ extension StreakEnded {
 extension UserStreakStatsChanged {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
 }
+
+extension SnapWindowOpened {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension SnapWindowClosing {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension StreaksAtRisk {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension StreakAtRisk {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}

@@ -9,8 +9,15 @@ public protocol StreaksServiceProtocol: Sendable {
     func listStreaks(_ request: ListStreaksRequest, context: Bus.CallContext) async throws -> ListStreaksReply
     /// One streak with its 90-day calendar (MS-5).
     func getStreak(_ request: GetStreakRequest, context: Bus.CallContext) async throws -> StreakDetail
-    /// Today's photo prompt and the user's snap window (PW-1, PW-2).
+    /// Today's photo prompt and the user's snap window (PW-1, PW-2). With `streak_id` the streak's own prompt, if it has one.
     func getTodaysPrompt(_ request: GetTodaysPromptRequest, context: Bus.CallContext) async throws -> TodaysPrompt
+    /// The prompts that a member has set for a streak; none when the built-in ones are shown (PW-1). For its two members.
+    func getStreakPrompts(_ request: GetStreakPromptsRequest, context: Bus.CallContext) async throws -> StreakPrompts
+    /// Sets a streak's own prompts, in place of those before (PW-1). For its members on a premium plan: PREMIUM_REQUIRED.
+    func setStreakPrompts(_ request: SetStreakPromptsRequest, context: Bus.CallContext) async throws -> StreakPrompts
+    /// Removes a streak's own prompts: the built-in ones are shown again. For the member who set them, and for a member on a premium plan;
+    /// without any it changes nothing.
+    func clearStreakPrompts(_ request: ClearStreakPromptsRequest, context: Bus.CallContext) async throws -> StreakPrompts
     /// Starts the streak of a new friendship; the same friendship always gets the same answer (SO-2).
     func startForFriendship(_ request: StartForFriendshipRequest, context: Bus.CallContext) async throws -> StartForFriendshipReply
     /// Streak summaries of one user with up to 100 friends, or with all, in one round trip (SO-3).
@@ -33,9 +40,19 @@ public enum StreaksMethods {
     /// One streak with its 90-day calendar (MS-5).
     public static let getStreak = Bus.Method<GetStreakRequest, StreakDetail>(
         service: "streaks", version: "v1", name: "GetStreak", isIdempotent: true, timeout: .seconds(10))
-    /// Today's photo prompt and the user's snap window (PW-1, PW-2).
+    /// Today's photo prompt and the user's snap window (PW-1, PW-2). With `streak_id` the streak's own prompt, if it has one.
     public static let getTodaysPrompt = Bus.Method<GetTodaysPromptRequest, TodaysPrompt>(
         service: "streaks", version: "v1", name: "GetTodaysPrompt", isIdempotent: true, timeout: .seconds(10))
+    /// The prompts that a member has set for a streak; none when the built-in ones are shown (PW-1). For its two members.
+    public static let getStreakPrompts = Bus.Method<GetStreakPromptsRequest, StreakPrompts>(
+        service: "streaks", version: "v1", name: "GetStreakPrompts", isIdempotent: true, timeout: .seconds(10))
+    /// Sets a streak's own prompts, in place of those before (PW-1). For its members on a premium plan: PREMIUM_REQUIRED.
+    public static let setStreakPrompts = Bus.Method<SetStreakPromptsRequest, StreakPrompts>(
+        service: "streaks", version: "v1", name: "SetStreakPrompts", isIdempotent: false, timeout: .seconds(10))
+    /// Removes a streak's own prompts: the built-in ones are shown again. For the member who set them, and for a member on a premium plan;
+    /// without any it changes nothing.
+    public static let clearStreakPrompts = Bus.Method<ClearStreakPromptsRequest, StreakPrompts>(
+        service: "streaks", version: "v1", name: "ClearStreakPrompts", isIdempotent: false, timeout: .seconds(10))
     /// Starts the streak of a new friendship; the same friendship always gets the same answer (SO-2).
     public static let startForFriendship = Bus.Method<StartForFriendshipRequest, StartForFriendshipReply>(
         service: "streaks", version: "v1", name: "StartForFriendship", isIdempotent: true, timeout: .seconds(10))
@@ -78,9 +95,25 @@ public struct StreaksClient: Sendable {
         try await caller.call(StreaksMethods.getStreak, request, context: context)
     }
 
-    /// Today's photo prompt and the user's snap window (PW-1, PW-2).
+    /// Today's photo prompt and the user's snap window (PW-1, PW-2). With `streak_id` the streak's own prompt, if it has one.
     public func getTodaysPrompt(_ request: GetTodaysPromptRequest, context: Bus.CallContext) async throws -> TodaysPrompt {
         try await caller.call(StreaksMethods.getTodaysPrompt, request, context: context)
+    }
+
+    /// The prompts that a member has set for a streak; none when the built-in ones are shown (PW-1). For its two members.
+    public func getStreakPrompts(_ request: GetStreakPromptsRequest, context: Bus.CallContext) async throws -> StreakPrompts {
+        try await caller.call(StreaksMethods.getStreakPrompts, request, context: context)
+    }
+
+    /// Sets a streak's own prompts, in place of those before (PW-1). For its members on a premium plan: PREMIUM_REQUIRED.
+    public func setStreakPrompts(_ request: SetStreakPromptsRequest, context: Bus.CallContext) async throws -> StreakPrompts {
+        try await caller.call(StreaksMethods.setStreakPrompts, request, context: context)
+    }
+
+    /// Removes a streak's own prompts: the built-in ones are shown again. For the member who set them, and for a member on a premium plan;
+    /// without any it changes nothing.
+    public func clearStreakPrompts(_ request: ClearStreakPromptsRequest, context: Bus.CallContext) async throws -> StreakPrompts {
+        try await caller.call(StreaksMethods.clearStreakPrompts, request, context: context)
     }
 
     /// Starts the streak of a new friendship; the same friendship always gets the same answer (SO-2).
@@ -121,6 +154,9 @@ extension StreaksServiceProtocol {
             Bus.Endpoint(StreaksMethods.listStreaks) { try await self.listStreaks($0, context: $1) },
             Bus.Endpoint(StreaksMethods.getStreak) { try await self.getStreak($0, context: $1) },
             Bus.Endpoint(StreaksMethods.getTodaysPrompt) { try await self.getTodaysPrompt($0, context: $1) },
+            Bus.Endpoint(StreaksMethods.getStreakPrompts) { try await self.getStreakPrompts($0, context: $1) },
+            Bus.Endpoint(StreaksMethods.setStreakPrompts) { try await self.setStreakPrompts($0, context: $1) },
+            Bus.Endpoint(StreaksMethods.clearStreakPrompts) { try await self.clearStreakPrompts($0, context: $1) },
             Bus.Endpoint(StreaksMethods.startForFriendship) { try await self.startForFriendship($0, context: $1) },
             Bus.Endpoint(StreaksMethods.getFriendSummaries) { try await self.getFriendSummaries($0, context: $1) },
             Bus.Endpoint(StreaksMethods.planContribution) { try await self.planContribution($0, context: $1) },

@@ -33,11 +33,70 @@ extension CalendarDay {
 }
 
 extension GetTodaysPromptRequest {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if let value = self.streakID {
+            violations.format(value, .uuid, at: path, "streak_id")
+        }
+    }
 }
 
 extension TodaysPrompt {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension GetStreakPromptsRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.streakID.isEmpty {
+            violations.required(at: path, "streak_id")
+        } else {
+            violations.format(self.streakID, .uuid, at: path, "streak_id")
+        }
+    }
+}
+
+extension SetStreakPromptsRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.streakID.isEmpty {
+            violations.required(at: path, "streak_id")
+        } else {
+            violations.format(self.streakID, .uuid, at: path, "streak_id")
+        }
+        violations.items(self.prompts.count, min: 1, max: 30, at: path, "prompts")
+        for (index, value) in self.prompts.enumerated() {
+            value.collectViolations(into: &violations, path: path.child("prompts", index: index))
+        }
+    }
+}
+
+extension ClearStreakPromptsRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.streakID.isEmpty {
+            violations.required(at: path, "streak_id")
+        } else {
+            violations.format(self.streakID, .uuid, at: path, "streak_id")
+        }
+    }
+}
+
+extension CustomPrompt {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.text.isEmpty {
+            violations.required(at: path, "text")
+        } else {
+            violations.length(self.text, max: 120, at: path, "text")
+        }
+        if let value = self.emoji {
+            violations.bytes(value.utf8.count, max: 64, at: path, "emoji")
+        }
+    }
+}
+
+extension StreakPrompts {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        for (index, value) in self.prompts.enumerated() {
+            value.collectViolations(into: &violations, path: path.child("prompts", index: index))
+        }
+    }
 }
 
 extension SnapWindow {

@@ -21,6 +21,8 @@ enum DepartureRepository {
             "INSERT INTO purged_user (user_id, purged_at) VALUES (\(user), \(now)) ON CONFLICT DO NOTHING"
         )
         _ = try await sql.execute("DELETE FROM zone_change WHERE user_id = \(user)")
+        _ = try await sql.execute("DELETE FROM user_moment WHERE user_id = \(user)")
+        _ = try await sql.execute("DELETE FROM streak_prompts WHERE set_by = \(user)")
         _ = try await sql.execute("DELETE FROM user_stats WHERE user_id = \(user)")
         _ = try await sql.execute("DELETE FROM entitlement_replica WHERE user_id = \(user)")
         let orphans = try await sql.query(
@@ -52,6 +54,13 @@ enum DepartureRepository {
                 'time_zones', coalesce((
                     SELECT jsonb_agg(jsonb_build_object('since', since, 'zone', zone) ORDER BY since)
                     FROM zone_change WHERE user_id = \(user)), '[]'),
+                'prompts', coalesce((
+                    SELECT jsonb_agg(jsonb_build_object('streak_id', streak_id, 'set_at', set_at, 'texts', texts, 'emojis', emojis)
+                        ORDER BY set_at)
+                    FROM streak_prompts WHERE set_by = \(user)), '[]'),
+                'told_of', (
+                    SELECT jsonb_build_object('window_opened', opened_for, 'window_closing', closing_for, 'at_risk', ending_for)
+                    FROM user_moment WHERE user_id = \(user)),
                 'total_photos', coalesce((SELECT total_photos FROM user_stats WHERE user_id = \(user)), 0))::text
             """
         )

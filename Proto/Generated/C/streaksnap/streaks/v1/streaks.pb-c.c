@@ -367,6 +367,231 @@ void   streaksnap__streaks__v1__todays_prompt__free_unpacked
   assert(message->base.descriptor == &streaksnap__streaks__v1__todays_prompt__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__streaks__v1__get_streak_prompts_request__init
+                     (Streaksnap__Streaks__V1__GetStreakPromptsRequest         *message)
+{
+  static const Streaksnap__Streaks__V1__GetStreakPromptsRequest init_value = STREAKSNAP__STREAKS__V1__GET_STREAK_PROMPTS_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__get_streak_prompts_request__get_packed_size
+                     (const Streaksnap__Streaks__V1__GetStreakPromptsRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_streak_prompts_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__get_streak_prompts_request__pack
+                     (const Streaksnap__Streaks__V1__GetStreakPromptsRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_streak_prompts_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__get_streak_prompts_request__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__GetStreakPromptsRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_streak_prompts_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__GetStreakPromptsRequest *
+       streaksnap__streaks__v1__get_streak_prompts_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__GetStreakPromptsRequest *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__get_streak_prompts_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__get_streak_prompts_request__free_unpacked
+                     (Streaksnap__Streaks__V1__GetStreakPromptsRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_streak_prompts_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__set_streak_prompts_request__init
+                     (Streaksnap__Streaks__V1__SetStreakPromptsRequest         *message)
+{
+  static const Streaksnap__Streaks__V1__SetStreakPromptsRequest init_value = STREAKSNAP__STREAKS__V1__SET_STREAK_PROMPTS_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__set_streak_prompts_request__get_packed_size
+                     (const Streaksnap__Streaks__V1__SetStreakPromptsRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__set_streak_prompts_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__set_streak_prompts_request__pack
+                     (const Streaksnap__Streaks__V1__SetStreakPromptsRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__set_streak_prompts_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__set_streak_prompts_request__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__SetStreakPromptsRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__set_streak_prompts_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__SetStreakPromptsRequest *
+       streaksnap__streaks__v1__set_streak_prompts_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__SetStreakPromptsRequest *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__set_streak_prompts_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__set_streak_prompts_request__free_unpacked
+                     (Streaksnap__Streaks__V1__SetStreakPromptsRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__set_streak_prompts_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__clear_streak_prompts_request__init
+                     (Streaksnap__Streaks__V1__ClearStreakPromptsRequest         *message)
+{
+  static const Streaksnap__Streaks__V1__ClearStreakPromptsRequest init_value = STREAKSNAP__STREAKS__V1__CLEAR_STREAK_PROMPTS_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__clear_streak_prompts_request__get_packed_size
+                     (const Streaksnap__Streaks__V1__ClearStreakPromptsRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__clear_streak_prompts_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__clear_streak_prompts_request__pack
+                     (const Streaksnap__Streaks__V1__ClearStreakPromptsRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__clear_streak_prompts_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__clear_streak_prompts_request__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__ClearStreakPromptsRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__clear_streak_prompts_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__ClearStreakPromptsRequest *
+       streaksnap__streaks__v1__clear_streak_prompts_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__ClearStreakPromptsRequest *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__clear_streak_prompts_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__clear_streak_prompts_request__free_unpacked
+                     (Streaksnap__Streaks__V1__ClearStreakPromptsRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__clear_streak_prompts_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__custom_prompt__init
+                     (Streaksnap__Streaks__V1__CustomPrompt         *message)
+{
+  static const Streaksnap__Streaks__V1__CustomPrompt init_value = STREAKSNAP__STREAKS__V1__CUSTOM_PROMPT__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__custom_prompt__get_packed_size
+                     (const Streaksnap__Streaks__V1__CustomPrompt *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__custom_prompt__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__custom_prompt__pack
+                     (const Streaksnap__Streaks__V1__CustomPrompt *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__custom_prompt__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__custom_prompt__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__CustomPrompt *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__custom_prompt__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__CustomPrompt *
+       streaksnap__streaks__v1__custom_prompt__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__CustomPrompt *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__custom_prompt__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__custom_prompt__free_unpacked
+                     (Streaksnap__Streaks__V1__CustomPrompt *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__custom_prompt__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__streak_prompts__init
+                     (Streaksnap__Streaks__V1__StreakPrompts         *message)
+{
+  static const Streaksnap__Streaks__V1__StreakPrompts init_value = STREAKSNAP__STREAKS__V1__STREAK_PROMPTS__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__streak_prompts__get_packed_size
+                     (const Streaksnap__Streaks__V1__StreakPrompts *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__streak_prompts__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__streak_prompts__pack
+                     (const Streaksnap__Streaks__V1__StreakPrompts *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__streak_prompts__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__streak_prompts__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__StreakPrompts *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__streak_prompts__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__StreakPrompts *
+       streaksnap__streaks__v1__streak_prompts__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__StreakPrompts *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__streak_prompts__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__streak_prompts__free_unpacked
+                     (Streaksnap__Streaks__V1__StreakPrompts *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__streak_prompts__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   streaksnap__streaks__v1__snap_window__init
                      (Streaksnap__Streaks__V1__SnapWindow         *message)
 {
@@ -1452,9 +1677,29 @@ const ProtobufCMessageDescriptor streaksnap__streaks__v1__calendar_day__descript
   (ProtobufCMessageInit) streaksnap__streaks__v1__calendar_day__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-#define streaksnap__streaks__v1__get_todays_prompt_request__field_descriptors NULL
-#define streaksnap__streaks__v1__get_todays_prompt_request__field_indices_by_name NULL
-#define streaksnap__streaks__v1__get_todays_prompt_request__number_ranges NULL
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__get_todays_prompt_request__field_descriptors[1] =
+{
+  {
+    "streak_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Streaks__V1__GetTodaysPromptRequest, _streak_id_case),
+    offsetof(Streaksnap__Streaks__V1__GetTodaysPromptRequest, streak_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__get_todays_prompt_request__field_indices_by_name[] = {
+  0,   /* field[0] = streak_id */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__get_todays_prompt_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
 const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_todays_prompt_request__descriptor =
 {
   PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
@@ -1463,10 +1708,10 @@ const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_todays_prompt_requ
   "Streaksnap__Streaks__V1__GetTodaysPromptRequest",
   "streaksnap.streaks.v1",
   sizeof(Streaksnap__Streaks__V1__GetTodaysPromptRequest),
-  0,
+  1,
   streaksnap__streaks__v1__get_todays_prompt_request__field_descriptors,
   streaksnap__streaks__v1__get_todays_prompt_request__field_indices_by_name,
-  0,  streaksnap__streaks__v1__get_todays_prompt_request__number_ranges,
+  1,  streaksnap__streaks__v1__get_todays_prompt_request__number_ranges,
   (ProtobufCMessageInit) streaksnap__streaks__v1__get_todays_prompt_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
@@ -1571,6 +1816,274 @@ const ProtobufCMessageDescriptor streaksnap__streaks__v1__todays_prompt__descrip
   streaksnap__streaks__v1__todays_prompt__field_indices_by_name,
   1,  streaksnap__streaks__v1__todays_prompt__number_ranges,
   (ProtobufCMessageInit) streaksnap__streaks__v1__todays_prompt__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__get_streak_prompts_request__field_descriptors[1] =
+{
+  {
+    "streak_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__GetStreakPromptsRequest, streak_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__get_streak_prompts_request__field_indices_by_name[] = {
+  0,   /* field[0] = streak_id */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__get_streak_prompts_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_streak_prompts_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.GetStreakPromptsRequest",
+  "GetStreakPromptsRequest",
+  "Streaksnap__Streaks__V1__GetStreakPromptsRequest",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__GetStreakPromptsRequest),
+  1,
+  streaksnap__streaks__v1__get_streak_prompts_request__field_descriptors,
+  streaksnap__streaks__v1__get_streak_prompts_request__field_indices_by_name,
+  1,  streaksnap__streaks__v1__get_streak_prompts_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__get_streak_prompts_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__set_streak_prompts_request__field_descriptors[2] =
+{
+  {
+    "streak_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SetStreakPromptsRequest, streak_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "prompts",
+    2,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Streaksnap__Streaks__V1__SetStreakPromptsRequest, n_prompts),
+    offsetof(Streaksnap__Streaks__V1__SetStreakPromptsRequest, prompts),
+    &streaksnap__streaks__v1__custom_prompt__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__set_streak_prompts_request__field_indices_by_name[] = {
+  1,   /* field[1] = prompts */
+  0,   /* field[0] = streak_id */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__set_streak_prompts_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__set_streak_prompts_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.SetStreakPromptsRequest",
+  "SetStreakPromptsRequest",
+  "Streaksnap__Streaks__V1__SetStreakPromptsRequest",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__SetStreakPromptsRequest),
+  2,
+  streaksnap__streaks__v1__set_streak_prompts_request__field_descriptors,
+  streaksnap__streaks__v1__set_streak_prompts_request__field_indices_by_name,
+  1,  streaksnap__streaks__v1__set_streak_prompts_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__set_streak_prompts_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__clear_streak_prompts_request__field_descriptors[1] =
+{
+  {
+    "streak_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__ClearStreakPromptsRequest, streak_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__clear_streak_prompts_request__field_indices_by_name[] = {
+  0,   /* field[0] = streak_id */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__clear_streak_prompts_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__clear_streak_prompts_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.ClearStreakPromptsRequest",
+  "ClearStreakPromptsRequest",
+  "Streaksnap__Streaks__V1__ClearStreakPromptsRequest",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__ClearStreakPromptsRequest),
+  1,
+  streaksnap__streaks__v1__clear_streak_prompts_request__field_descriptors,
+  streaksnap__streaks__v1__clear_streak_prompts_request__field_indices_by_name,
+  1,  streaksnap__streaks__v1__clear_streak_prompts_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__clear_streak_prompts_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__custom_prompt__field_descriptors[2] =
+{
+  {
+    "text",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__CustomPrompt, text),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "emoji",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Streaks__V1__CustomPrompt, _emoji_case),
+    offsetof(Streaksnap__Streaks__V1__CustomPrompt, emoji),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__custom_prompt__field_indices_by_name[] = {
+  1,   /* field[1] = emoji */
+  0,   /* field[0] = text */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__custom_prompt__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__custom_prompt__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.CustomPrompt",
+  "CustomPrompt",
+  "Streaksnap__Streaks__V1__CustomPrompt",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__CustomPrompt),
+  2,
+  streaksnap__streaks__v1__custom_prompt__field_descriptors,
+  streaksnap__streaks__v1__custom_prompt__field_indices_by_name,
+  1,  streaksnap__streaks__v1__custom_prompt__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__custom_prompt__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__streak_prompts__field_descriptors[5] =
+{
+  {
+    "streak_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__StreakPrompts, streak_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "prompts",
+    2,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Streaksnap__Streaks__V1__StreakPrompts, n_prompts),
+    offsetof(Streaksnap__Streaks__V1__StreakPrompts, prompts),
+    &streaksnap__streaks__v1__custom_prompt__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "active",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__StreakPrompts, active),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "set_by_user_id",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Streaks__V1__StreakPrompts, _set_by_user_id_case),
+    offsetof(Streaksnap__Streaks__V1__StreakPrompts, set_by_user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "set_at",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__StreakPrompts, set_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__streak_prompts__field_indices_by_name[] = {
+  2,   /* field[2] = active */
+  1,   /* field[1] = prompts */
+  4,   /* field[4] = set_at */
+  3,   /* field[3] = set_by_user_id */
+  0,   /* field[0] = streak_id */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__streak_prompts__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 5 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__streak_prompts__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.StreakPrompts",
+  "StreakPrompts",
+  "Streaksnap__Streaks__V1__StreakPrompts",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__StreakPrompts),
+  5,
+  streaksnap__streaks__v1__streak_prompts__field_descriptors,
+  streaksnap__streaks__v1__streak_prompts__field_indices_by_name,
+  1,  streaksnap__streaks__v1__streak_prompts__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__streak_prompts__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor streaksnap__streaks__v1__snap_window__field_descriptors[4] =
@@ -2729,7 +3242,7 @@ const ProtobufCEnumDescriptor streaksnap__streaks__v1__calendar_mark__descriptor
   streaksnap__streaks__v1__calendar_mark__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };
-static const ProtobufCEnumValue streaksnap__streaks__v1__prompt_category__enum_values_by_number[7] =
+static const ProtobufCEnumValue streaksnap__streaks__v1__prompt_category__enum_values_by_number[8] =
 {
   { "PROMPT_CATEGORY_UNSPECIFIED", "STREAKSNAP__STREAKS__V1__PROMPT_CATEGORY__PROMPT_CATEGORY_UNSPECIFIED", 0 },
   { "PROMPT_CATEGORY_FOOD", "STREAKSNAP__STREAKS__V1__PROMPT_CATEGORY__PROMPT_CATEGORY_FOOD", 1 },
@@ -2738,14 +3251,16 @@ static const ProtobufCEnumValue streaksnap__streaks__v1__prompt_category__enum_v
   { "PROMPT_CATEGORY_MOOD", "STREAKSNAP__STREAKS__V1__PROMPT_CATEGORY__PROMPT_CATEGORY_MOOD", 4 },
   { "PROMPT_CATEGORY_OBJECT", "STREAKSNAP__STREAKS__V1__PROMPT_CATEGORY__PROMPT_CATEGORY_OBJECT", 5 },
   { "PROMPT_CATEGORY_ACTIVITY", "STREAKSNAP__STREAKS__V1__PROMPT_CATEGORY__PROMPT_CATEGORY_ACTIVITY", 6 },
+  { "PROMPT_CATEGORY_CUSTOM", "STREAKSNAP__STREAKS__V1__PROMPT_CATEGORY__PROMPT_CATEGORY_CUSTOM", 7 },
 };
 static const ProtobufCIntRange streaksnap__streaks__v1__prompt_category__value_ranges[] = {
-{0, 0},{0, 7}
+{0, 0},{0, 8}
 };
-static const ProtobufCEnumValueIndex streaksnap__streaks__v1__prompt_category__enum_values_by_name[7] =
+static const ProtobufCEnumValueIndex streaksnap__streaks__v1__prompt_category__enum_values_by_name[8] =
 {
   { "PROMPT_CATEGORY_ACTIVITY", 6 },
   { "PROMPT_CATEGORY_COLOR", 2 },
+  { "PROMPT_CATEGORY_CUSTOM", 7 },
   { "PROMPT_CATEGORY_FOOD", 1 },
   { "PROMPT_CATEGORY_MOOD", 4 },
   { "PROMPT_CATEGORY_OBJECT", 5 },
@@ -2759,9 +3274,9 @@ const ProtobufCEnumDescriptor streaksnap__streaks__v1__prompt_category__descript
   "PromptCategory",
   "Streaksnap__Streaks__V1__PromptCategory",
   "streaksnap.streaks.v1",
-  7,
+  8,
   streaksnap__streaks__v1__prompt_category__enum_values_by_number,
-  7,
+  8,
   streaksnap__streaks__v1__prompt_category__enum_values_by_name,
   1,
   streaksnap__streaks__v1__prompt_category__value_ranges,

@@ -25,6 +25,11 @@ typedef struct Streaksnap__Streaks__V1__StreakDetail Streaksnap__Streaks__V1__St
 typedef struct Streaksnap__Streaks__V1__CalendarDay Streaksnap__Streaks__V1__CalendarDay;
 typedef struct Streaksnap__Streaks__V1__GetTodaysPromptRequest Streaksnap__Streaks__V1__GetTodaysPromptRequest;
 typedef struct Streaksnap__Streaks__V1__TodaysPrompt Streaksnap__Streaks__V1__TodaysPrompt;
+typedef struct Streaksnap__Streaks__V1__GetStreakPromptsRequest Streaksnap__Streaks__V1__GetStreakPromptsRequest;
+typedef struct Streaksnap__Streaks__V1__SetStreakPromptsRequest Streaksnap__Streaks__V1__SetStreakPromptsRequest;
+typedef struct Streaksnap__Streaks__V1__ClearStreakPromptsRequest Streaksnap__Streaks__V1__ClearStreakPromptsRequest;
+typedef struct Streaksnap__Streaks__V1__CustomPrompt Streaksnap__Streaks__V1__CustomPrompt;
+typedef struct Streaksnap__Streaks__V1__StreakPrompts Streaksnap__Streaks__V1__StreakPrompts;
 typedef struct Streaksnap__Streaks__V1__SnapWindow Streaksnap__Streaks__V1__SnapWindow;
 typedef struct Streaksnap__Streaks__V1__StartForFriendshipRequest Streaksnap__Streaks__V1__StartForFriendshipRequest;
 typedef struct Streaksnap__Streaks__V1__StartForFriendshipReply Streaksnap__Streaks__V1__StartForFriendshipReply;
@@ -75,7 +80,8 @@ typedef enum _Streaksnap__Streaks__V1__PromptCategory {
   STREAKSNAP__STREAKS__V1__PROMPT_CATEGORY__PROMPT_CATEGORY_VIEW = 3,
   STREAKSNAP__STREAKS__V1__PROMPT_CATEGORY__PROMPT_CATEGORY_MOOD = 4,
   STREAKSNAP__STREAKS__V1__PROMPT_CATEGORY__PROMPT_CATEGORY_OBJECT = 5,
-  STREAKSNAP__STREAKS__V1__PROMPT_CATEGORY__PROMPT_CATEGORY_ACTIVITY = 6
+  STREAKSNAP__STREAKS__V1__PROMPT_CATEGORY__PROMPT_CATEGORY_ACTIVITY = 6,
+  STREAKSNAP__STREAKS__V1__PROMPT_CATEGORY__PROMPT_CATEGORY_CUSTOM = 7
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__PROMPT_CATEGORY)
 } Streaksnap__Streaks__V1__PromptCategory;
 
@@ -179,13 +185,23 @@ struct  Streaksnap__Streaks__V1__CalendarDay
     , (char *)protobuf_c_empty_string, STREAKSNAP__STREAKS__V1__CALENDAR_MARK__CALENDAR_MARK_UNSPECIFIED }
 
 
+typedef enum {
+  STREAKSNAP__STREAKS__V1__GET_TODAYS_PROMPT_REQUEST___STREAK_ID__NOT_SET = 0,
+  STREAKSNAP__STREAKS__V1__GET_TODAYS_PROMPT_REQUEST___STREAK_ID_STREAK_ID = 1
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__GET_TODAYS_PROMPT_REQUEST___STREAK_ID__CASE)
+} Streaksnap__Streaks__V1__GetTodaysPromptRequest__StreakIdCase;
+
 struct  Streaksnap__Streaks__V1__GetTodaysPromptRequest
 {
   ProtobufCMessage base;
+  Streaksnap__Streaks__V1__GetTodaysPromptRequest__StreakIdCase _streak_id_case;
+  union {
+    char *streak_id;
+  };
 };
 #define STREAKSNAP__STREAKS__V1__GET_TODAYS_PROMPT_REQUEST__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__get_todays_prompt_request__descriptor) \
-     }
+    , STREAKSNAP__STREAKS__V1__GET_TODAYS_PROMPT_REQUEST___STREAK_ID__NOT_SET, {0} }
 
 
 struct  Streaksnap__Streaks__V1__TodaysPrompt
@@ -201,6 +217,82 @@ struct  Streaksnap__Streaks__V1__TodaysPrompt
 #define STREAKSNAP__STREAKS__V1__TODAYS_PROMPT__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__todays_prompt__descriptor) \
     , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, STREAKSNAP__STREAKS__V1__PROMPT_CATEGORY__PROMPT_CATEGORY_UNSPECIFIED, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL }
+
+
+struct  Streaksnap__Streaks__V1__GetStreakPromptsRequest
+{
+  ProtobufCMessage base;
+  char *streak_id;
+};
+#define STREAKSNAP__STREAKS__V1__GET_STREAK_PROMPTS_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__get_streak_prompts_request__descriptor) \
+    , (char *)protobuf_c_empty_string }
+
+
+struct  Streaksnap__Streaks__V1__SetStreakPromptsRequest
+{
+  ProtobufCMessage base;
+  char *streak_id;
+  size_t n_prompts;
+  Streaksnap__Streaks__V1__CustomPrompt **prompts;
+};
+#define STREAKSNAP__STREAKS__V1__SET_STREAK_PROMPTS_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__set_streak_prompts_request__descriptor) \
+    , (char *)protobuf_c_empty_string, 0,NULL }
+
+
+struct  Streaksnap__Streaks__V1__ClearStreakPromptsRequest
+{
+  ProtobufCMessage base;
+  char *streak_id;
+};
+#define STREAKSNAP__STREAKS__V1__CLEAR_STREAK_PROMPTS_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__clear_streak_prompts_request__descriptor) \
+    , (char *)protobuf_c_empty_string }
+
+
+typedef enum {
+  STREAKSNAP__STREAKS__V1__CUSTOM_PROMPT___EMOJI__NOT_SET = 0,
+  STREAKSNAP__STREAKS__V1__CUSTOM_PROMPT___EMOJI_EMOJI = 2
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__CUSTOM_PROMPT___EMOJI__CASE)
+} Streaksnap__Streaks__V1__CustomPrompt__EmojiCase;
+
+struct  Streaksnap__Streaks__V1__CustomPrompt
+{
+  ProtobufCMessage base;
+  char *text;
+  Streaksnap__Streaks__V1__CustomPrompt__EmojiCase _emoji_case;
+  union {
+    char *emoji;
+  };
+};
+#define STREAKSNAP__STREAKS__V1__CUSTOM_PROMPT__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__custom_prompt__descriptor) \
+    , (char *)protobuf_c_empty_string, STREAKSNAP__STREAKS__V1__CUSTOM_PROMPT___EMOJI__NOT_SET, {0} }
+
+
+typedef enum {
+  STREAKSNAP__STREAKS__V1__STREAK_PROMPTS___SET_BY_USER_ID__NOT_SET = 0,
+  STREAKSNAP__STREAKS__V1__STREAK_PROMPTS___SET_BY_USER_ID_SET_BY_USER_ID = 4
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__STREAK_PROMPTS___SET_BY_USER_ID__CASE)
+} Streaksnap__Streaks__V1__StreakPrompts__SetByUserIdCase;
+
+struct  Streaksnap__Streaks__V1__StreakPrompts
+{
+  ProtobufCMessage base;
+  char *streak_id;
+  size_t n_prompts;
+  Streaksnap__Streaks__V1__CustomPrompt **prompts;
+  protobuf_c_boolean active;
+  Google__Protobuf__Timestamp *set_at;
+  Streaksnap__Streaks__V1__StreakPrompts__SetByUserIdCase _set_by_user_id_case;
+  union {
+    char *set_by_user_id;
+  };
+};
+#define STREAKSNAP__STREAKS__V1__STREAK_PROMPTS__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__streak_prompts__descriptor) \
+    , (char *)protobuf_c_empty_string, 0,NULL, 0, NULL, STREAKSNAP__STREAKS__V1__STREAK_PROMPTS___SET_BY_USER_ID__NOT_SET, {0} }
 
 
 struct  Streaksnap__Streaks__V1__SnapWindow
@@ -578,6 +670,101 @@ Streaksnap__Streaks__V1__TodaysPrompt *
 void   streaksnap__streaks__v1__todays_prompt__free_unpacked
                      (Streaksnap__Streaks__V1__TodaysPrompt *message,
                       ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__GetStreakPromptsRequest methods */
+void   streaksnap__streaks__v1__get_streak_prompts_request__init
+                     (Streaksnap__Streaks__V1__GetStreakPromptsRequest         *message);
+size_t streaksnap__streaks__v1__get_streak_prompts_request__get_packed_size
+                     (const Streaksnap__Streaks__V1__GetStreakPromptsRequest   *message);
+size_t streaksnap__streaks__v1__get_streak_prompts_request__pack
+                     (const Streaksnap__Streaks__V1__GetStreakPromptsRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__get_streak_prompts_request__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__GetStreakPromptsRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__GetStreakPromptsRequest *
+       streaksnap__streaks__v1__get_streak_prompts_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__get_streak_prompts_request__free_unpacked
+                     (Streaksnap__Streaks__V1__GetStreakPromptsRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__SetStreakPromptsRequest methods */
+void   streaksnap__streaks__v1__set_streak_prompts_request__init
+                     (Streaksnap__Streaks__V1__SetStreakPromptsRequest         *message);
+size_t streaksnap__streaks__v1__set_streak_prompts_request__get_packed_size
+                     (const Streaksnap__Streaks__V1__SetStreakPromptsRequest   *message);
+size_t streaksnap__streaks__v1__set_streak_prompts_request__pack
+                     (const Streaksnap__Streaks__V1__SetStreakPromptsRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__set_streak_prompts_request__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__SetStreakPromptsRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__SetStreakPromptsRequest *
+       streaksnap__streaks__v1__set_streak_prompts_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__set_streak_prompts_request__free_unpacked
+                     (Streaksnap__Streaks__V1__SetStreakPromptsRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__ClearStreakPromptsRequest methods */
+void   streaksnap__streaks__v1__clear_streak_prompts_request__init
+                     (Streaksnap__Streaks__V1__ClearStreakPromptsRequest         *message);
+size_t streaksnap__streaks__v1__clear_streak_prompts_request__get_packed_size
+                     (const Streaksnap__Streaks__V1__ClearStreakPromptsRequest   *message);
+size_t streaksnap__streaks__v1__clear_streak_prompts_request__pack
+                     (const Streaksnap__Streaks__V1__ClearStreakPromptsRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__clear_streak_prompts_request__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__ClearStreakPromptsRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__ClearStreakPromptsRequest *
+       streaksnap__streaks__v1__clear_streak_prompts_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__clear_streak_prompts_request__free_unpacked
+                     (Streaksnap__Streaks__V1__ClearStreakPromptsRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__CustomPrompt methods */
+void   streaksnap__streaks__v1__custom_prompt__init
+                     (Streaksnap__Streaks__V1__CustomPrompt         *message);
+size_t streaksnap__streaks__v1__custom_prompt__get_packed_size
+                     (const Streaksnap__Streaks__V1__CustomPrompt   *message);
+size_t streaksnap__streaks__v1__custom_prompt__pack
+                     (const Streaksnap__Streaks__V1__CustomPrompt   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__custom_prompt__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__CustomPrompt   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__CustomPrompt *
+       streaksnap__streaks__v1__custom_prompt__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__custom_prompt__free_unpacked
+                     (Streaksnap__Streaks__V1__CustomPrompt *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__StreakPrompts methods */
+void   streaksnap__streaks__v1__streak_prompts__init
+                     (Streaksnap__Streaks__V1__StreakPrompts         *message);
+size_t streaksnap__streaks__v1__streak_prompts__get_packed_size
+                     (const Streaksnap__Streaks__V1__StreakPrompts   *message);
+size_t streaksnap__streaks__v1__streak_prompts__pack
+                     (const Streaksnap__Streaks__V1__StreakPrompts   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__streak_prompts__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__StreakPrompts   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__StreakPrompts *
+       streaksnap__streaks__v1__streak_prompts__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__streak_prompts__free_unpacked
+                     (Streaksnap__Streaks__V1__StreakPrompts *message,
+                      ProtobufCAllocator *allocator);
 /* Streaksnap__Streaks__V1__SnapWindow methods */
 void   streaksnap__streaks__v1__snap_window__init
                      (Streaksnap__Streaks__V1__SnapWindow         *message);
@@ -870,6 +1057,21 @@ typedef void (*Streaksnap__Streaks__V1__GetTodaysPromptRequest_Closure)
 typedef void (*Streaksnap__Streaks__V1__TodaysPrompt_Closure)
                  (const Streaksnap__Streaks__V1__TodaysPrompt *message,
                   void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__GetStreakPromptsRequest_Closure)
+                 (const Streaksnap__Streaks__V1__GetStreakPromptsRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__SetStreakPromptsRequest_Closure)
+                 (const Streaksnap__Streaks__V1__SetStreakPromptsRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__ClearStreakPromptsRequest_Closure)
+                 (const Streaksnap__Streaks__V1__ClearStreakPromptsRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__CustomPrompt_Closure)
+                 (const Streaksnap__Streaks__V1__CustomPrompt *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__StreakPrompts_Closure)
+                 (const Streaksnap__Streaks__V1__StreakPrompts *message,
+                  void *closure_data);
 typedef void (*Streaksnap__Streaks__V1__SnapWindow_Closure)
                  (const Streaksnap__Streaks__V1__SnapWindow *message,
                   void *closure_data);
@@ -930,6 +1132,11 @@ extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__streak_detail__
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__calendar_day__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_todays_prompt_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__todays_prompt__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_streak_prompts_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__set_streak_prompts_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__clear_streak_prompts_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__custom_prompt__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__streak_prompts__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__snap_window__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__start_for_friendship_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__start_for_friendship_reply__descriptor;

@@ -24,6 +24,10 @@ typedef struct Streaksnap__Streaks__V1__StreakBroken Streaksnap__Streaks__V1__St
 typedef struct Streaksnap__Streaks__V1__StreakRestored Streaksnap__Streaks__V1__StreakRestored;
 typedef struct Streaksnap__Streaks__V1__StreakEnded Streaksnap__Streaks__V1__StreakEnded;
 typedef struct Streaksnap__Streaks__V1__UserStreakStatsChanged Streaksnap__Streaks__V1__UserStreakStatsChanged;
+typedef struct Streaksnap__Streaks__V1__SnapWindowOpened Streaksnap__Streaks__V1__SnapWindowOpened;
+typedef struct Streaksnap__Streaks__V1__SnapWindowClosing Streaksnap__Streaks__V1__SnapWindowClosing;
+typedef struct Streaksnap__Streaks__V1__StreaksAtRisk Streaksnap__Streaks__V1__StreaksAtRisk;
+typedef struct Streaksnap__Streaks__V1__StreakAtRisk Streaksnap__Streaks__V1__StreakAtRisk;
 
 
 /* --- enums --- */
@@ -144,6 +148,68 @@ struct  Streaksnap__Streaks__V1__UserStreakStatsChanged
 #define STREAKSNAP__STREAKS__V1__USER_STREAK_STATS_CHANGED__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__user_streak_stats_changed__descriptor) \
     , (char *)protobuf_c_empty_string, 0, 0, 0, 0 }
+
+
+struct  Streaksnap__Streaks__V1__SnapWindowOpened
+{
+  ProtobufCMessage base;
+  char *user_id;
+  char *date;
+  char *prompt_id;
+  char *prompt_text;
+  char *prompt_emoji;
+  Google__Protobuf__Timestamp *opens_at;
+  Google__Protobuf__Timestamp *closes_at;
+  size_t n_waiting_friend_ids;
+  char **waiting_friend_ids;
+};
+#define STREAKSNAP__STREAKS__V1__SNAP_WINDOW_OPENED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__snap_window_opened__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL, NULL, 0,NULL }
+
+
+struct  Streaksnap__Streaks__V1__SnapWindowClosing
+{
+  ProtobufCMessage base;
+  char *user_id;
+  char *date;
+  char *prompt_id;
+  char *prompt_text;
+  char *prompt_emoji;
+  Google__Protobuf__Timestamp *closes_at;
+  size_t n_waiting_friend_ids;
+  char **waiting_friend_ids;
+};
+#define STREAKSNAP__STREAKS__V1__SNAP_WINDOW_CLOSING__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__snap_window_closing__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL, 0,NULL }
+
+
+struct  Streaksnap__Streaks__V1__StreaksAtRisk
+{
+  ProtobufCMessage base;
+  char *user_id;
+  char *date;
+  Google__Protobuf__Timestamp *day_ends_at;
+  size_t n_streaks;
+  Streaksnap__Streaks__V1__StreakAtRisk **streaks;
+};
+#define STREAKSNAP__STREAKS__V1__STREAKS_AT_RISK__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__streaks_at_risk__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL, 0,NULL }
+
+
+struct  Streaksnap__Streaks__V1__StreakAtRisk
+{
+  ProtobufCMessage base;
+  char *streak_id;
+  char *friend_id;
+  int32_t current_count;
+  Google__Protobuf__Timestamp *deadline_at;
+};
+#define STREAKSNAP__STREAKS__V1__STREAK_AT_RISK__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__streak_at_risk__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, NULL }
 
 
 /* Streaksnap__Streaks__V1__StreakStarted methods */
@@ -298,6 +364,82 @@ Streaksnap__Streaks__V1__UserStreakStatsChanged *
 void   streaksnap__streaks__v1__user_streak_stats_changed__free_unpacked
                      (Streaksnap__Streaks__V1__UserStreakStatsChanged *message,
                       ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__SnapWindowOpened methods */
+void   streaksnap__streaks__v1__snap_window_opened__init
+                     (Streaksnap__Streaks__V1__SnapWindowOpened         *message);
+size_t streaksnap__streaks__v1__snap_window_opened__get_packed_size
+                     (const Streaksnap__Streaks__V1__SnapWindowOpened   *message);
+size_t streaksnap__streaks__v1__snap_window_opened__pack
+                     (const Streaksnap__Streaks__V1__SnapWindowOpened   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__snap_window_opened__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__SnapWindowOpened   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__SnapWindowOpened *
+       streaksnap__streaks__v1__snap_window_opened__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__snap_window_opened__free_unpacked
+                     (Streaksnap__Streaks__V1__SnapWindowOpened *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__SnapWindowClosing methods */
+void   streaksnap__streaks__v1__snap_window_closing__init
+                     (Streaksnap__Streaks__V1__SnapWindowClosing         *message);
+size_t streaksnap__streaks__v1__snap_window_closing__get_packed_size
+                     (const Streaksnap__Streaks__V1__SnapWindowClosing   *message);
+size_t streaksnap__streaks__v1__snap_window_closing__pack
+                     (const Streaksnap__Streaks__V1__SnapWindowClosing   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__snap_window_closing__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__SnapWindowClosing   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__SnapWindowClosing *
+       streaksnap__streaks__v1__snap_window_closing__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__snap_window_closing__free_unpacked
+                     (Streaksnap__Streaks__V1__SnapWindowClosing *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__StreaksAtRisk methods */
+void   streaksnap__streaks__v1__streaks_at_risk__init
+                     (Streaksnap__Streaks__V1__StreaksAtRisk         *message);
+size_t streaksnap__streaks__v1__streaks_at_risk__get_packed_size
+                     (const Streaksnap__Streaks__V1__StreaksAtRisk   *message);
+size_t streaksnap__streaks__v1__streaks_at_risk__pack
+                     (const Streaksnap__Streaks__V1__StreaksAtRisk   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__streaks_at_risk__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__StreaksAtRisk   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__StreaksAtRisk *
+       streaksnap__streaks__v1__streaks_at_risk__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__streaks_at_risk__free_unpacked
+                     (Streaksnap__Streaks__V1__StreaksAtRisk *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__StreakAtRisk methods */
+void   streaksnap__streaks__v1__streak_at_risk__init
+                     (Streaksnap__Streaks__V1__StreakAtRisk         *message);
+size_t streaksnap__streaks__v1__streak_at_risk__get_packed_size
+                     (const Streaksnap__Streaks__V1__StreakAtRisk   *message);
+size_t streaksnap__streaks__v1__streak_at_risk__pack
+                     (const Streaksnap__Streaks__V1__StreakAtRisk   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__streak_at_risk__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__StreakAtRisk   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__StreakAtRisk *
+       streaksnap__streaks__v1__streak_at_risk__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__streak_at_risk__free_unpacked
+                     (Streaksnap__Streaks__V1__StreakAtRisk *message,
+                      ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
 typedef void (*Streaksnap__Streaks__V1__StreakStarted_Closure)
@@ -324,6 +466,18 @@ typedef void (*Streaksnap__Streaks__V1__StreakEnded_Closure)
 typedef void (*Streaksnap__Streaks__V1__UserStreakStatsChanged_Closure)
                  (const Streaksnap__Streaks__V1__UserStreakStatsChanged *message,
                   void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__SnapWindowOpened_Closure)
+                 (const Streaksnap__Streaks__V1__SnapWindowOpened *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__SnapWindowClosing_Closure)
+                 (const Streaksnap__Streaks__V1__SnapWindowClosing *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__StreaksAtRisk_Closure)
+                 (const Streaksnap__Streaks__V1__StreaksAtRisk *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__StreakAtRisk_Closure)
+                 (const Streaksnap__Streaks__V1__StreakAtRisk *message,
+                  void *closure_data);
 
 /* --- services --- */
 
@@ -338,6 +492,10 @@ extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__streak_broken__
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__streak_restored__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__streak_ended__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__user_streak_stats_changed__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__snap_window_opened__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__snap_window_closing__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__streaks_at_risk__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__streak_at_risk__descriptor;
 
 PROTOBUF_C__END_DECLS
 
