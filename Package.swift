@@ -213,8 +213,9 @@ let testTargets: [Target] = [
     tests(
         "EndToEndTests",
         [
-            "Bus", "Wire", "Kernel", "AuthAPI", "CommonAPI", "SocialAPI", "StreaksAPI", "TestingAPI", "TestSupport", "Images",
-            "Processes", logging,
+            "Bus", "Wire", "Kernel", "AuthAPI", "CommonAPI", "SocialAPI", "StreaksAPI", "StreaksDomain", "TestingAPI",
+            "TestSupport",
+            "Images", "Processes", logging,
         ]
     ),
     .executableTarget(
@@ -245,6 +246,14 @@ let testTargets: [Target] = [
         [
             "SocialService", "SocialDomain", "SocialAPI", "StreaksAPI", "MediaAPI", "AuthAPI", "CommonAPI", "Replicas", "Outbox",
             "Runtime", "Bus", "Database", "Kernel", "Wire", "TestSupport", logging,
+        ]
+    ),
+    tests(
+        "StreaksServiceTests",
+        [
+            "StreaksService", "StreaksDomain", "StreaksAPI", "SocialAPI", "BillingAPI", "AuthAPI", "Replicas", "Outbox",
+            "Runtime",
+            "Bus", "Database", "Kernel", "Wire", "TestSupport",
         ]
     ),
     tests("TokensTests", ["Tokens", "Kernel", "Processes", crypto]),

@@ -11,9 +11,13 @@ import Testing
         } catch { return error.details.map(\.field) }
     }
 
-    private func entry(_ text: String, _ emoji: String? = nil) -> CustomPrompts.Entry { CustomPrompts.Entry(text: text, emoji: emoji) }
+    private func entry(_ text: String, _ emoji: String? = nil) -> CustomPrompts.Entry {
+        CustomPrompts.Entry(text: text, emoji: emoji)
+    }
 
-    @Test("Each in turn, from the first again after the last, before 1970 too", arguments: [1, 2, 7, 30]) func rotation(count: Int) throws {
+    @Test("Each in turn, from the first again after the last, before 1970 too", arguments: [1, 2, 7, 30]) func rotation(
+        count: Int
+    ) throws {
         let prompts = try CustomPrompts(checking: (1...count).map { entry("Prompt \($0)") })
         var previous: Int?
         for offset in -100..<200 {
@@ -32,7 +36,11 @@ import Testing
     @Test("What is no prompt is refused by name") func refusals() {
         #expect(reject([]) == ["prompts"])
         #expect(reject(Array(repeating: entry("x"), count: 31)) == ["prompts"])
-        #expect(reject([entry("fine"), entry("   "), entry(String(repeating: "x", count: 121))]) == ["prompts[1].text", "prompts[2].text"])
+        #expect(
+            reject([entry("fine"), entry("   "), entry(String(repeating: "x", count: 121))]) == [
+                "prompts[1].text", "prompts[2].text",
+            ]
+        )
         #expect(reject([entry("two\nlines"), entry("\u{202E}abc"), entry("nul\u{0}")]).count == 3)
         #expect(reject([entry("a", "ab"), entry("a", "7"), entry("a", "🐈🐈"), entry("a", "x")]).count == 4)
         #expect(reject([entry("a", "✂️"), entry("a", "👩‍👩‍👧"), entry("a", "🇩🇪"), entry("a", "1️⃣"), entry("a", "👍🏽")]).isEmpty)

@@ -1,3 +1,4 @@
+internal import Bus
 internal import Database
 internal import Kernel
 internal import Outbox
@@ -40,33 +41,50 @@ public enum StreaksModule: ServiceModule {
     public static let settings: [any AnySetting] = [snapWindow]
 
     public static func assemble(_ environment: ServiceEnvironment) async throws -> ServiceAssembly {
-        let streaks = StreakRepository(database: environment.database)
-        let keeper = StreakKeeper(streaks: streaks)
-        let profiles = ProfileReplica(database: environment.database, bus: environment.bus)
-        let entitlements = EntitlementReplica()
-        let service = StreaksService(
-            streaks: streaks,
-            keeper: keeper,
-            profiles: profiles,
-            entitlements: entitlements,
-            work: environment.work,
+        let service = service(
+            database: environment.database,
+            bus: environment.bus,
             mutations: environment.mutations,
             snapWindow: try environment.settings.get(snapWindow),
             clock: environment.clock
         )
-        let people = PeopleConsumer(keeper: keeper)
         return ServiceAssembly(
             endpoints: service.endpoints(),
-            consumers: [profiles.handler(changed: people.profileChanged), entitlements.handler()]
-                + service.friendshipHandlers + LifecycleConsumers(keeper: keeper).handlers,
+            consumers: consumers(service),
             jobs: [
-                SettlementJob(keeper: keeper, work: environment.work).job,
-                MomentJob(work: environment.work, streaks: streaks).job,
+                SettlementJob(keeper: service.keeper, work: environment.work).job,
+                MomentJob(work: environment.work, streaks: service.streaks).job,
                 Job("old_operations", every: .seconds(600)) { now in
                     try await OperationRepository.purge(before: now - .days(7), environment.database)
                 },
             ]
         )
+    }
+
+    static func service(
+        database: Database,
+        bus: any Caller,
+        mutations: Mutations,
+        snapWindow: SnapWindowRule,
+        clock: any Clock
+    ) -> StreaksService {
+        let streaks = StreakRepository(database: database)
+        return StreaksService(
+            streaks: streaks,
+            keeper: StreakKeeper(streaks: streaks),
+            profiles: ProfileReplica(database: database, bus: bus),
+            entitlements: EntitlementReplica(),
+            work: mutations.work,
+            mutations: mutations,
+            snapWindow: snapWindow,
+            clock: clock
+        )
+    }
+
+    static func consumers(_ service: StreaksService) -> [EventHandler] {
+        let people = PeopleConsumer(keeper: service.keeper)
+        return [service.profiles.handler(changed: people.profileChanged), service.entitlements.handler()]
+            + service.friendshipHandlers + LifecycleConsumers(keeper: service.keeper).handlers
     }
 }
 

@@ -366,7 +366,7 @@ public struct GetStreakPromptsRequest: Sendable, Equatable {
 
 public struct SetStreakPromptsRequest: Sendable, Equatable {
     public var streakID: String = ""
-    /// One is shown a UTC date, in this order, from the first again after the last.
+    /// At least one. One is shown a UTC date, in this order, from the first again after the last.
     public var prompts: [CustomPrompt] = []
 
     /// All fields unset.

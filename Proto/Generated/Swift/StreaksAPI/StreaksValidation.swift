@@ -61,7 +61,7 @@ extension SetStreakPromptsRequest {
         } else {
             violations.format(self.streakID, .uuid, at: path, "streak_id")
         }
-        violations.items(self.prompts.count, min: 1, max: 30, at: path, "prompts")
+        violations.items(self.prompts.count, max: 30, at: path, "prompts")
         for (index, value) in self.prompts.enumerated() {
             value.collectViolations(into: &violations, path: path.child("prompts", index: index))
         }
@@ -80,11 +80,7 @@ extension ClearStreakPromptsRequest {
 
 extension CustomPrompt {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
-        if self.text.isEmpty {
-            violations.required(at: path, "text")
-        } else {
-            violations.length(self.text, max: 120, at: path, "text")
-        }
+        violations.length(self.text, max: 120, at: path, "text")
         if let value = self.emoji {
             violations.bytes(value.utf8.count, max: 64, at: path, "emoji")
         }

@@ -8,6 +8,8 @@ extension StreaksService {
     func setStreakPrompts(_ request: SetStreakPromptsRequest, context: CallContext) async throws -> StreakPrompts {
         let user = try context.requireUser()
         let id = try StreakID(parsing: request.streakID, field: "streak_id")
+        // Who may not know of the streak learns nothing, whatever they send.
+        guard try await PromptRepository.isMember(user, of: id, streaks.database) else { throw ServiceError.notFound("streak") }
         let prompts = try CustomPrompts(
             checking: request.prompts.map { CustomPrompts.Entry(text: $0.text, emoji: $0.emoji) }
         )

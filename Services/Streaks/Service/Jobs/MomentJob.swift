@@ -107,7 +107,9 @@ private struct Facts {
         case .windowClosing:
             // A window may reach into the next date: whoever has posted for either has used it.
             let dates: Set = [moment.date, zones.date(at: now)]
-            guard !running.contains(where: { streak in dates.contains { has(posted: user, streak.row.id, $0) } }) else { return nil }
+            guard !running.contains(where: { streak in dates.contains { has(posted: user, streak.row.id, $0) } }) else {
+                return nil
+            }
             return SnapWindowClosing(
                 userID: user.description,
                 date: moment.date.description,

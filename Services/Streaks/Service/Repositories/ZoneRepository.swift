@@ -43,7 +43,9 @@ enum ZoneRepository {
         for row in rows {
             let (user, hour, since, zone) = try row.decode(as: (UserID.self, Int32?.self, Instant?.self, String?.self))
             clocks[user, default: UserClock()].windowStartHour = hour.map(Int.init) ?? SnapWindow.defaultStartHour
-            if let since, let zone { entries[user, default: []].append(ZoneHistory.Entry(since: since, zone: Zone(zone) ?? .utc)) }
+            if let since, let zone {
+                entries[user, default: []].append(ZoneHistory.Entry(since: since, zone: Zone(zone) ?? .utc))
+            }
         }
         for (user, entries) in entries {
             if let zones = ZoneHistory(entries: entries) { clocks[user, default: UserClock()].zones = zones }
