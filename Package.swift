@@ -219,9 +219,8 @@ let testTargets: [Target] = [
     tests(
         "EndToEndTests",
         [
-            "Bus", "Wire", "Kernel", "AuthAPI", "BillingAPI", "CommonAPI", "SocialAPI", "StreaksAPI", "TestingAPI", "TestSupport",
-            "Images",
-            "Processes", logging,
+            "Bus", "Wire", "Kernel", "AuthAPI", "BillingAPI", "CommonAPI", "SocialAPI", "StreaksAPI", "StreaksDomain", "TestingAPI",
+            "TestSupport", "Images", "Processes", logging,
         ]
     ),
     .executableTarget(
@@ -264,8 +263,8 @@ let testTargets: [Target] = [
     tests(
         "StreaksServiceTests",
         [
-            "StreaksService", "StreaksDomain", "StreaksAPI", "MediaAPI", "AuthAPI", "Replicas", "Outbox", "Runtime", "Bus",
-            "Database", "Kernel", "Wire", "TestSupport",
+            "StreaksService", "StreaksDomain", "StreaksAPI", "MediaAPI", "SocialAPI", "BillingAPI", "AuthAPI", "Replicas", "Outbox",
+            "Runtime", "Bus", "Database", "Kernel", "Wire", "TestSupport", logging,
         ]
     ),
     tests("TokensTests", ["Tokens", "Kernel", "Processes", crypto]),

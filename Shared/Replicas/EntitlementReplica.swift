@@ -30,7 +30,7 @@ public struct EntitlementReplica: Sendable {
     }
 
     /// Whether this person is on a premium plan at `now`.
-    public func isPremium(_ user: UserID, now: Instant, _ sql: Transaction) async throws -> Bool {
+    public func isPremium(_ user: UserID, now: Instant, _ sql: some QueryExecutor) async throws -> Bool {
         try await !sql.query(
             """
             SELECT 1 FROM entitlement_replica

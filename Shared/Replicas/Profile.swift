@@ -20,6 +20,11 @@ public struct Profile: Sendable, Hashable {
     public let status: AccountStatus
     /// Version of the terms of service that were accepted; empty when none were (AU-9).
     public let termsVersion: String
+    /// Local hour at which the snap window opens, 0…23 (PW-2).
+    public let windowStartHour: Int
+
+    /// The hour of who has not chosen one, and of states from before there was a choice.
+    static let defaultWindowStartHour: Int32 = 10
 
     /// Whether the account can be found, befriended and shown.
     public var isVisible: Bool { status == .active }

@@ -29,6 +29,7 @@ public struct ProfileReplica: Sendable {
         Migration(version: 1, name: "profile_replica", sql: PackageResources.profile_V0001_sql),
         Migration(version: 2, name: "profile_snapshot", sql: PackageResources.profile_V0002_sql),
         Migration(version: 3, name: "profile_terms", sql: PackageResources.profile_V0003_sql),
+        Migration(version: 4, name: "profile_window", sql: PackageResources.profile_V0004_sql),
     ]
 
     /// Takes up every change of a profile. An older version never overwrites a newer one.
@@ -133,14 +134,16 @@ public struct ProfileReplica: Sendable {
 
     private static func selection(_ condition: Query) -> Query {
         """
-        SELECT user_id, username, display_name, avatar_key, time_zone, time_zone_since, status, terms_version
+        SELECT user_id, username, display_name, avatar_key, time_zone, time_zone_since, status, terms_version, window_start_hour
         FROM profile_replica WHERE \(condition)
         """
     }
 
     private static func profile(_ row: Row) throws -> Profile {
-        let (id, username, displayName, avatarKey, zone, since, status, terms) = try row.decode(
-            as: (UserID.self, String.self, String.self, String.self, String.self, Instant.self, Int32.self, String.self)
+        let (id, username, displayName, avatarKey, zone, since, status, terms, hour) = try row.decode(
+            as: (
+                UserID.self, String.self, String.self, String.self, String.self, Instant.self, Int32.self, String.self, Int32.self
+            )
         )
         return Profile(
             userID: id,
@@ -150,7 +153,8 @@ public struct ProfileReplica: Sendable {
             zone: Zone(zone) ?? .utc,
             zoneSince: since,
             status: AccountStatus(rawValue: status),
-            termsVersion: terms
+            termsVersion: terms,
+            windowStartHour: Int(hour)
         )
     }
 
@@ -161,13 +165,15 @@ public struct ProfileReplica: Sendable {
             try await sql.execute(
                 """
                 INSERT INTO profile_replica AS known
-                    (user_id, version, username, display_name, avatar_key, time_zone, time_zone_since, status, terms_version)
+                    (user_id, version, username, display_name, avatar_key, time_zone, time_zone_since, status, terms_version,
+                     window_start_hour)
                 VALUES (\(id), \(state.version), \(state.username), \(state.displayName), \(state.avatarKey), \(state.timeZone),
-                    \(state.timeZoneSince ?? .epoch), \(state.status.rawValue), \(state.termsVersion))
+                    \(state.timeZoneSince ?? .epoch), \(state.status.rawValue), \(state.termsVersion),
+                    \(state.windowStartHour ?? Profile.defaultWindowStartHour))
                 ON CONFLICT (user_id) DO UPDATE SET version = EXCLUDED.version, username = EXCLUDED.username,
                     display_name = EXCLUDED.display_name, avatar_key = EXCLUDED.avatar_key, time_zone = EXCLUDED.time_zone,
                     time_zone_since = EXCLUDED.time_zone_since, status = EXCLUDED.status,
-                    terms_version = EXCLUDED.terms_version
+                    terms_version = EXCLUDED.terms_version, window_start_hour = EXCLUDED.window_start_hour
                 WHERE known.version < EXCLUDED.version
                 """
             ) == 1
@@ -187,7 +193,8 @@ extension Profile {
             zone: Zone(state.timeZone) ?? .utc,
             zoneSince: state.timeZoneSince ?? .epoch,
             status: state.status,
-            termsVersion: state.termsVersion
+            termsVersion: state.termsVersion,
+            windowStartHour: Int(state.windowStartHour ?? Self.defaultWindowStartHour)
         )
     }
 }

@@ -163,15 +163,13 @@ nonisolated(nonsending) func withStreaks(
         let clock = StandingClock()
         let others = AskedServices()
         let work = UnitOfWorkFactory(database: database, clock: clock, ids: UUIDv7Source(clock: SystemClock()), relay: nil)
-        let streaks = StreakRepository(database: database)
-        let service = StreaksService(
-            streaks: streaks,
-            keeper: StreakKeeper(streaks: streaks),
-            profiles: ProfileReplica(database: database, bus: others),
-            entitlements: EntitlementReplica(),
-            media: MediaClient(others),
-            work: work,
-            clock: clock
+        let service = StreaksModule.service(
+            database: database,
+            bus: others,
+            mutations: Mutations(work: work, database: database),
+            snapWindow: .label,
+            clock: clock,
+            logger: testLogger
         )
         try await body(StreaksWorld(database: database, service: service, work: work, others: others, clock: clock))
     }

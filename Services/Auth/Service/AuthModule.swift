@@ -26,6 +26,7 @@ public enum AuthModule: ServiceModule {
             ]
         ),
         MigrationSet("auth_lifecycle", [Migration(version: 1, name: "lifecycle", sql: PackageResources.V0101_lifecycle_sql)]),
+        MigrationSet("auth_window", [Migration(version: 1, name: "window", sql: PackageResources.V0401_window_sql)]),
     ]
     public static var descriptor: (bytes: [UInt8], hash: String) { (AuthMethods.descriptorSet, AuthMethods.descriptorHash) }
 

@@ -54,6 +54,13 @@ public enum SnapRefusal {
                 "The capture time lies in the future; check the device's clock.",
                 details: details
             )
+        case "OUTSIDE_SNAP_WINDOW":
+            return ServiceError(
+                .failedPrecondition,
+                first.reason,
+                "Your snap window is closed; it takes snaps from 30 minutes before it opens to 30 minutes after it closes.",
+                details: details
+            )
         default:
             return ServiceError(.failedPrecondition, first.reason, "This streak takes no snap now.", details: details)
         }

@@ -27,6 +27,43 @@ public struct NotificationText: Hashable, Sendable {
             : NotificationText("📸 \(name) posted", "\(name) sent a snap in your streak 🔥 Your turn!")
     }
 
+    /// The snap window has opened; `others` friends wait besides `name`.
+    public static func dailyWindow(prompt: String, emoji: String, waiting name: String, others: Int) -> NotificationText {
+        NotificationText("📸 Time to snap!", "\(emoji) \(prompt) — \(waitingFor(name, others))")
+    }
+
+    /// The snap window closes soon and nothing was posted.
+    public static func windowClosing(prompt: String, emoji: String, waiting name: String, others: Int, minutes: Int)
+        -> NotificationText
+    {
+        NotificationText(
+            "⏰ \(counted(minutes, "minute")) left to snap",
+            "\(emoji) \(prompt) — \(waitingFor(name, others))"
+        )
+    }
+
+    /// Streaks break unless something is posted; `name` and `count` are those of the longest, `others` more are at risk.
+    public static func atRisk(count: Int, with name: String, others: Int, hours: Int) -> NotificationText {
+        let time = counted(hours, "hour")
+        guard others > 0 else {
+            return NotificationText("⚠️ Streak at risk!", "Your \(count)-day streak with \(name) expires in \(time)!")
+        }
+        return NotificationText(
+            "⚠️ \(others + 1) streaks at risk!",
+            "Your \(count)-day streak with \(name) and \(others) more expire in \(time)!"
+        )
+    }
+
+    private static func waitingFor(_ name: String, _ others: Int) -> String {
+        switch others {
+        case 0: "\(name) is waiting!"
+        case 1: "\(name) and 1 other are waiting!"
+        default: "\(name) and \(others) others are waiting!"
+        }
+    }
+
+    private static func counted(_ count: Int, _ word: String) -> String { count == 1 ? "1 \(word)" : "\(count) \(word)s" }
+
     /// A count that is celebrated.
     public static func milestone(count: Int, with name: String, earnsToken: Bool) -> NotificationText {
         NotificationText(

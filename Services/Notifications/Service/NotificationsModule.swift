@@ -28,7 +28,7 @@ public enum NotificationsModule: ServiceModule {
         return ServiceAssembly(
             endpoints: NotificationsService(log: log).endpoints(),
             consumers: [profiles.handler()] + teller.friendshipHandlers + teller.streakHandlers + teller.socialHandlers
-                + LifecycleConsumers.all,
+                + teller.momentHandlers + LifecycleConsumers.all,
             jobs: [Job("old_notifications", every: .seconds(600)) { now in try await log.purge(before: now - .days(90)) }]
         )
     }

@@ -14,6 +14,7 @@ struct Plan: Sendable {
     /// Settings that are the operator's here too: taken from the environment of this process.
     private static let passedOn = [
         "auth": ["auth.apple-client-ids", "auth.apple-keys-url"],
+        "streaks": ["streaks.snap-window"],
         "gateway": ["http.trusted-proxies", "http.user-rate", "http.address-rate"],
     ]
 

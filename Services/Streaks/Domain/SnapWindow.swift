@@ -51,6 +51,21 @@ public struct SnapWindow: Hashable, Sendable {
         }
     }
 
+    /// Whether a snap is on time by its author's clock (PW-3). The capture time is believed where it makes the snap's date (SD-2); what a
+    /// client says of another date is not, and the time of receipt counts.
+    public static func isOnTime(
+        receivedAt: Instant,
+        capturedAt: Instant?,
+        startHour: Int,
+        _ zones: ZoneHistory,
+        _ policy: StreakPolicy
+    ) -> Bool {
+        let date = zones.dateClaimed(receivedAt: receivedAt, capturedAt: capturedAt, policy)
+        let known = zones.known(at: receivedAt)
+        let believed = capturedAt.flatMap { known.date(at: $0) == date ? $0 : nil } ?? receivedAt
+        return isOnTime(believed, startHour: startHour, in: known.zone(at: believed))
+    }
+
     /// When the day's push goes out: a minute of the window that differs from user to user and from date to date, and is the same
     /// whoever computes it (PW-2).
     public func pushAt(user: UserID, on date: CalendarDate) -> Instant {

@@ -42,6 +42,9 @@ struct StreakKeeper: Sendable {
             newPhotos: newPhotos,
             work.sql
         )
+        if change.state.status == .active, stored.row.status != .active {
+            try await MomentRepository.wake([stored.row.userA, stored.row.userB], now: now, work.sql)
+        }
         try await keepCheckpoint(of: stored.row.id, change.ledger, isReloaded: isReloaded, now: now, work)
         try await work.emit(try await events(of: change, stored.row, work))
         try await Achievements.follow(change, of: stored.row, work)

@@ -1,6 +1,8 @@
 internal import BillingAPI
+internal import Bus
 internal import Database
 internal import Kernel
+internal import Logging
 internal import MediaAPI
 internal import Outbox
 internal import Replicas
@@ -36,45 +38,45 @@ public enum StreaksModule: ServiceModule {
             "streaks_achievements",
             [Migration(version: 1, name: "achievements", sql: PackageResources.V0301_achievements_sql)]
         ),
+        MigrationSet(
+            "streaks_moments",
+            [
+                Migration(version: 1, name: "moments", sql: PackageResources.V0401_moments_sql),
+                Migration(version: 2, name: "prompts", sql: PackageResources.V0402_prompts_sql),
+            ]
+        ),
     ]
     public static var descriptor: (bytes: [UInt8], hash: String) { (StreaksMethods.descriptorSet, StreaksMethods.descriptorHash) }
 
+    static let snapWindow = Setting(
+        "streaks.snap-window",
+        default: SnapWindowRule.label,
+        help: "What becomes of a snap outside its author's snap window: label counts it and calls it late, enforce refuses it."
+    )
+
+    public static let settings: [any AnySetting] = [snapWindow]
+
     public static func assemble(_ environment: ServiceEnvironment) async throws -> ServiceAssembly {
-        let streaks = StreakRepository(database: environment.database)
-        let keeper = StreakKeeper(streaks: streaks)
-        let profiles = ProfileReplica(database: environment.database, bus: environment.bus)
-        let entitlements = EntitlementReplica()
-        let recoveries = Recoveries(
-            repository: RecoveryOperationRepository(database: environment.database),
-            keeper: keeper,
-            billing: BillingClient(environment.bus),
-            work: environment.work,
+        let service = service(
+            database: environment.database,
+            bus: environment.bus,
+            mutations: environment.mutations,
+            snapWindow: try environment.settings.get(snapWindow),
+            clock: environment.clock,
             logger: environment.logger
         )
-        let service = StreaksService(
-            streaks: streaks,
-            keeper: keeper,
-            recoveries: recoveries,
-            social: SocialClient(environment.bus),
-            profiles: profiles,
-            entitlements: entitlements,
-            media: MediaClient(environment.bus),
-            work: environment.work,
-            mutations: environment.mutations,
-            clock: environment.clock
-        )
-        let people = PeopleConsumer(keeper: keeper)
+        let recoveries = service.recoveries
         return ServiceAssembly(
             endpoints: service.endpoints(),
-            consumers: [profiles.handler(changed: people.profileChanged), entitlements.handler()]
-                + service.friendshipHandlers + LifecycleConsumers(keeper: keeper).handlers,
+            consumers: consumers(service),
             jobs: [
-                SettlementJob(keeper: keeper, work: environment.work).job,
-                OutageJob(keeper: keeper, work: environment.work, clock: environment.clock).job,
+                SettlementJob(keeper: service.keeper, work: environment.work).job,
+                OutageJob(keeper: service.keeper, work: environment.work, clock: environment.clock).job,
                 Job("unfinished_recoveries", every: .seconds(1), oldestDue: { try await recoveries.repository.oldestStranded() })
                 { _ in
                     try await recoveries.sweep()
                 },
+                MomentJob(work: environment.work, streaks: service.streaks).job,
                 Job("old_operations", every: .seconds(600)) { now in
                     let contributions = try await OperationRepository.purge(before: now - .days(7), environment.database)
                     let ended = try await recoveries.repository.forget(before: now - .days(7))
@@ -84,4 +86,53 @@ public enum StreaksModule: ServiceModule {
             ]
         )
     }
+
+    static func service(
+        database: Database,
+        bus: any Caller,
+        mutations: Mutations,
+        snapWindow: SnapWindowRule,
+        clock: any Clock,
+        logger: Logger
+    ) -> StreaksService {
+        let streaks = StreakRepository(database: database)
+        let keeper = StreakKeeper(streaks: streaks)
+        return StreaksService(
+            streaks: streaks,
+            keeper: keeper,
+            recoveries: Recoveries(
+                repository: RecoveryOperationRepository(database: database),
+                keeper: keeper,
+                billing: BillingClient(bus),
+                work: mutations.work,
+                logger: logger
+            ),
+            social: SocialClient(bus),
+            profiles: ProfileReplica(database: database, bus: bus),
+            entitlements: EntitlementReplica(),
+            media: MediaClient(bus),
+            work: mutations.work,
+            mutations: mutations,
+            snapWindow: snapWindow,
+            clock: clock
+        )
+    }
+
+    static func consumers(_ service: StreaksService) -> [EventHandler] {
+        let people = PeopleConsumer(keeper: service.keeper)
+        return [service.profiles.handler(changed: people.profileChanged), service.entitlements.handler()]
+            + service.friendshipHandlers + LifecycleConsumers(keeper: service.keeper).handlers
+    }
+}
+
+/// What becomes of a snap that was not captured inside its author's window, give or take 30 min (PW-3).
+enum SnapWindowRule: String, SettingValue, CustomStringConvertible {
+    /// It counts and is called late.
+    case label
+    /// It is refused with OUTSIDE_SNAP_WINDOW.
+    case enforce
+
+    init?(settingText text: String) { self.init(rawValue: text) }
+    static var settingTypeName: String { "label or enforce" }
+    var description: String { rawValue }
 }

@@ -11,8 +11,8 @@ internal import StreaksAPI
 /// `Consumers/`, what is due in `Jobs/`.
 ///
 /// listStreaks · getStreak · startStreak · recover · getCalendar · getMilestoneData · getAchievements · getStats · getYearCalendar ·
-/// getTodaysPrompt · startForFriendship · getFriendSummaries · planContribution · recordContribution · listOpenDates ·
-/// getMilestoneFacts · exportUserData
+/// getTodaysPrompt · getStreakPrompts · setStreakPrompts · clearStreakPrompts · startForFriendship · getFriendSummaries ·
+/// planContribution · recordContribution · listOpenDates · getMilestoneFacts · exportUserData
 struct StreaksService: StreaksServiceProtocol {
     let streaks: StreakRepository
     let keeper: StreakKeeper
@@ -23,5 +23,6 @@ struct StreaksService: StreaksServiceProtocol {
     let media: MediaClient
     let work: UnitOfWorkFactory
     let mutations: Mutations
+    let snapWindow: SnapWindowRule
     let clock: any Clock
 }

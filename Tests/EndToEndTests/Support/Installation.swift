@@ -22,7 +22,10 @@ final class Installation: Sendable {
     /// - Parameters:
     ///   - options: of `streaksnap up`.
     ///   - rates: requests a second of a user and from an address; tests ask more often than people, so by default there is no limit.
-    init(_ options: [String] = [], rates: (user: Int, address: Int) = (0, 0)) async throws {
+    ///   - environment: more of the program's environment.
+    init(_ options: [String] = [], rates: (user: Int, address: Int) = (0, 0), environment more: [String: String] = [:])
+        async throws
+    {
         let folder = try Self.makeFolder()
         let ports = try Self.freePorts(3)
         (http, natsPort, postgresPort) = (HTTPClient(port: ports[0]), ports[1], ports[2])
@@ -32,7 +35,8 @@ final class Installation: Sendable {
             "--postgres-port", "\(ports[2])", "--data", data.path, "--bcrypt-cost", "4",
             "--ready-file", folder.appending(path: "ready").path,
         ]
-        let environment = ["STREAKSNAP_HTTP_USER_RATE": "\(rates.user)", "STREAKSNAP_HTTP_ADDRESS_RATE": "\(rates.address)"]
+        var environment = ["STREAKSNAP_HTTP_USER_RATE": "\(rates.user)", "STREAKSNAP_HTTP_ADDRESS_RATE": "\(rates.address)"]
+        environment.merge(more) { $1 }
         guardian = try await Guardian(command + options, environment: environment, folder: folder)
         try await eventually("the system is ready", within: .seconds(120)) { [guardian] in
             guard guardian.isRunning else {
@@ -82,19 +86,37 @@ final class Installation: Sendable {
         try #require(Files.text(data.appending(path: "secrets/\(name)")), "there is no secret \(name)")
     }
 
+    /// An administrator's `psql`, what it is told, and its environment.
+    private func psql(_ statement: String) throws -> (path: String, arguments: [String], environment: [String: String]) {
+        let binaries = URL(filePath: ProcessInfo.processInfo.environment["POSTGRES_BIN"] ?? "/usr/lib/postgresql/15/bin")
+        let environment = [
+            "PGHOST": "127.0.0.1", "PGPORT": "\(postgresPort)", "PGUSER": "postgres", "PGDATABASE": "streaksnap",
+            "PGPASSWORD": try secret("postgres-admin"),
+        ]
+        let arguments = ["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-c", statement]
+        return (binaries.appending(path: "psql").path, arguments, environment)
+    }
+
     /// What an administrator's `psql` answers: one line a row.
     func sql(_ statement: String) async throws -> String {
-        let binaries = URL(filePath: ProcessInfo.processInfo.environment["POSTGRES_BIN"] ?? "/usr/lib/postgresql/15/bin")
-        let result = try await run(
-            binaries.appending(path: "psql").path,
-            ["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-c", statement],
-            environment: [
-                "PGHOST": "127.0.0.1", "PGPORT": "\(postgresPort)", "PGUSER": "postgres", "PGDATABASE": "streaksnap",
-                "PGPASSWORD": try secret("postgres-admin"),
-            ]
-        )
+        let (path, arguments, environment) = try psql(statement)
+        let result = try await run(path, arguments, environment: environment)
         guard result.status == 0 else { throw Guardian.Failure(description: result.errors) }
         return result.text.trimmingCharacters(in: .newlines)
+    }
+
+    /// The same for statements that take their time: it goes on until they end or are ended.
+    func longSQL(_ statement: String) async throws -> ChildProcess {
+        let (path, arguments, environment) = try psql(statement)
+        return try await ChildProcess.spawn(
+            Command(
+                executable: path,
+                arguments: arguments,
+                environment: Command.inherited(environment),
+                deathSignal: "TERM",
+                output: "/dev/null"
+            )
+        )
     }
 
     /// A connection with all rights.

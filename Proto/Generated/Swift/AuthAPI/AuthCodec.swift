@@ -239,6 +239,7 @@ extension Me: Wire.CMessage {
         if let stored = c.pointee.username_changeable_at {
             self.usernameChangeableAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "username_changeable_at")
         }
+        self.windowStartHour = c.pointee.window_start_hour
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -275,6 +276,7 @@ extension Me: Wire.CMessage {
         if let value = self.usernameChangeableAt {
             c.pointee.username_changeable_at = try storeTimestamp(value, arena, "username_changeable_at")
         }
+        c.pointee.window_start_hour = self.windowStartHour
         return UnsafeMutableRawPointer(c)
     }
 }
@@ -718,6 +720,9 @@ extension UpdateMeRequest: Wire.CMessage {
         if c.pointee._timezone_offset_case.rawValue == 4 {
             self.timezoneOffset = c.pointee.timezone_offset
         }
+        if c.pointee._window_start_hour_case.rawValue == 5 {
+            self.windowStartHour = c.pointee.window_start_hour
+        }
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -738,6 +743,10 @@ extension UpdateMeRequest: Wire.CMessage {
         if let value = self.timezoneOffset {
             c.pointee._timezone_offset_case = .init(rawValue: 4)
             c.pointee.timezone_offset = value
+        }
+        if let value = self.windowStartHour {
+            c.pointee._window_start_hour_case = .init(rawValue: 5)
+            c.pointee.window_start_hour = value
         }
         return UnsafeMutableRawPointer(c)
     }
@@ -1029,6 +1038,9 @@ extension ProfileState: Wire.CMessage {
         }
         self.verifiedEmail = try Wire.Decode.string(c.pointee.verified_email, "verified_email")
         self.termsVersion = try Wire.Decode.string(c.pointee.terms_version, "terms_version")
+        if c.pointee._window_start_hour_case.rawValue == 12 {
+            self.windowStartHour = c.pointee.window_start_hour
+        }
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -1046,6 +1058,10 @@ extension ProfileState: Wire.CMessage {
         }
         if !self.verifiedEmail.isEmpty { c.pointee.verified_email = try arena.string(self.verifiedEmail, "verified_email") }
         if !self.termsVersion.isEmpty { c.pointee.terms_version = try arena.string(self.termsVersion, "terms_version") }
+        if let value = self.windowStartHour {
+            c.pointee._window_start_hour_case = .init(rawValue: 12)
+            c.pointee.window_start_hour = value
+        }
         return UnsafeMutableRawPointer(c)
     }
 }

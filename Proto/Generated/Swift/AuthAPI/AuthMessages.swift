@@ -216,12 +216,14 @@ public struct Me: Sendable, Equatable {
     public var emailVerified: Bool = false
     /// Before this the username cannot be changed again (AU-10); unset when it can be now.
     public var usernameChangeableAt: Kernel.Instant? = nil
+    /// Local hour at which the user's snap window opens, 0 to 23 (PW-2).
+    public var windowStartHour: Int32 = 0
 
     /// All fields unset.
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(id: String = "", email: String = "", username: String = "", displayName: String = "", avatarURL: String? = nil, timeZone: String = "", isPremium: Bool = false, isAdmin: Bool = false, createdAt: Kernel.Instant? = nil, updatedAt: Kernel.Instant? = nil, stats: MyStreakStats? = nil, termsVersion: String? = nil, termsAcceptedAt: Kernel.Instant? = nil, emailVerified: Bool = false, usernameChangeableAt: Kernel.Instant? = nil) {
+    public init(id: String = "", email: String = "", username: String = "", displayName: String = "", avatarURL: String? = nil, timeZone: String = "", isPremium: Bool = false, isAdmin: Bool = false, createdAt: Kernel.Instant? = nil, updatedAt: Kernel.Instant? = nil, stats: MyStreakStats? = nil, termsVersion: String? = nil, termsAcceptedAt: Kernel.Instant? = nil, emailVerified: Bool = false, usernameChangeableAt: Kernel.Instant? = nil, windowStartHour: Int32 = 0) {
         self.id = id
         self.email = email
         self.username = username
@@ -237,6 +239,7 @@ public struct Me: Sendable, Equatable {
         self.termsAcceptedAt = termsAcceptedAt
         self.emailVerified = emailVerified
         self.usernameChangeableAt = usernameChangeableAt
+        self.windowStartHour = windowStartHour
     }
 }
 
@@ -472,16 +475,19 @@ public struct UpdateMeRequest: Sendable, Equatable {
     public var timeZone: String? = nil
     /// Minutes east of UTC, from older clients; `time_zone` wins.
     public var timezoneOffset: Int32? = nil
+    /// Local hour at which the snap window opens, for two hours: from 23 on it reaches into the next date (PW-2). 10 until it is set.
+    public var windowStartHour: Int32? = nil
 
     /// All fields unset.
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(username: String? = nil, displayName: String? = nil, timeZone: String? = nil, timezoneOffset: Int32? = nil) {
+    public init(username: String? = nil, displayName: String? = nil, timeZone: String? = nil, timezoneOffset: Int32? = nil, windowStartHour: Int32? = nil) {
         self.username = username
         self.displayName = displayName
         self.timeZone = timeZone
         self.timezoneOffset = timezoneOffset
+        self.windowStartHour = windowStartHour
     }
 }
 
@@ -646,12 +652,14 @@ public struct ProfileState: Sendable, Equatable {
     public var verifiedEmail: String = ""
     /// Version of the terms of service that were accepted; empty when none were (AU-9).
     public var termsVersion: String = ""
+    /// Local hour at which the snap window opens, 0 to 23 (PW-2); unset means 10.
+    public var windowStartHour: Int32? = nil
 
     /// All fields unset.
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(userID: String = "", version: Int64 = 0, username: String = "", displayName: String = "", avatarKey: String = "", timeZone: String = "", status: AccountStatus = .unspecified, timeZoneSince: Kernel.Instant? = nil, verifiedEmail: String = "", termsVersion: String = "") {
+    public init(userID: String = "", version: Int64 = 0, username: String = "", displayName: String = "", avatarKey: String = "", timeZone: String = "", status: AccountStatus = .unspecified, timeZoneSince: Kernel.Instant? = nil, verifiedEmail: String = "", termsVersion: String = "", windowStartHour: Int32? = nil) {
         self.userID = userID
         self.version = version
         self.username = username
@@ -662,6 +670,7 @@ public struct ProfileState: Sendable, Equatable {
         self.timeZoneSince = timeZoneSince
         self.verifiedEmail = verifiedEmail
         self.termsVersion = termsVersion
+        self.windowStartHour = windowStartHour
     }
 }
 

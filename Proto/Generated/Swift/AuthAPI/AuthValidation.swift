@@ -200,6 +200,9 @@ extension UpdateMeRequest {
         if let value = self.timezoneOffset {
             violations.bounds(value, min: -840, max: 840, at: path, "timezone_offset")
         }
+        if let value = self.windowStartHour {
+            violations.bounds(value, min: 0, max: 23, at: path, "window_start_hour")
+        }
     }
 }
 

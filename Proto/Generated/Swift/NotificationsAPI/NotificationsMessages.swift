@@ -15,10 +15,13 @@ public enum Kind: Wire.OpenEnum {
     case streakRecovered
     case nudge
     case moderationWarning
+    case dailyWindow
+    case windowClosing
+    case streakAtRisk
     /// A value that is newer than this code.
     case unrecognized(Int32)
 
-    public static let allCases: [Kind] = [.unspecified, .friendRequest, .friendAccepted, .friendPosted, .milestone, .streakBroken, .streakRecovered, .nudge, .moderationWarning]
+    public static let allCases: [Kind] = [.unspecified, .friendRequest, .friendAccepted, .friendPosted, .milestone, .streakBroken, .streakRecovered, .nudge, .moderationWarning, .dailyWindow, .windowClosing, .streakAtRisk]
 
     public init(rawValue: Int32) {
         switch rawValue {
@@ -31,6 +34,9 @@ public enum Kind: Wire.OpenEnum {
         case 6: self = .streakRecovered
         case 7: self = .nudge
         case 8: self = .moderationWarning
+        case 9: self = .dailyWindow
+        case 10: self = .windowClosing
+        case 11: self = .streakAtRisk
         default: self = .unrecognized(rawValue)
         }
     }
@@ -46,6 +52,9 @@ public enum Kind: Wire.OpenEnum {
         case .streakRecovered: 6
         case .nudge: 7
         case .moderationWarning: 8
+        case .dailyWindow: 9
+        case .windowClosing: 10
+        case .streakAtRisk: 11
         case .unrecognized(let number): number
         }
     }
@@ -61,6 +70,9 @@ public enum Kind: Wire.OpenEnum {
         case .streakRecovered: "streak_recovered"
         case .nudge: "nudge"
         case .moderationWarning: "moderation_warning"
+        case .dailyWindow: "daily_window"
+        case .windowClosing: "window_closing"
+        case .streakAtRisk: "streak_at_risk"
         case .unrecognized(let number): String(number)
         }
     }

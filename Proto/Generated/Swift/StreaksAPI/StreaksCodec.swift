@@ -914,11 +914,19 @@ extension GetTodaysPromptRequest: Wire.CMessage {
     }()
 
     public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__GetTodaysPromptRequest.self)
+        if c.pointee._streak_id_case.rawValue == 1 {
+            self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
+        }
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Streaks__V1__GetTodaysPromptRequest.self)
         streaksnap__streaks__v1__get_todays_prompt_request__init(c)
+        if let value = self.streakID {
+            c.pointee._streak_id_case = .init(rawValue: 1)
+            c.pointee.streak_id = try arena.string(value, "streak_id")
+        }
         return UnsafeMutableRawPointer(c)
     }
 }
@@ -954,6 +962,148 @@ extension TodaysPrompt: Wire.CMessage {
         if !self.date.isEmpty { c.pointee.date = try arena.string(self.date, "date") }
         if let value = self.window {
             c.pointee.window = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Streaks__V1__SnapWindow.self)
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension GetStreakPromptsRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.GetStreakPromptsRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__GetStreakPromptsRequest()
+        streaksnap__streaks__v1__get_streak_prompts_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__GetStreakPromptsRequest.self)
+        self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__GetStreakPromptsRequest.self)
+        streaksnap__streaks__v1__get_streak_prompts_request__init(c)
+        if !self.streakID.isEmpty { c.pointee.streak_id = try arena.string(self.streakID, "streak_id") }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension SetStreakPromptsRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.SetStreakPromptsRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__SetStreakPromptsRequest()
+        streaksnap__streaks__v1__set_streak_prompts_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__SetStreakPromptsRequest.self)
+        self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
+        self.prompts = try Wire.Decode.messages(c.pointee.prompts, count: c.pointee.n_prompts, as: CustomPrompt.self)
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__SetStreakPromptsRequest.self)
+        streaksnap__streaks__v1__set_streak_prompts_request__init(c)
+        if !self.streakID.isEmpty { c.pointee.streak_id = try arena.string(self.streakID, "streak_id") }
+        if !self.prompts.isEmpty {
+            c.pointee.n_prompts = self.prompts.count
+            c.pointee.prompts = try arena.messages(self.prompts, as: Streaksnap__Streaks__V1__CustomPrompt.self)
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension ClearStreakPromptsRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.ClearStreakPromptsRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__ClearStreakPromptsRequest()
+        streaksnap__streaks__v1__clear_streak_prompts_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__ClearStreakPromptsRequest.self)
+        self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__ClearStreakPromptsRequest.self)
+        streaksnap__streaks__v1__clear_streak_prompts_request__init(c)
+        if !self.streakID.isEmpty { c.pointee.streak_id = try arena.string(self.streakID, "streak_id") }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension CustomPrompt: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.CustomPrompt" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__CustomPrompt()
+        streaksnap__streaks__v1__custom_prompt__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__CustomPrompt.self)
+        self.text = try Wire.Decode.string(c.pointee.text, "text")
+        if c.pointee._emoji_case.rawValue == 2 {
+            self.emoji = try Wire.Decode.string(c.pointee.emoji, "emoji")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__CustomPrompt.self)
+        streaksnap__streaks__v1__custom_prompt__init(c)
+        if !self.text.isEmpty { c.pointee.text = try arena.string(self.text, "text") }
+        if let value = self.emoji {
+            c.pointee._emoji_case = .init(rawValue: 2)
+            c.pointee.emoji = try arena.string(value, "emoji")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension StreakPrompts: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.StreakPrompts" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__StreakPrompts()
+        streaksnap__streaks__v1__streak_prompts__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__StreakPrompts.self)
+        self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
+        self.prompts = try Wire.Decode.messages(c.pointee.prompts, count: c.pointee.n_prompts, as: CustomPrompt.self)
+        self.active = c.pointee.active != 0
+        if c.pointee._set_by_user_id_case.rawValue == 4 {
+            self.setByUserID = try Wire.Decode.string(c.pointee.set_by_user_id, "set_by_user_id")
+        }
+        if let stored = c.pointee.set_at {
+            self.setAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "set_at")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__StreakPrompts.self)
+        streaksnap__streaks__v1__streak_prompts__init(c)
+        if !self.streakID.isEmpty { c.pointee.streak_id = try arena.string(self.streakID, "streak_id") }
+        if !self.prompts.isEmpty {
+            c.pointee.n_prompts = self.prompts.count
+            c.pointee.prompts = try arena.messages(self.prompts, as: Streaksnap__Streaks__V1__CustomPrompt.self)
+        }
+        c.pointee.active = self.active ? 1 : 0
+        if let value = self.setByUserID {
+            c.pointee._set_by_user_id_case = .init(rawValue: 4)
+            c.pointee.set_by_user_id = try arena.string(value, "set_by_user_id")
+        }
+        if let value = self.setAt {
+            c.pointee.set_at = try storeTimestamp(value, arena, "set_at")
         }
         return UnsafeMutableRawPointer(c)
     }

@@ -375,3 +375,158 @@ extension AchievementEarned: Wire.CMessage {
         return UnsafeMutableRawPointer(c)
     }
 }
+
+extension SnapWindowOpened: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.SnapWindowOpened" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__SnapWindowOpened()
+        streaksnap__streaks__v1__snap_window_opened__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__SnapWindowOpened.self)
+        self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
+        self.date = try Wire.Decode.string(c.pointee.date, "date")
+        self.promptID = try Wire.Decode.string(c.pointee.prompt_id, "prompt_id")
+        self.promptText = try Wire.Decode.string(c.pointee.prompt_text, "prompt_text")
+        self.promptEmoji = try Wire.Decode.string(c.pointee.prompt_emoji, "prompt_emoji")
+        if let stored = c.pointee.opens_at {
+            self.opensAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "opens_at")
+        }
+        if let stored = c.pointee.closes_at {
+            self.closesAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "closes_at")
+        }
+        self.waitingFriendIDs = try Wire.Decode.strings(c.pointee.waiting_friend_ids, count: c.pointee.n_waiting_friend_ids, "waiting_friend_ids")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__SnapWindowOpened.self)
+        streaksnap__streaks__v1__snap_window_opened__init(c)
+        if !self.userID.isEmpty { c.pointee.user_id = try arena.string(self.userID, "user_id") }
+        if !self.date.isEmpty { c.pointee.date = try arena.string(self.date, "date") }
+        if !self.promptID.isEmpty { c.pointee.prompt_id = try arena.string(self.promptID, "prompt_id") }
+        if !self.promptText.isEmpty { c.pointee.prompt_text = try arena.string(self.promptText, "prompt_text") }
+        if !self.promptEmoji.isEmpty { c.pointee.prompt_emoji = try arena.string(self.promptEmoji, "prompt_emoji") }
+        if let value = self.opensAt {
+            c.pointee.opens_at = try storeTimestamp(value, arena, "opens_at")
+        }
+        if let value = self.closesAt {
+            c.pointee.closes_at = try storeTimestamp(value, arena, "closes_at")
+        }
+        if !self.waitingFriendIDs.isEmpty {
+            c.pointee.n_waiting_friend_ids = self.waitingFriendIDs.count
+            c.pointee.waiting_friend_ids = try arena.strings(self.waitingFriendIDs, "waiting_friend_ids")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension SnapWindowClosing: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.SnapWindowClosing" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__SnapWindowClosing()
+        streaksnap__streaks__v1__snap_window_closing__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__SnapWindowClosing.self)
+        self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
+        self.date = try Wire.Decode.string(c.pointee.date, "date")
+        self.promptID = try Wire.Decode.string(c.pointee.prompt_id, "prompt_id")
+        self.promptText = try Wire.Decode.string(c.pointee.prompt_text, "prompt_text")
+        self.promptEmoji = try Wire.Decode.string(c.pointee.prompt_emoji, "prompt_emoji")
+        if let stored = c.pointee.closes_at {
+            self.closesAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "closes_at")
+        }
+        self.waitingFriendIDs = try Wire.Decode.strings(c.pointee.waiting_friend_ids, count: c.pointee.n_waiting_friend_ids, "waiting_friend_ids")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__SnapWindowClosing.self)
+        streaksnap__streaks__v1__snap_window_closing__init(c)
+        if !self.userID.isEmpty { c.pointee.user_id = try arena.string(self.userID, "user_id") }
+        if !self.date.isEmpty { c.pointee.date = try arena.string(self.date, "date") }
+        if !self.promptID.isEmpty { c.pointee.prompt_id = try arena.string(self.promptID, "prompt_id") }
+        if !self.promptText.isEmpty { c.pointee.prompt_text = try arena.string(self.promptText, "prompt_text") }
+        if !self.promptEmoji.isEmpty { c.pointee.prompt_emoji = try arena.string(self.promptEmoji, "prompt_emoji") }
+        if let value = self.closesAt {
+            c.pointee.closes_at = try storeTimestamp(value, arena, "closes_at")
+        }
+        if !self.waitingFriendIDs.isEmpty {
+            c.pointee.n_waiting_friend_ids = self.waitingFriendIDs.count
+            c.pointee.waiting_friend_ids = try arena.strings(self.waitingFriendIDs, "waiting_friend_ids")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension StreaksAtRisk: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.StreaksAtRisk" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__StreaksAtRisk()
+        streaksnap__streaks__v1__streaks_at_risk__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__StreaksAtRisk.self)
+        self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
+        self.date = try Wire.Decode.string(c.pointee.date, "date")
+        if let stored = c.pointee.day_ends_at {
+            self.dayEndsAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "day_ends_at")
+        }
+        self.streaks = try Wire.Decode.messages(c.pointee.streaks, count: c.pointee.n_streaks, as: StreakAtRisk.self)
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__StreaksAtRisk.self)
+        streaksnap__streaks__v1__streaks_at_risk__init(c)
+        if !self.userID.isEmpty { c.pointee.user_id = try arena.string(self.userID, "user_id") }
+        if !self.date.isEmpty { c.pointee.date = try arena.string(self.date, "date") }
+        if let value = self.dayEndsAt {
+            c.pointee.day_ends_at = try storeTimestamp(value, arena, "day_ends_at")
+        }
+        if !self.streaks.isEmpty {
+            c.pointee.n_streaks = self.streaks.count
+            c.pointee.streaks = try arena.messages(self.streaks, as: Streaksnap__Streaks__V1__StreakAtRisk.self)
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension StreakAtRisk: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.StreakAtRisk" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__StreakAtRisk()
+        streaksnap__streaks__v1__streak_at_risk__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__StreakAtRisk.self)
+        self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
+        self.friendID = try Wire.Decode.string(c.pointee.friend_id, "friend_id")
+        self.currentCount = c.pointee.current_count
+        if let stored = c.pointee.deadline_at {
+            self.deadlineAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "deadline_at")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__StreakAtRisk.self)
+        streaksnap__streaks__v1__streak_at_risk__init(c)
+        if !self.streakID.isEmpty { c.pointee.streak_id = try arena.string(self.streakID, "streak_id") }
+        if !self.friendID.isEmpty { c.pointee.friend_id = try arena.string(self.friendID, "friend_id") }
+        c.pointee.current_count = self.currentCount
+        if let value = self.deadlineAt {
+            c.pointee.deadline_at = try storeTimestamp(value, arena, "deadline_at")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}

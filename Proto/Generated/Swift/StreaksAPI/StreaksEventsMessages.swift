@@ -255,6 +255,108 @@ public struct AchievementEarned: Sendable, Equatable {
     }
 }
 
+/// A user's snap window has opened and the day's push goes out (PW-2, `daily_window`): once for each of their dates, at a minute of the
+/// window that differs from user to user. Only for users with a running streak.
+public struct SnapWindowOpened: Sendable, Equatable {
+    public var userID: String = ""
+    /// The user's date on which the window opens, YYYY-MM-DD; with the user it names the event.
+    public var date: String = ""
+    /// The built-in prompt of the UTC date.
+    public var promptID: String = ""
+    public var promptText: String = ""
+    public var promptEmoji: String = ""
+    public var opensAt: Kernel.Instant? = nil
+    /// From then on there is nothing to be told.
+    public var closesAt: Kernel.Instant? = nil
+    /// Friends in whose streaks the user has not posted for the date: who has posted comes first, then who counts most with the user.
+    public var waitingFriendIDs: [String] = []
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(userID: String = "", date: String = "", promptID: String = "", promptText: String = "", promptEmoji: String = "", opensAt: Kernel.Instant? = nil, closesAt: Kernel.Instant? = nil, waitingFriendIDs: [String] = []) {
+        self.userID = userID
+        self.date = date
+        self.promptID = promptID
+        self.promptText = promptText
+        self.promptEmoji = promptEmoji
+        self.opensAt = opensAt
+        self.closesAt = closesAt
+        self.waitingFriendIDs = waitingFriendIDs
+    }
+}
+
+/// A user's snap window closes in 30 minutes and they have posted nowhere for its date (PW-2, `window_closing`): once for each date. Not
+/// told where SnapWindowOpened came less than 30 minutes before.
+public struct SnapWindowClosing: Sendable, Equatable {
+    public var userID: String = ""
+    /// The user's date on which the window opened, YYYY-MM-DD; with the user it names the event.
+    public var date: String = ""
+    public var promptID: String = ""
+    public var promptText: String = ""
+    public var promptEmoji: String = ""
+    /// From then on there is nothing to be told.
+    public var closesAt: Kernel.Instant? = nil
+    public var waitingFriendIDs: [String] = []
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(userID: String = "", date: String = "", promptID: String = "", promptText: String = "", promptEmoji: String = "", closesAt: Kernel.Instant? = nil, waitingFriendIDs: [String] = []) {
+        self.userID = userID
+        self.date = date
+        self.promptID = promptID
+        self.promptText = promptText
+        self.promptEmoji = promptEmoji
+        self.closesAt = closesAt
+        self.waitingFriendIDs = waitingFriendIDs
+    }
+}
+
+/// A user's day ends within 3 hours and streaks of theirs need a snap (NO-5, `streak_at_risk`): once for each of their dates.
+public struct StreaksAtRisk: Sendable, Equatable {
+    public var userID: String = ""
+    /// The user's date that ends, YYYY-MM-DD; with the user it names the event.
+    public var date: String = ""
+    /// When it ends by the user's clock; from then on there is nothing to be told.
+    public var dayEndsAt: Kernel.Instant? = nil
+    /// At least one, the highest count first.
+    public var streaks: [StreakAtRisk] = []
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(userID: String = "", date: String = "", dayEndsAt: Kernel.Instant? = nil, streaks: [StreakAtRisk] = []) {
+        self.userID = userID
+        self.date = date
+        self.dayEndsAt = dayEndsAt
+        self.streaks = streaks
+    }
+}
+
+/// A streak that breaks unless the user posts.
+public struct StreakAtRisk: Sendable, Equatable {
+    public var streakID: String = ""
+    public var friendID: String = ""
+    public var currentCount: Int32 = 0
+    /// When the date is over for both (MS-4).
+    public var deadlineAt: Kernel.Instant? = nil
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(streakID: String = "", friendID: String = "", currentCount: Int32 = 0, deadlineAt: Kernel.Instant? = nil) {
+        self.streakID = streakID
+        self.friendID = friendID
+        self.currentCount = currentCount
+        self.deadlineAt = deadlineAt
+    }
+}
+
 extension StreakStarted: Wire.Event {
     public static var subject: String { "evt.streaks.v1.StreakStarted" }
     public var aggregateID: String { streakID }
@@ -307,5 +409,20 @@ extension UserStreakStatsChanged: Wire.Event {
 
 extension AchievementEarned: Wire.Event {
     public static var subject: String { "evt.streaks.v1.AchievementEarned" }
+    public var aggregateID: String { userID }
+}
+
+extension SnapWindowOpened: Wire.Event {
+    public static var subject: String { "evt.streaks.v1.SnapWindowOpened" }
+    public var aggregateID: String { userID }
+}
+
+extension SnapWindowClosing: Wire.Event {
+    public static var subject: String { "evt.streaks.v1.SnapWindowClosing" }
+    public var aggregateID: String { userID }
+}
+
+extension StreaksAtRisk: Wire.Event {
+    public static var subject: String { "evt.streaks.v1.StreaksAtRisk" }
     public var aggregateID: String { userID }
 }

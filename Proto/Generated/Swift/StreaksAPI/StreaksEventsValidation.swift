@@ -45,3 +45,19 @@ extension UserStreakStatsChanged {
 extension AchievementEarned {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
 }
+
+extension SnapWindowOpened {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension SnapWindowClosing {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension StreaksAtRisk {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension StreakAtRisk {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}

@@ -153,10 +153,12 @@ public enum PromptCategory: Wire.OpenEnum {
     case mood
     case object
     case activity
+    /// Set by a member of the streak.
+    case custom
     /// A value that is newer than this code.
     case unrecognized(Int32)
 
-    public static let allCases: [PromptCategory] = [.unspecified, .food, .color, .view, .mood, .object, .activity]
+    public static let allCases: [PromptCategory] = [.unspecified, .food, .color, .view, .mood, .object, .activity, .custom]
 
     public init(rawValue: Int32) {
         switch rawValue {
@@ -167,6 +169,7 @@ public enum PromptCategory: Wire.OpenEnum {
         case 4: self = .mood
         case 5: self = .object
         case 6: self = .activity
+        case 7: self = .custom
         default: self = .unrecognized(rawValue)
         }
     }
@@ -180,6 +183,7 @@ public enum PromptCategory: Wire.OpenEnum {
         case .mood: 4
         case .object: 5
         case .activity: 6
+        case .custom: 7
         case .unrecognized(let number): number
         }
     }
@@ -193,6 +197,7 @@ public enum PromptCategory: Wire.OpenEnum {
         case .mood: "mood"
         case .object: "object"
         case .activity: "activity"
+        case .custom: "custom"
         case .unrecognized(let number): String(number)
         }
     }
@@ -752,11 +757,20 @@ public struct RecoverReply: Sendable, Equatable {
 }
 
 public struct GetTodaysPromptRequest: Sendable, Equatable {
+    /// A streak of the user's: its own prompt is shown, if it has one.
+    public var streakID: String? = nil
+
     /// All fields unset.
     public init() {}
+
+    /// The given fields set, the others unset.
+    public init(streakID: String? = nil) {
+        self.streakID = streakID
+    }
 }
 
 public struct TodaysPrompt: Sendable, Equatable {
+    /// `food-01` … `activity-21`; `custom-1` … `custom-30` for a streak's own.
     public var id: String = ""
     public var text: String = ""
     public var category: PromptCategory = .unspecified
@@ -776,6 +790,85 @@ public struct TodaysPrompt: Sendable, Equatable {
         self.emoji = emoji
         self.date = date
         self.window = window
+    }
+}
+
+public struct GetStreakPromptsRequest: Sendable, Equatable {
+    public var streakID: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(streakID: String = "") {
+        self.streakID = streakID
+    }
+}
+
+public struct SetStreakPromptsRequest: Sendable, Equatable {
+    public var streakID: String = ""
+    /// At least one. One is shown a UTC date, in this order, from the first again after the last.
+    public var prompts: [CustomPrompt] = []
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(streakID: String = "", prompts: [CustomPrompt] = []) {
+        self.streakID = streakID
+        self.prompts = prompts
+    }
+}
+
+public struct ClearStreakPromptsRequest: Sendable, Equatable {
+    public var streakID: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(streakID: String = "") {
+        self.streakID = streakID
+    }
+}
+
+/// A prompt of a member's own writing.
+public struct CustomPrompt: Sendable, Equatable {
+    /// One line, not blank.
+    public var text: String = ""
+    /// One emoji; 📸 is shown when it is unset.
+    public var emoji: String? = nil
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(text: String = "", emoji: String? = nil) {
+        self.text = text
+        self.emoji = emoji
+    }
+}
+
+public struct StreakPrompts: Sendable, Equatable {
+    public var streakID: String = ""
+    /// In the order of rotation; empty when none are set.
+    public var prompts: [CustomPrompt] = []
+    /// Whether they are shown: only while the member who set them is on a premium plan.
+    public var active: Bool = false
+    /// Unset when none are set.
+    public var setByUserID: String? = nil
+    public var setAt: Kernel.Instant? = nil
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(streakID: String = "", prompts: [CustomPrompt] = [], active: Bool = false, setByUserID: String? = nil, setAt: Kernel.Instant? = nil) {
+        self.streakID = streakID
+        self.prompts = prompts
+        self.active = active
+        self.setByUserID = setByUserID
+        self.setAt = setAt
     }
 }
 
@@ -962,7 +1055,8 @@ public struct RecordContributionReply: Sendable, Equatable {
 /// What became of a snap in one streak.
 public struct ContributionOutcome: Sendable, Equatable {
     public var streakID: String = ""
-    /// Why it was refused: ALREADY_POSTED, STREAK_NOT_ACTIVE, NOT_A_MEMBER, CAPTURED_IN_FUTURE. Unset when accepted.
+    /// Why it was refused: ALREADY_POSTED, STREAK_NOT_ACTIVE, NOT_A_MEMBER, CAPTURED_IN_FUTURE, OUTSIDE_SNAP_WINDOW (PW-3). Unset when
+    /// accepted.
     public var refused: String? = nil
     /// The author's date it counts for, YYYY-MM-DD.
     public var date: String? = nil

@@ -7,7 +7,7 @@ public import CommonAPI
 public protocol StreaksServiceProtocol: Sendable {
     /// The user's active streaks (MS-4).
     func listStreaks(_ request: ListStreaksRequest, context: Bus.CallContext) async throws -> ListStreaksReply
-    /// One streak with its 90-day calendar (MS-5).
+    /// One streak with today's two snaps and its 90-day calendar (MS-5).
     func getStreak(_ request: GetStreakRequest, context: Bus.CallContext) async throws -> StreakDetail
     /// Starts a streak with a friend: after a break, or when a limit had prevented it (MS-1). A broken one of the two ends with it, and
     /// can no longer be recovered. Refusals: NOT_FRIENDS, STREAK_ALREADY_ACTIVE, STREAK_LIMIT_REACHED, RECOVERY_IN_PROGRESS.
@@ -16,8 +16,25 @@ public protocol StreaksServiceProtocol: Sendable {
     /// (RC-4); after UNAVAILABLE the same Idempotency-Key gets the one answer. Refusals: STREAK_NOT_BROKEN, RECOVERY_ALREADY_USED,
     /// RECOVERY_WINDOW_EXPIRED, NO_RECOVERY_TOKENS.
     func recover(_ request: RecoverRequest, context: Bus.CallContext) async throws -> RecoverReply
-    /// Today's photo prompt and the user's snap window (PW-1, PW-2).
+    /// One month of a streak's calendar (MS-5), also when the streak is broken or has ended.
+    func getCalendar(_ request: GetCalendarRequest, context: Bus.CallContext) async throws -> MonthCalendar
+    /// What a client needs to draw a milestone card itself (MC-1).
+    func getMilestoneData(_ request: GetMilestoneDataRequest, context: Bus.CallContext) async throws -> MilestoneData
+    /// Every achievement there is, with the user's progress; each is earned once, for ever (MS-7).
+    func getAchievements(_ request: GetAchievementsRequest, context: Bus.CallContext) async throws -> GetAchievementsReply
+    /// The user's numbers over all their streaks.
+    func getStats(_ request: GetStatsRequest, context: Bus.CallContext) async throws -> UserStats
+    /// A year of all the user's streaks together: the data of a heat map.
+    func getYearCalendar(_ request: GetYearCalendarRequest, context: Bus.CallContext) async throws -> YearCalendar
+    /// Today's photo prompt and the user's snap window (PW-1, PW-2). With `streak_id` the streak's own prompt, if it has one.
     func getTodaysPrompt(_ request: GetTodaysPromptRequest, context: Bus.CallContext) async throws -> TodaysPrompt
+    /// The prompts that a member has set for a streak; none when the built-in ones are shown (PW-1). For its two members.
+    func getStreakPrompts(_ request: GetStreakPromptsRequest, context: Bus.CallContext) async throws -> StreakPrompts
+    /// Sets a streak's own prompts, in place of those before (PW-1). For its members on a premium plan: PREMIUM_REQUIRED.
+    func setStreakPrompts(_ request: SetStreakPromptsRequest, context: Bus.CallContext) async throws -> StreakPrompts
+    /// Removes a streak's own prompts: the built-in ones are shown again. For the member who set them, and for a member on a premium plan;
+    /// without any it changes nothing.
+    func clearStreakPrompts(_ request: ClearStreakPromptsRequest, context: Bus.CallContext) async throws -> StreakPrompts
     /// Starts the streak of a new friendship; the same friendship always gets the same answer (SO-2).
     func startForFriendship(_ request: StartForFriendshipRequest, context: Bus.CallContext) async throws -> StartForFriendshipReply
     /// Streak summaries of one user with up to 100 friends, or with all, in one round trip (SO-3).
@@ -28,6 +45,8 @@ public protocol StreaksServiceProtocol: Sendable {
     func recordContribution(_ request: RecordContributionRequest, context: Bus.CallContext) async throws -> RecordContributionReply
     /// Today's dates and posted flags of a user's active streaks: what the feed is made from (PH-5).
     func listOpenDates(_ request: ListOpenDatesRequest, context: Bus.CallContext) async throws -> ListOpenDatesReply
+    /// What is true of a streak and a milestone of it, for a card about it (MC-1). Changes nothing and settles nothing.
+    func getMilestoneFacts(_ request: GetMilestoneFactsRequest, context: Bus.CallContext) async throws -> GetMilestoneFactsReply
     /// Everything streaks holds about one person: this service's part of the export (AU-10).
     func exportUserData(_ request: CommonAPI.ExportUserDataRequest, context: Bus.CallContext) async throws -> CommonAPI.ExportUserDataReply
 }
@@ -37,7 +56,7 @@ public enum StreaksMethods {
     /// The user's active streaks (MS-4).
     public static let listStreaks = Bus.Method<ListStreaksRequest, ListStreaksReply>(
         service: "streaks", version: "v1", name: "ListStreaks", isIdempotent: true, timeout: .seconds(10))
-    /// One streak with its 90-day calendar (MS-5).
+    /// One streak with today's two snaps and its 90-day calendar (MS-5).
     public static let getStreak = Bus.Method<GetStreakRequest, StreakDetail>(
         service: "streaks", version: "v1", name: "GetStreak", isIdempotent: true, timeout: .seconds(10))
     /// Starts a streak with a friend: after a break, or when a limit had prevented it (MS-1). A broken one of the two ends with it, and
@@ -49,9 +68,34 @@ public enum StreaksMethods {
     /// RECOVERY_WINDOW_EXPIRED, NO_RECOVERY_TOKENS.
     public static let recover = Bus.Method<RecoverRequest, RecoverReply>(
         service: "streaks", version: "v1", name: "Recover", isIdempotent: false, timeout: .seconds(10))
-    /// Today's photo prompt and the user's snap window (PW-1, PW-2).
+    /// One month of a streak's calendar (MS-5), also when the streak is broken or has ended.
+    public static let getCalendar = Bus.Method<GetCalendarRequest, MonthCalendar>(
+        service: "streaks", version: "v1", name: "GetCalendar", isIdempotent: true, timeout: .seconds(10))
+    /// What a client needs to draw a milestone card itself (MC-1).
+    public static let getMilestoneData = Bus.Method<GetMilestoneDataRequest, MilestoneData>(
+        service: "streaks", version: "v1", name: "GetMilestoneData", isIdempotent: true, timeout: .seconds(10))
+    /// Every achievement there is, with the user's progress; each is earned once, for ever (MS-7).
+    public static let getAchievements = Bus.Method<GetAchievementsRequest, GetAchievementsReply>(
+        service: "streaks", version: "v1", name: "GetAchievements", isIdempotent: true, timeout: .seconds(10))
+    /// The user's numbers over all their streaks.
+    public static let getStats = Bus.Method<GetStatsRequest, UserStats>(
+        service: "streaks", version: "v1", name: "GetStats", isIdempotent: true, timeout: .seconds(10))
+    /// A year of all the user's streaks together: the data of a heat map.
+    public static let getYearCalendar = Bus.Method<GetYearCalendarRequest, YearCalendar>(
+        service: "streaks", version: "v1", name: "GetYearCalendar", isIdempotent: true, timeout: .seconds(10))
+    /// Today's photo prompt and the user's snap window (PW-1, PW-2). With `streak_id` the streak's own prompt, if it has one.
     public static let getTodaysPrompt = Bus.Method<GetTodaysPromptRequest, TodaysPrompt>(
         service: "streaks", version: "v1", name: "GetTodaysPrompt", isIdempotent: true, timeout: .seconds(10))
+    /// The prompts that a member has set for a streak; none when the built-in ones are shown (PW-1). For its two members.
+    public static let getStreakPrompts = Bus.Method<GetStreakPromptsRequest, StreakPrompts>(
+        service: "streaks", version: "v1", name: "GetStreakPrompts", isIdempotent: true, timeout: .seconds(10))
+    /// Sets a streak's own prompts, in place of those before (PW-1). For its members on a premium plan: PREMIUM_REQUIRED.
+    public static let setStreakPrompts = Bus.Method<SetStreakPromptsRequest, StreakPrompts>(
+        service: "streaks", version: "v1", name: "SetStreakPrompts", isIdempotent: false, timeout: .seconds(10))
+    /// Removes a streak's own prompts: the built-in ones are shown again. For the member who set them, and for a member on a premium plan;
+    /// without any it changes nothing.
+    public static let clearStreakPrompts = Bus.Method<ClearStreakPromptsRequest, StreakPrompts>(
+        service: "streaks", version: "v1", name: "ClearStreakPrompts", isIdempotent: false, timeout: .seconds(10))
     /// Starts the streak of a new friendship; the same friendship always gets the same answer (SO-2).
     public static let startForFriendship = Bus.Method<StartForFriendshipRequest, StartForFriendshipReply>(
         service: "streaks", version: "v1", name: "StartForFriendship", isIdempotent: true, timeout: .seconds(10))
@@ -67,6 +111,9 @@ public enum StreaksMethods {
     /// Today's dates and posted flags of a user's active streaks: what the feed is made from (PH-5).
     public static let listOpenDates = Bus.Method<ListOpenDatesRequest, ListOpenDatesReply>(
         service: "streaks", version: "v1", name: "ListOpenDates", isIdempotent: true, timeout: .seconds(10))
+    /// What is true of a streak and a milestone of it, for a card about it (MC-1). Changes nothing and settles nothing.
+    public static let getMilestoneFacts = Bus.Method<GetMilestoneFactsRequest, GetMilestoneFactsReply>(
+        service: "streaks", version: "v1", name: "GetMilestoneFacts", isIdempotent: true, timeout: .seconds(10))
     /// Everything streaks holds about one person: this service's part of the export (AU-10).
     public static let exportUserData = Bus.Method<CommonAPI.ExportUserDataRequest, CommonAPI.ExportUserDataReply>(
         service: "streaks", version: "v1", name: "ExportUserData", isIdempotent: true, timeout: .seconds(10))
@@ -89,7 +136,7 @@ public struct StreaksClient: Sendable {
         try await caller.call(StreaksMethods.listStreaks, request, context: context)
     }
 
-    /// One streak with its 90-day calendar (MS-5).
+    /// One streak with today's two snaps and its 90-day calendar (MS-5).
     public func getStreak(_ request: GetStreakRequest, context: Bus.CallContext) async throws -> StreakDetail {
         try await caller.call(StreaksMethods.getStreak, request, context: context)
     }
@@ -107,9 +154,50 @@ public struct StreaksClient: Sendable {
         try await caller.call(StreaksMethods.recover, request, context: context)
     }
 
-    /// Today's photo prompt and the user's snap window (PW-1, PW-2).
+    /// One month of a streak's calendar (MS-5), also when the streak is broken or has ended.
+    public func getCalendar(_ request: GetCalendarRequest, context: Bus.CallContext) async throws -> MonthCalendar {
+        try await caller.call(StreaksMethods.getCalendar, request, context: context)
+    }
+
+    /// What a client needs to draw a milestone card itself (MC-1).
+    public func getMilestoneData(_ request: GetMilestoneDataRequest, context: Bus.CallContext) async throws -> MilestoneData {
+        try await caller.call(StreaksMethods.getMilestoneData, request, context: context)
+    }
+
+    /// Every achievement there is, with the user's progress; each is earned once, for ever (MS-7).
+    public func getAchievements(_ request: GetAchievementsRequest, context: Bus.CallContext) async throws -> GetAchievementsReply {
+        try await caller.call(StreaksMethods.getAchievements, request, context: context)
+    }
+
+    /// The user's numbers over all their streaks.
+    public func getStats(_ request: GetStatsRequest, context: Bus.CallContext) async throws -> UserStats {
+        try await caller.call(StreaksMethods.getStats, request, context: context)
+    }
+
+    /// A year of all the user's streaks together: the data of a heat map.
+    public func getYearCalendar(_ request: GetYearCalendarRequest, context: Bus.CallContext) async throws -> YearCalendar {
+        try await caller.call(StreaksMethods.getYearCalendar, request, context: context)
+    }
+
+    /// Today's photo prompt and the user's snap window (PW-1, PW-2). With `streak_id` the streak's own prompt, if it has one.
     public func getTodaysPrompt(_ request: GetTodaysPromptRequest, context: Bus.CallContext) async throws -> TodaysPrompt {
         try await caller.call(StreaksMethods.getTodaysPrompt, request, context: context)
+    }
+
+    /// The prompts that a member has set for a streak; none when the built-in ones are shown (PW-1). For its two members.
+    public func getStreakPrompts(_ request: GetStreakPromptsRequest, context: Bus.CallContext) async throws -> StreakPrompts {
+        try await caller.call(StreaksMethods.getStreakPrompts, request, context: context)
+    }
+
+    /// Sets a streak's own prompts, in place of those before (PW-1). For its members on a premium plan: PREMIUM_REQUIRED.
+    public func setStreakPrompts(_ request: SetStreakPromptsRequest, context: Bus.CallContext) async throws -> StreakPrompts {
+        try await caller.call(StreaksMethods.setStreakPrompts, request, context: context)
+    }
+
+    /// Removes a streak's own prompts: the built-in ones are shown again. For the member who set them, and for a member on a premium plan;
+    /// without any it changes nothing.
+    public func clearStreakPrompts(_ request: ClearStreakPromptsRequest, context: Bus.CallContext) async throws -> StreakPrompts {
+        try await caller.call(StreaksMethods.clearStreakPrompts, request, context: context)
     }
 
     /// Starts the streak of a new friendship; the same friendship always gets the same answer (SO-2).
@@ -137,6 +225,11 @@ public struct StreaksClient: Sendable {
         try await caller.call(StreaksMethods.listOpenDates, request, context: context)
     }
 
+    /// What is true of a streak and a milestone of it, for a card about it (MC-1). Changes nothing and settles nothing.
+    public func getMilestoneFacts(_ request: GetMilestoneFactsRequest, context: Bus.CallContext) async throws -> GetMilestoneFactsReply {
+        try await caller.call(StreaksMethods.getMilestoneFacts, request, context: context)
+    }
+
     /// Everything streaks holds about one person: this service's part of the export (AU-10).
     public func exportUserData(_ request: CommonAPI.ExportUserDataRequest, context: Bus.CallContext) async throws -> CommonAPI.ExportUserDataReply {
         try await caller.call(StreaksMethods.exportUserData, request, context: context)
@@ -151,12 +244,21 @@ extension StreaksServiceProtocol {
             Bus.Endpoint(StreaksMethods.getStreak) { try await self.getStreak($0, context: $1) },
             Bus.Endpoint(StreaksMethods.startStreak) { try await self.startStreak($0, context: $1) },
             Bus.Endpoint(StreaksMethods.recover) { try await self.recover($0, context: $1) },
+            Bus.Endpoint(StreaksMethods.getCalendar) { try await self.getCalendar($0, context: $1) },
+            Bus.Endpoint(StreaksMethods.getMilestoneData) { try await self.getMilestoneData($0, context: $1) },
+            Bus.Endpoint(StreaksMethods.getAchievements) { try await self.getAchievements($0, context: $1) },
+            Bus.Endpoint(StreaksMethods.getStats) { try await self.getStats($0, context: $1) },
+            Bus.Endpoint(StreaksMethods.getYearCalendar) { try await self.getYearCalendar($0, context: $1) },
             Bus.Endpoint(StreaksMethods.getTodaysPrompt) { try await self.getTodaysPrompt($0, context: $1) },
+            Bus.Endpoint(StreaksMethods.getStreakPrompts) { try await self.getStreakPrompts($0, context: $1) },
+            Bus.Endpoint(StreaksMethods.setStreakPrompts) { try await self.setStreakPrompts($0, context: $1) },
+            Bus.Endpoint(StreaksMethods.clearStreakPrompts) { try await self.clearStreakPrompts($0, context: $1) },
             Bus.Endpoint(StreaksMethods.startForFriendship) { try await self.startForFriendship($0, context: $1) },
             Bus.Endpoint(StreaksMethods.getFriendSummaries) { try await self.getFriendSummaries($0, context: $1) },
             Bus.Endpoint(StreaksMethods.planContribution) { try await self.planContribution($0, context: $1) },
             Bus.Endpoint(StreaksMethods.recordContribution) { try await self.recordContribution($0, context: $1) },
             Bus.Endpoint(StreaksMethods.listOpenDates) { try await self.listOpenDates($0, context: $1) },
+            Bus.Endpoint(StreaksMethods.getMilestoneFacts) { try await self.getMilestoneFacts($0, context: $1) },
             Bus.Endpoint(StreaksMethods.exportUserData) { try await self.exportUserData($0, context: $1) },
         ]
     }

@@ -23,6 +23,7 @@ extension AuthService {
                         account.timeZone = zone.name
                         account.timeZoneSince = work.now
                     }
+                    if let hour = request.windowStartHour { account.windowStartHour = hour }
                 }
                 guard let me = try await accounts.me(user, now: work.now, on: work.sql) else { throw Self.accountGone }
                 return me

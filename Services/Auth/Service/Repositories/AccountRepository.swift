@@ -13,6 +13,8 @@ struct Account: Sendable, Equatable {
     let avatarKey: String
     var timeZone: String
     var timeZoneSince: Instant
+    /// Local hour at which the snap window opens, 0…23 (PW-2).
+    var windowStartHour: Int32 = 10
     var isAdmin: Bool
     let status: AccountStatus
     var termsVersion: String?
@@ -36,7 +38,8 @@ struct Account: Sendable, Equatable {
             status: status,
             timeZoneSince: timeZoneSince,
             verifiedEmail: emailVerifiedAt == nil || !isShown ? "" : AccountRepository.key(ofEmail: email),
-            termsVersion: termsVersion ?? ""
+            termsVersion: termsVersion ?? "",
+            windowStartHour: windowStartHour
         )
     }
 }
@@ -47,7 +50,7 @@ struct AccountRepository: Sendable {
 
     static let columns: Query = """
         id, email, password_hash, username, display_name, avatar_key, time_zone, time_zone_since, is_admin, status, terms_version,
-        terms_accepted_at, email_verified_at, username_changed_at, version, created_at, updated_at
+        terms_accepted_at, email_verified_at, username_changed_at, version, created_at, updated_at, window_start_hour
         """
 
     /// E-mails are compared without regard to case (AU-1).
@@ -75,8 +78,8 @@ struct AccountRepository: Sendable {
             UPDATE account SET username = \(account.username), username_changed_at = \(account.usernameChangedAt),
                 display_name = \(account.displayName), time_zone = \(account.timeZone), time_zone_since = \(account.timeZoneSince),
                 email_verified_at = \(account.emailVerifiedAt), terms_version = \(account.termsVersion),
-                terms_accepted_at = \(account.termsAcceptedAt), is_admin = \(account.isAdmin), version = version + 1,
-                updated_at = \(now)
+                terms_accepted_at = \(account.termsAcceptedAt), is_admin = \(account.isAdmin),
+                window_start_hour = \(account.windowStartHour), version = version + 1, updated_at = \(now)
             WHERE id = \(account.id)
             RETURNING \(Self.columns)
             """
@@ -155,7 +158,7 @@ struct AccountRepository: Sendable {
             SELECT a.email, a.username, a.display_name, a.time_zone, coalesce(e.is_premium, false), a.is_admin, a.created_at,
                 a.updated_at, a.terms_version, a.terms_accepted_at, a.email_verified_at IS NOT NULL, a.username_changed_at,
                 coalesce(s.active_streaks, 0), coalesce(s.longest_streak, 0),
-                coalesce(s.total_photos, 0), coalesce(r.balance, 0)
+                coalesce(s.total_photos, 0), coalesce(r.balance, 0), a.window_start_hour
             FROM account a
             LEFT JOIN streak_stats s ON s.user_id = a.id
             LEFT JOIN recovery_balance r ON r.user_id = a.id
@@ -166,13 +169,13 @@ struct AccountRepository: Sendable {
         guard let row = rows.first else { return nil }
         let (
             email, username, name, zone, isPremium, isAdmin, created, updated, terms, acceptedAt, isVerified, renamedAt, active,
-            longest, photos, tokens
+            longest, photos, tokens, hour
         ) =
             try row.decode(
                 as: (
                     String.self, String.self, String.self, String.self, Bool.self, Bool.self, Instant.self, Instant.self,
                     String?.self, Instant?.self, Bool.self, Instant?.self,
-                    Int32.self, Int32.self, Int32.self, Int32.self
+                    Int32.self, Int32.self, Int32.self, Int32.self, Int32.self
                 )
             )
         return Me(
@@ -195,7 +198,8 @@ struct AccountRepository: Sendable {
             termsVersion: terms,
             termsAcceptedAt: acceptedAt,
             emailVerified: isVerified,
-            usernameChangeableAt: Username.changeableAt(changedAt: renamedAt, now: now)
+            usernameChangeableAt: Username.changeableAt(changedAt: renamedAt, now: now),
+            windowStartHour: hour
         )
     }
 
@@ -203,13 +207,14 @@ struct AccountRepository: Sendable {
         let (
             id, email, hash, username, name, avatar, zone, since, isAdmin, status, terms, acceptedAt, verifiedAt, renamedAt,
             version,
-            created, updated
+            created, updated, hour
         ) =
             try row.decode(
                 as: (
                     UserID.self, String.self, String?.self, String.self, String.self, String.self, String.self, Instant.self,
                     Bool.self,
-                    Int32.self, String?.self, Instant?.self, Instant?.self, Instant?.self, Int64.self, Instant.self, Instant.self
+                    Int32.self, String?.self, Instant?.self, Instant?.self, Instant?.self, Int64.self, Instant.self, Instant.self,
+                    Int32.self
                 )
             )
         return Account(
@@ -221,6 +226,7 @@ struct AccountRepository: Sendable {
             avatarKey: avatar,
             timeZone: zone,
             timeZoneSince: since,
+            windowStartHour: hour,
             isAdmin: isAdmin,
             status: AccountStatus(rawValue: status),
             termsVersion: terms,

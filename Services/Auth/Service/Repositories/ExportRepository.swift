@@ -12,7 +12,7 @@ struct ExportRepository: Sendable {
             SELECT jsonb_build_object(
                 'account', jsonb_build_object('id', a.id, 'email', a.email, 'username', a.username, 'display_name', a.display_name,
                     'avatar_key', nullif(a.avatar_key, ''), 'time_zone', a.time_zone, 'time_zone_since', a.time_zone_since,
-                    'is_admin', a.is_admin, 'terms_version', a.terms_version, 'terms_accepted_at', a.terms_accepted_at,
+                    'window_start_hour', a.window_start_hour, 'is_admin', a.is_admin, 'terms_version', a.terms_version, 'terms_accepted_at', a.terms_accepted_at,
                     'created_at', a.created_at, 'updated_at', a.updated_at, 'suspended_until', a.suspended_until),
                 'sessions', coalesce((
                     SELECT jsonb_agg(jsonb_build_object('id', s.id, 'created_at', s.created_at, 'expires_at', s.expires_at,

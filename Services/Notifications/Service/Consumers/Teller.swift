@@ -119,7 +119,7 @@ struct Teller: Sendable {
     }
 
     /// Nothing is told to or about somebody who has deleted the account, however late the event is heard (AU-7).
-    private func tell(_ new: NewNotification, _ work: UnitOfWork) async throws {
+    func tell(_ new: NewNotification, _ work: UnitOfWork) async throws {
         let people = try await profiles.known([new.user] + [new.actor].compactMap { $0 }, work.sql)
         guard people.values.allSatisfy({ $0.status != .deleted }) else { return }
         try await log.insert(new, id: work.ids.make(), now: work.now, work.sql)
@@ -145,9 +145,9 @@ struct Teller: Sendable {
         }
     }
 
-    private func name(of user: UserID, _ work: UnitOfWork) async throws -> String {
+    func name(of user: UserID, _ work: UnitOfWork) async throws -> String {
         try await profiles.known([user], work.sql)[user]?.displayName ?? ""
     }
 
-    private static func user(_ text: String) throws -> UserID { try UserID(parsing: text, field: "user_id") }
+    static func user(_ text: String) throws -> UserID { try UserID(parsing: text, field: "user_id") }
 }

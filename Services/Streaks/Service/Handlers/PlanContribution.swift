@@ -11,7 +11,7 @@ extension StreaksService {
         let received = request.receivedAt ?? clock.now()
         let now = clock.now()
         // Plain reads: what is decided here is decided again under locks when it is recorded.
-        async let zones = ZoneRepository.histories(of: [user], streaks.database)
+        async let clocks = ZoneRepository.clocks(of: [user], streaks.database)
         let ids = asked.isEmpty ? try await streaks.activeIDs(of: user) : asked
         func outcomes(_ ids: [StreakID], isWhole: Bool) async throws -> [StreakID: ContributionOutcome] {
             var outcomes: [StreakID: ContributionOutcome] = [:]
@@ -23,7 +23,11 @@ extension StreaksService {
         var planned = try await outcomes(ids, isWhole: false)
         let tooShort = planned.filter { $0.value.refused == ServiceError.ledgerTooShort.reason }.map(\.key)
         if !tooShort.isEmpty { planned.merge(try await outcomes(tooShort, isWhole: true)) { $1 } }
-        let date = (try await zones[user] ?? ZoneHistory(.utc)).dateClaimed(
+        let clock = try await clocks[user] ?? UserClock()
+        if snapWindow == .enforce, !clock.isOnTime(receivedAt: received, capturedAt: request.capturedAt) {
+            for (id, outcome) in planned where outcome.refused == nil { planned[id] = Self.outsideWindow(id) }
+        }
+        let date = clock.zones.dateClaimed(
             receivedAt: received,
             capturedAt: request.capturedAt,
             StreakKeeper.policy
@@ -32,6 +36,11 @@ extension StreaksService {
             outcomes: ids.map { planned[$0] ?? ContributionOutcome(streakID: $0.description, refused: "NOT_A_MEMBER") },
             authorDate: date.description
         )
+    }
+
+    /// PW-3, where the window is enforced.
+    static func outsideWindow(_ id: StreakID) -> ContributionOutcome {
+        ContributionOutcome(streakID: id.description, refused: "OUTSIDE_SNAP_WINDOW")
     }
 
     private static func plan(

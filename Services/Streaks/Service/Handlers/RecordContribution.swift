@@ -17,19 +17,24 @@ extension StreaksService {
                 try await streaks.lock(ids, work.sql).map { ($0.row.id, $0) },
                 uniquingKeysWith: { first, _ in first }
             )
+            let clock = try await ZoneRepository.clocks(of: [user], work.sql)[user] ?? UserClock()
+            let onTime = clock.isOnTime(receivedAt: received, capturedAt: request.capturedAt)
             var outcomes: [ContributionOutcome] = []
             for id in ids {
                 guard let streak = stored[id] else {
                     outcomes.append(ContributionOutcome(streakID: id.description, refused: "NOT_A_MEMBER"))
                     continue
                 }
+                if snapWindow == .enforce, !onTime, streak.row.hasMember(user) {
+                    outcomes.append(Self.outsideWindow(id))
+                    continue
+                }
                 outcomes.append(
                     try await record(user, in: streak, operation, receivedAt: received, capturedAt: request.capturedAt, work)
                 )
             }
-            let isOnTime = try await isOnTime(user, request.capturedAt ?? received, work)
-            try await tellTotals(outcomes, of: user, isOnTime: isOnTime, work)
-            let reply = RecordContributionReply(outcomes: outcomes, onTime: isOnTime)
+            try await tellTotals(outcomes, of: user, isOnTime: onTime, work)
+            let reply = RecordContributionReply(outcomes: outcomes, onTime: onTime)
             try await OperationRepository.store(reply, of: operation, work.sql)
             return reply
         }

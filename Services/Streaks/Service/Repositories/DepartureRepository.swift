@@ -21,6 +21,8 @@ enum DepartureRepository {
             "INSERT INTO purged_user (user_id, purged_at) VALUES (\(user), \(now)) ON CONFLICT DO NOTHING"
         )
         _ = try await sql.execute("DELETE FROM zone_change WHERE user_id = \(user)")
+        _ = try await sql.execute("DELETE FROM user_moment WHERE user_id = \(user)")
+        _ = try await sql.execute("DELETE FROM streak_prompts WHERE set_by = \(user)")
         _ = try await sql.execute("DELETE FROM user_stats WHERE user_id = \(user)")
         _ = try await sql.execute("DELETE FROM achievement WHERE user_id = \(user)")
         _ = try await sql.execute("DELETE FROM entitlement_replica WHERE user_id = \(user)")
@@ -63,7 +65,14 @@ enum DepartureRepository {
                 'recoveries_used', coalesce((SELECT recoveries_used FROM user_stats WHERE user_id = \(user)), 0),
                 'ended_broken_streaks', coalesce((SELECT ended_breaks FROM user_stats WHERE user_id = \(user)), 0),
                 'achievements', coalesce((
-                    SELECT jsonb_object_agg(kind, earned_at) FROM achievement WHERE user_id = \(user)), '{}'))::text
+                    SELECT jsonb_object_agg(kind, earned_at) FROM achievement WHERE user_id = \(user)), '{}'),
+                'prompts', coalesce((
+                    SELECT jsonb_agg(jsonb_build_object('streak_id', streak_id, 'set_at', set_at, 'texts', texts, 'emojis', emojis)
+                        ORDER BY set_at)
+                    FROM streak_prompts WHERE set_by = \(user)), '[]'),
+                'told_of', (
+                    SELECT jsonb_build_object('window_opened', opened_for, 'window_closing', closing_for, 'at_risk', ending_for)
+                    FROM user_moment WHERE user_id = \(user)))::text
             """
         )
         guard let json = try rows.first?.decode(as: String.self) else { throw ServiceError.internal }

@@ -25,6 +25,7 @@ struct StreakRow: Sendable {
 
     /// The one of the two who is not `user`.
     func friend(of user: UserID) -> UserID { user == userA ? userB : userA }
+    func hasMember(_ user: UserID) -> Bool { user == userA || user == userB }
     /// Whether a date waits to be settled.
     func isDue(at now: Instant) -> Bool { nextDue.map { $0 <= now } ?? false }
 

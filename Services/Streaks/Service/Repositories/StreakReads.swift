@@ -98,7 +98,13 @@ extension StreakRepository {
 
     /// Who posted for which date, from a date on.
     func contributions(to streaks: [StreakID], since date: CalendarDate) async throws -> Set<PostedDate> {
-        let rows = try await database.query(
+        try await Self.contributions(to: streaks, since: date, database)
+    }
+
+    static func contributions(to streaks: [StreakID], since date: CalendarDate, _ sql: some QueryExecutor) async throws
+        -> Set<PostedDate>
+    {
+        let rows = try await sql.query(
             "SELECT streak_id, user_id, on_date FROM contribution WHERE streak_id = ANY(\(streaks)) AND on_date >= \(date)"
         )
         return Set(try rows.map { PostedDate(streak: try $0.get(at: 0), user: try $0.get(at: 1), date: try $0.get(at: 2)) })

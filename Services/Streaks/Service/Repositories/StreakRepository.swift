@@ -21,6 +21,7 @@ struct StreakRepository: Sendable {
             VALUES (\(id), \(friendship), \(a), \(b), \(state.asOf), \(state.deadlineAt), \(state.atRiskFrom), \(state.asOf))
             """
         )
+        try await MomentRepository.wake([a, b], now: state.asOf, sql)
     }
 
     /// Locks streaks in the order of their ids, so that no two transactions wait for each other, and loads their ledgers.

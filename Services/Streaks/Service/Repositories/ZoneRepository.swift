@@ -2,6 +2,23 @@ internal import Database
 internal import Kernel
 internal import StreaksDomain
 
+/// A person's clock, and the hour at which their snap window opens by it (PW-2). By default that of somebody nothing is known of.
+struct UserClock: Sendable {
+    var zones = ZoneHistory(.utc)
+    var windowStartHour = SnapWindow.defaultStartHour
+
+    /// Whether a snap is on time by it (PW-3).
+    func isOnTime(receivedAt: Instant, capturedAt: Instant?) -> Bool {
+        SnapWindow.isOnTime(
+            receivedAt: receivedAt,
+            capturedAt: capturedAt,
+            startHour: windowStartHour,
+            zones,
+            StreakKeeper.policy
+        )
+    }
+}
+
 /// Which zone a person's clock followed since when (SD-3).
 enum ZoneRepository {
     /// The histories of these people; somebody unknown is absent.
@@ -11,6 +28,29 @@ enum ZoneRepository {
                 "SELECT user_id, since, zone FROM zone_change WHERE user_id = ANY(\(users)) ORDER BY user_id, since"
             )
         )
+    }
+
+    /// The clocks of these people.
+    static func clocks(of users: [UserID], _ sql: some QueryExecutor) async throws -> [UserID: UserClock] {
+        let rows = try await sql.query(
+            """
+            SELECT person, p.window_start_hour, z.since, z.zone FROM unnest(\(users)) AS person
+            LEFT JOIN profile_replica p ON p.user_id = person LEFT JOIN zone_change z ON z.user_id = person ORDER BY person, z.since
+            """
+        )
+        var clocks: [UserID: UserClock] = [:]
+        var entries: [UserID: [ZoneHistory.Entry]] = [:]
+        for row in rows {
+            let (user, hour, since, zone) = try row.decode(as: (UserID.self, Int32?.self, Instant?.self, String?.self))
+            clocks[user, default: UserClock()].windowStartHour = hour.map(Int.init) ?? SnapWindow.defaultStartHour
+            if let since, let zone {
+                entries[user, default: []].append(ZoneHistory.Entry(since: since, zone: Zone(zone) ?? .utc))
+            }
+        }
+        for (user, entries) in entries {
+            if let zones = ZoneHistory(entries: entries) { clocks[user, default: UserClock()].zones = zones }
+        }
+        return clocks
     }
 
     /// Adds a change. - Returns: whether it was news.

@@ -2183,7 +2183,7 @@ const ProtobufCMessageDescriptor streaksnap__auth__v1__get_me_request__descripto
   (ProtobufCMessageInit) streaksnap__auth__v1__get_me_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__auth__v1__me__field_descriptors[15] =
+static const ProtobufCFieldDescriptor streaksnap__auth__v1__me__field_descriptors[16] =
 {
   {
     "id",
@@ -2365,6 +2365,18 @@ static const ProtobufCFieldDescriptor streaksnap__auth__v1__me__field_descriptor
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "window_start_hour",
+    16,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__Me, window_start_hour),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__auth__v1__me__field_indices_by_name[] = {
   4,   /* field[4] = avatar_url */
@@ -2382,11 +2394,12 @@ static const unsigned streaksnap__auth__v1__me__field_indices_by_name[] = {
   9,   /* field[9] = updated_at */
   2,   /* field[2] = username */
   14,   /* field[14] = username_changeable_at */
+  15,   /* field[15] = window_start_hour */
 };
 static const ProtobufCIntRange streaksnap__auth__v1__me__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 15 }
+  { 0, 16 }
 };
 const ProtobufCMessageDescriptor streaksnap__auth__v1__me__descriptor =
 {
@@ -2396,7 +2409,7 @@ const ProtobufCMessageDescriptor streaksnap__auth__v1__me__descriptor =
   "Streaksnap__Auth__V1__Me",
   "streaksnap.auth.v1",
   sizeof(Streaksnap__Auth__V1__Me),
-  15,
+  16,
   streaksnap__auth__v1__me__field_descriptors,
   streaksnap__auth__v1__me__field_indices_by_name,
   1,  streaksnap__auth__v1__me__number_ranges,
@@ -3233,7 +3246,7 @@ const ProtobufCMessageDescriptor streaksnap__auth__v1__guest_peek_reply__descrip
   (ProtobufCMessageInit) streaksnap__auth__v1__guest_peek_reply__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__auth__v1__update_me_request__field_descriptors[4] =
+static const ProtobufCFieldDescriptor streaksnap__auth__v1__update_me_request__field_descriptors[5] =
 {
   {
     "username",
@@ -3283,17 +3296,30 @@ static const ProtobufCFieldDescriptor streaksnap__auth__v1__update_me_request__f
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "window_start_hour",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Streaksnap__Auth__V1__UpdateMeRequest, _window_start_hour_case),
+    offsetof(Streaksnap__Auth__V1__UpdateMeRequest, window_start_hour),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__auth__v1__update_me_request__field_indices_by_name[] = {
   1,   /* field[1] = display_name */
   2,   /* field[2] = time_zone */
   3,   /* field[3] = timezone_offset */
   0,   /* field[0] = username */
+  4,   /* field[4] = window_start_hour */
 };
 static const ProtobufCIntRange streaksnap__auth__v1__update_me_request__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 4 }
+  { 0, 5 }
 };
 const ProtobufCMessageDescriptor streaksnap__auth__v1__update_me_request__descriptor =
 {
@@ -3303,7 +3329,7 @@ const ProtobufCMessageDescriptor streaksnap__auth__v1__update_me_request__descri
   "Streaksnap__Auth__V1__UpdateMeRequest",
   "streaksnap.auth.v1",
   sizeof(Streaksnap__Auth__V1__UpdateMeRequest),
-  4,
+  5,
   streaksnap__auth__v1__update_me_request__field_descriptors,
   streaksnap__auth__v1__update_me_request__field_indices_by_name,
   1,  streaksnap__auth__v1__update_me_request__number_ranges,
@@ -3807,7 +3833,7 @@ const ProtobufCMessageDescriptor streaksnap__auth__v1__list_profile_snapshots_re
   (ProtobufCMessageInit) streaksnap__auth__v1__list_profile_snapshots_reply__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__auth__v1__profile_state__field_descriptors[10] =
+static const ProtobufCFieldDescriptor streaksnap__auth__v1__profile_state__field_descriptors[11] =
 {
   {
     "user_id",
@@ -3929,6 +3955,18 @@ static const ProtobufCFieldDescriptor streaksnap__auth__v1__profile_state__field
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "window_start_hour",
+    12,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Streaksnap__Auth__V1__ProfileState, _window_start_hour_case),
+    offsetof(Streaksnap__Auth__V1__ProfileState, window_start_hour),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__auth__v1__profile_state__field_indices_by_name[] = {
   4,   /* field[4] = avatar_key */
@@ -3941,12 +3979,13 @@ static const unsigned streaksnap__auth__v1__profile_state__field_indices_by_name
   2,   /* field[2] = username */
   8,   /* field[8] = verified_email */
   1,   /* field[1] = version */
+  10,   /* field[10] = window_start_hour */
 };
 static const ProtobufCIntRange streaksnap__auth__v1__profile_state__number_ranges[2 + 1] =
 {
   { 1, 0 },
   { 11, 9 },
-  { 0, 10 }
+  { 0, 11 }
 };
 const ProtobufCMessageDescriptor streaksnap__auth__v1__profile_state__descriptor =
 {
@@ -3956,7 +3995,7 @@ const ProtobufCMessageDescriptor streaksnap__auth__v1__profile_state__descriptor
   "Streaksnap__Auth__V1__ProfileState",
   "streaksnap.auth.v1",
   sizeof(Streaksnap__Auth__V1__ProfileState),
-  10,
+  11,
   streaksnap__auth__v1__profile_state__field_descriptors,
   streaksnap__auth__v1__profile_state__field_indices_by_name,
   2,  streaksnap__auth__v1__profile_state__number_ranges,

@@ -545,7 +545,7 @@ const ProtobufCMessageDescriptor streaksnap__notifications__v1__unread_count_rep
   (ProtobufCMessageInit) streaksnap__notifications__v1__unread_count_reply__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCEnumValue streaksnap__notifications__v1__kind__enum_values_by_number[9] =
+static const ProtobufCEnumValue streaksnap__notifications__v1__kind__enum_values_by_number[12] =
 {
   { "KIND_UNSPECIFIED", "STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_UNSPECIFIED", 0 },
   { "KIND_FRIEND_REQUEST", "STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_FRIEND_REQUEST", 1 },
@@ -556,21 +556,27 @@ static const ProtobufCEnumValue streaksnap__notifications__v1__kind__enum_values
   { "KIND_STREAK_RECOVERED", "STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_STREAK_RECOVERED", 6 },
   { "KIND_NUDGE", "STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_NUDGE", 7 },
   { "KIND_MODERATION_WARNING", "STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_MODERATION_WARNING", 8 },
+  { "KIND_DAILY_WINDOW", "STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_DAILY_WINDOW", 9 },
+  { "KIND_WINDOW_CLOSING", "STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_WINDOW_CLOSING", 10 },
+  { "KIND_STREAK_AT_RISK", "STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_STREAK_AT_RISK", 11 },
 };
 static const ProtobufCIntRange streaksnap__notifications__v1__kind__value_ranges[] = {
-{0, 0},{0, 9}
+{0, 0},{0, 12}
 };
-static const ProtobufCEnumValueIndex streaksnap__notifications__v1__kind__enum_values_by_name[9] =
+static const ProtobufCEnumValueIndex streaksnap__notifications__v1__kind__enum_values_by_name[12] =
 {
+  { "KIND_DAILY_WINDOW", 9 },
   { "KIND_FRIEND_ACCEPTED", 2 },
   { "KIND_FRIEND_POSTED", 3 },
   { "KIND_FRIEND_REQUEST", 1 },
   { "KIND_MILESTONE", 4 },
   { "KIND_MODERATION_WARNING", 8 },
   { "KIND_NUDGE", 7 },
+  { "KIND_STREAK_AT_RISK", 11 },
   { "KIND_STREAK_BROKEN", 5 },
   { "KIND_STREAK_RECOVERED", 6 },
   { "KIND_UNSPECIFIED", 0 },
+  { "KIND_WINDOW_CLOSING", 10 },
 };
 const ProtobufCEnumDescriptor streaksnap__notifications__v1__kind__descriptor =
 {
@@ -579,9 +585,9 @@ const ProtobufCEnumDescriptor streaksnap__notifications__v1__kind__descriptor =
   "Kind",
   "Streaksnap__Notifications__V1__Kind",
   "streaksnap.notifications.v1",
-  9,
+  12,
   streaksnap__notifications__v1__kind__enum_values_by_number,
-  9,
+  12,
   streaksnap__notifications__v1__kind__enum_values_by_name,
   1,
   streaksnap__notifications__v1__kind__value_ranges,

@@ -232,6 +232,51 @@ void   streaksnap__streaks__v1__streak_detail__free_unpacked
   assert(message->base.descriptor == &streaksnap__streaks__v1__streak_detail__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__streaks__v1__streak_snap__init
+                     (Streaksnap__Streaks__V1__StreakSnap         *message)
+{
+  static const Streaksnap__Streaks__V1__StreakSnap init_value = STREAKSNAP__STREAKS__V1__STREAK_SNAP__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__streak_snap__get_packed_size
+                     (const Streaksnap__Streaks__V1__StreakSnap *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__streak_snap__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__streak_snap__pack
+                     (const Streaksnap__Streaks__V1__StreakSnap *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__streak_snap__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__streak_snap__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__StreakSnap *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__streak_snap__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__StreakSnap *
+       streaksnap__streaks__v1__streak_snap__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__StreakSnap *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__streak_snap__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__streak_snap__free_unpacked
+                     (Streaksnap__Streaks__V1__StreakSnap *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__streak_snap__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   streaksnap__streaks__v1__calendar_day__init
                      (Streaksnap__Streaks__V1__CalendarDay         *message)
 {
@@ -275,6 +320,726 @@ void   streaksnap__streaks__v1__calendar_day__free_unpacked
   if(!message)
     return;
   assert(message->base.descriptor == &streaksnap__streaks__v1__calendar_day__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__get_calendar_request__init
+                     (Streaksnap__Streaks__V1__GetCalendarRequest         *message)
+{
+  static const Streaksnap__Streaks__V1__GetCalendarRequest init_value = STREAKSNAP__STREAKS__V1__GET_CALENDAR_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__get_calendar_request__get_packed_size
+                     (const Streaksnap__Streaks__V1__GetCalendarRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_calendar_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__get_calendar_request__pack
+                     (const Streaksnap__Streaks__V1__GetCalendarRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_calendar_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__get_calendar_request__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__GetCalendarRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_calendar_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__GetCalendarRequest *
+       streaksnap__streaks__v1__get_calendar_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__GetCalendarRequest *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__get_calendar_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__get_calendar_request__free_unpacked
+                     (Streaksnap__Streaks__V1__GetCalendarRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_calendar_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__month_calendar__init
+                     (Streaksnap__Streaks__V1__MonthCalendar         *message)
+{
+  static const Streaksnap__Streaks__V1__MonthCalendar init_value = STREAKSNAP__STREAKS__V1__MONTH_CALENDAR__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__month_calendar__get_packed_size
+                     (const Streaksnap__Streaks__V1__MonthCalendar *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__month_calendar__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__month_calendar__pack
+                     (const Streaksnap__Streaks__V1__MonthCalendar *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__month_calendar__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__month_calendar__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__MonthCalendar *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__month_calendar__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__MonthCalendar *
+       streaksnap__streaks__v1__month_calendar__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__MonthCalendar *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__month_calendar__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__month_calendar__free_unpacked
+                     (Streaksnap__Streaks__V1__MonthCalendar *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__month_calendar__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__get_milestone_data_request__init
+                     (Streaksnap__Streaks__V1__GetMilestoneDataRequest         *message)
+{
+  static const Streaksnap__Streaks__V1__GetMilestoneDataRequest init_value = STREAKSNAP__STREAKS__V1__GET_MILESTONE_DATA_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__get_milestone_data_request__get_packed_size
+                     (const Streaksnap__Streaks__V1__GetMilestoneDataRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_milestone_data_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__get_milestone_data_request__pack
+                     (const Streaksnap__Streaks__V1__GetMilestoneDataRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_milestone_data_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__get_milestone_data_request__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__GetMilestoneDataRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_milestone_data_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__GetMilestoneDataRequest *
+       streaksnap__streaks__v1__get_milestone_data_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__GetMilestoneDataRequest *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__get_milestone_data_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__get_milestone_data_request__free_unpacked
+                     (Streaksnap__Streaks__V1__GetMilestoneDataRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_milestone_data_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__milestone_data__init
+                     (Streaksnap__Streaks__V1__MilestoneData         *message)
+{
+  static const Streaksnap__Streaks__V1__MilestoneData init_value = STREAKSNAP__STREAKS__V1__MILESTONE_DATA__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__milestone_data__get_packed_size
+                     (const Streaksnap__Streaks__V1__MilestoneData *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__milestone_data__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__milestone_data__pack
+                     (const Streaksnap__Streaks__V1__MilestoneData *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__milestone_data__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__milestone_data__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__MilestoneData *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__milestone_data__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__MilestoneData *
+       streaksnap__streaks__v1__milestone_data__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__MilestoneData *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__milestone_data__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__milestone_data__free_unpacked
+                     (Streaksnap__Streaks__V1__MilestoneData *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__milestone_data__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__milestone_mark__init
+                     (Streaksnap__Streaks__V1__MilestoneMark         *message)
+{
+  static const Streaksnap__Streaks__V1__MilestoneMark init_value = STREAKSNAP__STREAKS__V1__MILESTONE_MARK__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__milestone_mark__get_packed_size
+                     (const Streaksnap__Streaks__V1__MilestoneMark *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__milestone_mark__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__milestone_mark__pack
+                     (const Streaksnap__Streaks__V1__MilestoneMark *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__milestone_mark__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__milestone_mark__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__MilestoneMark *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__milestone_mark__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__MilestoneMark *
+       streaksnap__streaks__v1__milestone_mark__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__MilestoneMark *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__milestone_mark__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__milestone_mark__free_unpacked
+                     (Streaksnap__Streaks__V1__MilestoneMark *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__milestone_mark__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__card_text__init
+                     (Streaksnap__Streaks__V1__CardText         *message)
+{
+  static const Streaksnap__Streaks__V1__CardText init_value = STREAKSNAP__STREAKS__V1__CARD_TEXT__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__card_text__get_packed_size
+                     (const Streaksnap__Streaks__V1__CardText *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__card_text__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__card_text__pack
+                     (const Streaksnap__Streaks__V1__CardText *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__card_text__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__card_text__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__CardText *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__card_text__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__CardText *
+       streaksnap__streaks__v1__card_text__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__CardText *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__card_text__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__card_text__free_unpacked
+                     (Streaksnap__Streaks__V1__CardText *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__card_text__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__card_style__init
+                     (Streaksnap__Streaks__V1__CardStyle         *message)
+{
+  static const Streaksnap__Streaks__V1__CardStyle init_value = STREAKSNAP__STREAKS__V1__CARD_STYLE__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__card_style__get_packed_size
+                     (const Streaksnap__Streaks__V1__CardStyle *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__card_style__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__card_style__pack
+                     (const Streaksnap__Streaks__V1__CardStyle *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__card_style__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__card_style__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__CardStyle *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__card_style__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__CardStyle *
+       streaksnap__streaks__v1__card_style__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__CardStyle *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__card_style__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__card_style__free_unpacked
+                     (Streaksnap__Streaks__V1__CardStyle *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__card_style__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__get_achievements_request__init
+                     (Streaksnap__Streaks__V1__GetAchievementsRequest         *message)
+{
+  static const Streaksnap__Streaks__V1__GetAchievementsRequest init_value = STREAKSNAP__STREAKS__V1__GET_ACHIEVEMENTS_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__get_achievements_request__get_packed_size
+                     (const Streaksnap__Streaks__V1__GetAchievementsRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_achievements_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__get_achievements_request__pack
+                     (const Streaksnap__Streaks__V1__GetAchievementsRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_achievements_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__get_achievements_request__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__GetAchievementsRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_achievements_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__GetAchievementsRequest *
+       streaksnap__streaks__v1__get_achievements_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__GetAchievementsRequest *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__get_achievements_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__get_achievements_request__free_unpacked
+                     (Streaksnap__Streaks__V1__GetAchievementsRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_achievements_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__get_achievements_reply__init
+                     (Streaksnap__Streaks__V1__GetAchievementsReply         *message)
+{
+  static const Streaksnap__Streaks__V1__GetAchievementsReply init_value = STREAKSNAP__STREAKS__V1__GET_ACHIEVEMENTS_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__get_achievements_reply__get_packed_size
+                     (const Streaksnap__Streaks__V1__GetAchievementsReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_achievements_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__get_achievements_reply__pack
+                     (const Streaksnap__Streaks__V1__GetAchievementsReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_achievements_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__get_achievements_reply__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__GetAchievementsReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_achievements_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__GetAchievementsReply *
+       streaksnap__streaks__v1__get_achievements_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__GetAchievementsReply *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__get_achievements_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__get_achievements_reply__free_unpacked
+                     (Streaksnap__Streaks__V1__GetAchievementsReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_achievements_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__achievement__init
+                     (Streaksnap__Streaks__V1__Achievement         *message)
+{
+  static const Streaksnap__Streaks__V1__Achievement init_value = STREAKSNAP__STREAKS__V1__ACHIEVEMENT__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__achievement__get_packed_size
+                     (const Streaksnap__Streaks__V1__Achievement *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__achievement__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__achievement__pack
+                     (const Streaksnap__Streaks__V1__Achievement *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__achievement__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__achievement__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__Achievement *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__achievement__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__Achievement *
+       streaksnap__streaks__v1__achievement__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__Achievement *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__achievement__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__achievement__free_unpacked
+                     (Streaksnap__Streaks__V1__Achievement *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__achievement__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__get_stats_request__init
+                     (Streaksnap__Streaks__V1__GetStatsRequest         *message)
+{
+  static const Streaksnap__Streaks__V1__GetStatsRequest init_value = STREAKSNAP__STREAKS__V1__GET_STATS_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__get_stats_request__get_packed_size
+                     (const Streaksnap__Streaks__V1__GetStatsRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_stats_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__get_stats_request__pack
+                     (const Streaksnap__Streaks__V1__GetStatsRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_stats_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__get_stats_request__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__GetStatsRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_stats_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__GetStatsRequest *
+       streaksnap__streaks__v1__get_stats_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__GetStatsRequest *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__get_stats_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__get_stats_request__free_unpacked
+                     (Streaksnap__Streaks__V1__GetStatsRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_stats_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__user_stats__init
+                     (Streaksnap__Streaks__V1__UserStats         *message)
+{
+  static const Streaksnap__Streaks__V1__UserStats init_value = STREAKSNAP__STREAKS__V1__USER_STATS__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__user_stats__get_packed_size
+                     (const Streaksnap__Streaks__V1__UserStats *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__user_stats__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__user_stats__pack
+                     (const Streaksnap__Streaks__V1__UserStats *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__user_stats__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__user_stats__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__UserStats *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__user_stats__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__UserStats *
+       streaksnap__streaks__v1__user_stats__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__UserStats *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__user_stats__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__user_stats__free_unpacked
+                     (Streaksnap__Streaks__V1__UserStats *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__user_stats__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__weekday_count__init
+                     (Streaksnap__Streaks__V1__WeekdayCount         *message)
+{
+  static const Streaksnap__Streaks__V1__WeekdayCount init_value = STREAKSNAP__STREAKS__V1__WEEKDAY_COUNT__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__weekday_count__get_packed_size
+                     (const Streaksnap__Streaks__V1__WeekdayCount *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__weekday_count__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__weekday_count__pack
+                     (const Streaksnap__Streaks__V1__WeekdayCount *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__weekday_count__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__weekday_count__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__WeekdayCount *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__weekday_count__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__WeekdayCount *
+       streaksnap__streaks__v1__weekday_count__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__WeekdayCount *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__weekday_count__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__weekday_count__free_unpacked
+                     (Streaksnap__Streaks__V1__WeekdayCount *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__weekday_count__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__get_year_calendar_request__init
+                     (Streaksnap__Streaks__V1__GetYearCalendarRequest         *message)
+{
+  static const Streaksnap__Streaks__V1__GetYearCalendarRequest init_value = STREAKSNAP__STREAKS__V1__GET_YEAR_CALENDAR_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__get_year_calendar_request__get_packed_size
+                     (const Streaksnap__Streaks__V1__GetYearCalendarRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_year_calendar_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__get_year_calendar_request__pack
+                     (const Streaksnap__Streaks__V1__GetYearCalendarRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_year_calendar_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__get_year_calendar_request__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__GetYearCalendarRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_year_calendar_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__GetYearCalendarRequest *
+       streaksnap__streaks__v1__get_year_calendar_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__GetYearCalendarRequest *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__get_year_calendar_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__get_year_calendar_request__free_unpacked
+                     (Streaksnap__Streaks__V1__GetYearCalendarRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_year_calendar_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__year_calendar__init
+                     (Streaksnap__Streaks__V1__YearCalendar         *message)
+{
+  static const Streaksnap__Streaks__V1__YearCalendar init_value = STREAKSNAP__STREAKS__V1__YEAR_CALENDAR__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__year_calendar__get_packed_size
+                     (const Streaksnap__Streaks__V1__YearCalendar *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__year_calendar__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__year_calendar__pack
+                     (const Streaksnap__Streaks__V1__YearCalendar *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__year_calendar__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__year_calendar__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__YearCalendar *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__year_calendar__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__YearCalendar *
+       streaksnap__streaks__v1__year_calendar__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__YearCalendar *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__year_calendar__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__year_calendar__free_unpacked
+                     (Streaksnap__Streaks__V1__YearCalendar *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__year_calendar__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__year_day__init
+                     (Streaksnap__Streaks__V1__YearDay         *message)
+{
+  static const Streaksnap__Streaks__V1__YearDay init_value = STREAKSNAP__STREAKS__V1__YEAR_DAY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__year_day__get_packed_size
+                     (const Streaksnap__Streaks__V1__YearDay *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__year_day__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__year_day__pack
+                     (const Streaksnap__Streaks__V1__YearDay *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__year_day__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__year_day__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__YearDay *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__year_day__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__YearDay *
+       streaksnap__streaks__v1__year_day__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__YearDay *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__year_day__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__year_day__free_unpacked
+                     (Streaksnap__Streaks__V1__YearDay *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__year_day__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
 void   streaksnap__streaks__v1__start_streak_request__init
@@ -545,6 +1310,231 @@ void   streaksnap__streaks__v1__todays_prompt__free_unpacked
   if(!message)
     return;
   assert(message->base.descriptor == &streaksnap__streaks__v1__todays_prompt__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__get_streak_prompts_request__init
+                     (Streaksnap__Streaks__V1__GetStreakPromptsRequest         *message)
+{
+  static const Streaksnap__Streaks__V1__GetStreakPromptsRequest init_value = STREAKSNAP__STREAKS__V1__GET_STREAK_PROMPTS_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__get_streak_prompts_request__get_packed_size
+                     (const Streaksnap__Streaks__V1__GetStreakPromptsRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_streak_prompts_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__get_streak_prompts_request__pack
+                     (const Streaksnap__Streaks__V1__GetStreakPromptsRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_streak_prompts_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__get_streak_prompts_request__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__GetStreakPromptsRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_streak_prompts_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__GetStreakPromptsRequest *
+       streaksnap__streaks__v1__get_streak_prompts_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__GetStreakPromptsRequest *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__get_streak_prompts_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__get_streak_prompts_request__free_unpacked
+                     (Streaksnap__Streaks__V1__GetStreakPromptsRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_streak_prompts_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__set_streak_prompts_request__init
+                     (Streaksnap__Streaks__V1__SetStreakPromptsRequest         *message)
+{
+  static const Streaksnap__Streaks__V1__SetStreakPromptsRequest init_value = STREAKSNAP__STREAKS__V1__SET_STREAK_PROMPTS_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__set_streak_prompts_request__get_packed_size
+                     (const Streaksnap__Streaks__V1__SetStreakPromptsRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__set_streak_prompts_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__set_streak_prompts_request__pack
+                     (const Streaksnap__Streaks__V1__SetStreakPromptsRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__set_streak_prompts_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__set_streak_prompts_request__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__SetStreakPromptsRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__set_streak_prompts_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__SetStreakPromptsRequest *
+       streaksnap__streaks__v1__set_streak_prompts_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__SetStreakPromptsRequest *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__set_streak_prompts_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__set_streak_prompts_request__free_unpacked
+                     (Streaksnap__Streaks__V1__SetStreakPromptsRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__set_streak_prompts_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__clear_streak_prompts_request__init
+                     (Streaksnap__Streaks__V1__ClearStreakPromptsRequest         *message)
+{
+  static const Streaksnap__Streaks__V1__ClearStreakPromptsRequest init_value = STREAKSNAP__STREAKS__V1__CLEAR_STREAK_PROMPTS_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__clear_streak_prompts_request__get_packed_size
+                     (const Streaksnap__Streaks__V1__ClearStreakPromptsRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__clear_streak_prompts_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__clear_streak_prompts_request__pack
+                     (const Streaksnap__Streaks__V1__ClearStreakPromptsRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__clear_streak_prompts_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__clear_streak_prompts_request__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__ClearStreakPromptsRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__clear_streak_prompts_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__ClearStreakPromptsRequest *
+       streaksnap__streaks__v1__clear_streak_prompts_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__ClearStreakPromptsRequest *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__clear_streak_prompts_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__clear_streak_prompts_request__free_unpacked
+                     (Streaksnap__Streaks__V1__ClearStreakPromptsRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__clear_streak_prompts_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__custom_prompt__init
+                     (Streaksnap__Streaks__V1__CustomPrompt         *message)
+{
+  static const Streaksnap__Streaks__V1__CustomPrompt init_value = STREAKSNAP__STREAKS__V1__CUSTOM_PROMPT__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__custom_prompt__get_packed_size
+                     (const Streaksnap__Streaks__V1__CustomPrompt *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__custom_prompt__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__custom_prompt__pack
+                     (const Streaksnap__Streaks__V1__CustomPrompt *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__custom_prompt__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__custom_prompt__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__CustomPrompt *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__custom_prompt__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__CustomPrompt *
+       streaksnap__streaks__v1__custom_prompt__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__CustomPrompt *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__custom_prompt__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__custom_prompt__free_unpacked
+                     (Streaksnap__Streaks__V1__CustomPrompt *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__custom_prompt__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__streak_prompts__init
+                     (Streaksnap__Streaks__V1__StreakPrompts         *message)
+{
+  static const Streaksnap__Streaks__V1__StreakPrompts init_value = STREAKSNAP__STREAKS__V1__STREAK_PROMPTS__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__streak_prompts__get_packed_size
+                     (const Streaksnap__Streaks__V1__StreakPrompts *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__streak_prompts__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__streak_prompts__pack
+                     (const Streaksnap__Streaks__V1__StreakPrompts *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__streak_prompts__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__streak_prompts__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__StreakPrompts *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__streak_prompts__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__StreakPrompts *
+       streaksnap__streaks__v1__streak_prompts__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__StreakPrompts *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__streak_prompts__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__streak_prompts__free_unpacked
+                     (Streaksnap__Streaks__V1__StreakPrompts *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__streak_prompts__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
 void   streaksnap__streaks__v1__snap_window__init
@@ -1177,6 +2167,96 @@ void   streaksnap__streaks__v1__open_date__free_unpacked
   assert(message->base.descriptor == &streaksnap__streaks__v1__open_date__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__streaks__v1__get_milestone_facts_request__init
+                     (Streaksnap__Streaks__V1__GetMilestoneFactsRequest         *message)
+{
+  static const Streaksnap__Streaks__V1__GetMilestoneFactsRequest init_value = STREAKSNAP__STREAKS__V1__GET_MILESTONE_FACTS_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__get_milestone_facts_request__get_packed_size
+                     (const Streaksnap__Streaks__V1__GetMilestoneFactsRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_milestone_facts_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__get_milestone_facts_request__pack
+                     (const Streaksnap__Streaks__V1__GetMilestoneFactsRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_milestone_facts_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__get_milestone_facts_request__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__GetMilestoneFactsRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_milestone_facts_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__GetMilestoneFactsRequest *
+       streaksnap__streaks__v1__get_milestone_facts_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__GetMilestoneFactsRequest *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__get_milestone_facts_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__get_milestone_facts_request__free_unpacked
+                     (Streaksnap__Streaks__V1__GetMilestoneFactsRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_milestone_facts_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__get_milestone_facts_reply__init
+                     (Streaksnap__Streaks__V1__GetMilestoneFactsReply         *message)
+{
+  static const Streaksnap__Streaks__V1__GetMilestoneFactsReply init_value = STREAKSNAP__STREAKS__V1__GET_MILESTONE_FACTS_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__get_milestone_facts_reply__get_packed_size
+                     (const Streaksnap__Streaks__V1__GetMilestoneFactsReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_milestone_facts_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__get_milestone_facts_reply__pack
+                     (const Streaksnap__Streaks__V1__GetMilestoneFactsReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_milestone_facts_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__get_milestone_facts_reply__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__GetMilestoneFactsReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_milestone_facts_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__GetMilestoneFactsReply *
+       streaksnap__streaks__v1__get_milestone_facts_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__GetMilestoneFactsReply *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__get_milestone_facts_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__get_milestone_facts_reply__free_unpacked
+                     (Streaksnap__Streaks__V1__GetMilestoneFactsReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_milestone_facts_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 #define streaksnap__streaks__v1__list_streaks_request__field_descriptors NULL
 #define streaksnap__streaks__v1__list_streaks_request__field_indices_by_name NULL
 #define streaksnap__streaks__v1__list_streaks_request__number_ranges NULL
@@ -1478,7 +2558,7 @@ const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_streak_request__de
   (ProtobufCMessageInit) streaksnap__streaks__v1__get_streak_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__streaks__v1__streak_detail__field_descriptors[6] =
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__streak_detail__field_descriptors[10] =
 {
   {
     "streak",
@@ -1552,19 +2632,71 @@ static const ProtobufCFieldDescriptor streaksnap__streaks__v1__streak_detail__fi
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "snaps_available",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__StreakDetail, snaps_available),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "your_snap",
+    8,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__StreakDetail, your_snap),
+    &streaksnap__streaks__v1__streak_snap__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "friend_snap",
+    9,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__StreakDetail, friend_snap),
+    &streaksnap__streaks__v1__streak_snap__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "locked",
+    10,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__StreakDetail, locked),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__streaks__v1__streak_detail__field_indices_by_name[] = {
   1,   /* field[1] = calendar */
   5,   /* field[5] = days_to_next_milestone */
+  8,   /* field[8] = friend_snap */
+  9,   /* field[9] = locked */
   4,   /* field[4] = next_milestone */
   3,   /* field[3] = photo_count */
   2,   /* field[2] = recoveries */
+  6,   /* field[6] = snaps_available */
   0,   /* field[0] = streak */
+  7,   /* field[7] = your_snap */
 };
 static const ProtobufCIntRange streaksnap__streaks__v1__streak_detail__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 6 }
+  { 0, 10 }
 };
 const ProtobufCMessageDescriptor streaksnap__streaks__v1__streak_detail__descriptor =
 {
@@ -1574,14 +2706,169 @@ const ProtobufCMessageDescriptor streaksnap__streaks__v1__streak_detail__descrip
   "Streaksnap__Streaks__V1__StreakDetail",
   "streaksnap.streaks.v1",
   sizeof(Streaksnap__Streaks__V1__StreakDetail),
-  6,
+  10,
   streaksnap__streaks__v1__streak_detail__field_descriptors,
   streaksnap__streaks__v1__streak_detail__field_indices_by_name,
   1,  streaksnap__streaks__v1__streak_detail__number_ranges,
   (ProtobufCMessageInit) streaksnap__streaks__v1__streak_detail__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__streaks__v1__calendar_day__field_descriptors[2] =
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__streak_snap__field_descriptors[10] =
+{
+  {
+    "id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__StreakSnap, id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "user_id",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__StreakSnap, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "photo_url",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__StreakSnap, photo_url),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "thumbnail_url",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__StreakSnap, thumbnail_url),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "width",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__StreakSnap, width),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "height",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__StreakSnap, height),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "caption",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Streaks__V1__StreakSnap, _caption_case),
+    offsetof(Streaksnap__Streaks__V1__StreakSnap, caption),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "captured_at",
+    8,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__StreakSnap, captured_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "posted_at",
+    9,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__StreakSnap, posted_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "on_time",
+    10,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__StreakSnap, on_time),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__streak_snap__field_indices_by_name[] = {
+  6,   /* field[6] = caption */
+  7,   /* field[7] = captured_at */
+  5,   /* field[5] = height */
+  0,   /* field[0] = id */
+  9,   /* field[9] = on_time */
+  2,   /* field[2] = photo_url */
+  8,   /* field[8] = posted_at */
+  3,   /* field[3] = thumbnail_url */
+  1,   /* field[1] = user_id */
+  4,   /* field[4] = width */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__streak_snap__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 10 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__streak_snap__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.StreakSnap",
+  "StreakSnap",
+  "Streaksnap__Streaks__V1__StreakSnap",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__StreakSnap),
+  10,
+  streaksnap__streaks__v1__streak_snap__field_descriptors,
+  streaksnap__streaks__v1__streak_snap__field_indices_by_name,
+  1,  streaksnap__streaks__v1__streak_snap__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__streak_snap__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__calendar_day__field_descriptors[4] =
 {
   {
     "date",
@@ -1607,15 +2894,41 @@ static const ProtobufCFieldDescriptor streaksnap__streaks__v1__calendar_day__fie
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "completed",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__CalendarDay, completed),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "partner_completed",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__CalendarDay, partner_completed),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__streaks__v1__calendar_day__field_indices_by_name[] = {
+  2,   /* field[2] = completed */
   0,   /* field[0] = date */
   1,   /* field[1] = mark */
+  3,   /* field[3] = partner_completed */
 };
 static const ProtobufCIntRange streaksnap__streaks__v1__calendar_day__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 2 }
+  { 0, 4 }
 };
 const ProtobufCMessageDescriptor streaksnap__streaks__v1__calendar_day__descriptor =
 {
@@ -1625,11 +2938,1268 @@ const ProtobufCMessageDescriptor streaksnap__streaks__v1__calendar_day__descript
   "Streaksnap__Streaks__V1__CalendarDay",
   "streaksnap.streaks.v1",
   sizeof(Streaksnap__Streaks__V1__CalendarDay),
-  2,
+  4,
   streaksnap__streaks__v1__calendar_day__field_descriptors,
   streaksnap__streaks__v1__calendar_day__field_indices_by_name,
   1,  streaksnap__streaks__v1__calendar_day__number_ranges,
   (ProtobufCMessageInit) streaksnap__streaks__v1__calendar_day__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__get_calendar_request__field_descriptors[2] =
+{
+  {
+    "streak_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__GetCalendarRequest, streak_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "month",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Streaks__V1__GetCalendarRequest, _month_case),
+    offsetof(Streaksnap__Streaks__V1__GetCalendarRequest, month),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__get_calendar_request__field_indices_by_name[] = {
+  1,   /* field[1] = month */
+  0,   /* field[0] = streak_id */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__get_calendar_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_calendar_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.GetCalendarRequest",
+  "GetCalendarRequest",
+  "Streaksnap__Streaks__V1__GetCalendarRequest",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__GetCalendarRequest),
+  2,
+  streaksnap__streaks__v1__get_calendar_request__field_descriptors,
+  streaksnap__streaks__v1__get_calendar_request__field_indices_by_name,
+  1,  streaksnap__streaks__v1__get_calendar_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__get_calendar_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__month_calendar__field_descriptors[4] =
+{
+  {
+    "streak_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__MonthCalendar, streak_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "month",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__MonthCalendar, month),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "days",
+    3,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Streaksnap__Streaks__V1__MonthCalendar, n_days),
+    offsetof(Streaksnap__Streaks__V1__MonthCalendar, days),
+    &streaksnap__streaks__v1__calendar_day__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "completed_days",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__MonthCalendar, completed_days),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__month_calendar__field_indices_by_name[] = {
+  3,   /* field[3] = completed_days */
+  2,   /* field[2] = days */
+  1,   /* field[1] = month */
+  0,   /* field[0] = streak_id */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__month_calendar__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 4 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__month_calendar__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.MonthCalendar",
+  "MonthCalendar",
+  "Streaksnap__Streaks__V1__MonthCalendar",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__MonthCalendar),
+  4,
+  streaksnap__streaks__v1__month_calendar__field_descriptors,
+  streaksnap__streaks__v1__month_calendar__field_indices_by_name,
+  1,  streaksnap__streaks__v1__month_calendar__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__month_calendar__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__get_milestone_data_request__field_descriptors[1] =
+{
+  {
+    "streak_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__GetMilestoneDataRequest, streak_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__get_milestone_data_request__field_indices_by_name[] = {
+  0,   /* field[0] = streak_id */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__get_milestone_data_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_milestone_data_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.GetMilestoneDataRequest",
+  "GetMilestoneDataRequest",
+  "Streaksnap__Streaks__V1__GetMilestoneDataRequest",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__GetMilestoneDataRequest),
+  1,
+  streaksnap__streaks__v1__get_milestone_data_request__field_descriptors,
+  streaksnap__streaks__v1__get_milestone_data_request__field_indices_by_name,
+  1,  streaksnap__streaks__v1__get_milestone_data_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__get_milestone_data_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__milestone_data__field_descriptors[13] =
+{
+  {
+    "streak_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__MilestoneData, streak_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "current_count",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__MilestoneData, current_count),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "longest_count",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__MilestoneData, longest_count),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "milestone",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__MilestoneData, milestone),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "reached",
+    5,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Streaksnap__Streaks__V1__MilestoneData, n_reached),
+    offsetof(Streaksnap__Streaks__V1__MilestoneData, reached),
+    &streaksnap__streaks__v1__milestone_mark__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "next_milestone",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__MilestoneData, next_milestone),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "days_to_next_milestone",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__MilestoneData, days_to_next_milestone),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "you",
+    8,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__MilestoneData, you),
+    &streaksnap__common__v1__user_summary__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "friend",
+    9,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__MilestoneData, friend_),
+    &streaksnap__common__v1__user_summary__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "from_date",
+    10,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Streaks__V1__MilestoneData, _from_date_case),
+    offsetof(Streaksnap__Streaks__V1__MilestoneData, from_date),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "to_date",
+    11,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Streaks__V1__MilestoneData, _to_date_case),
+    offsetof(Streaksnap__Streaks__V1__MilestoneData, to_date),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "text",
+    12,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__MilestoneData, text),
+    &streaksnap__streaks__v1__card_text__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "styles",
+    13,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Streaksnap__Streaks__V1__MilestoneData, n_styles),
+    offsetof(Streaksnap__Streaks__V1__MilestoneData, styles),
+    &streaksnap__streaks__v1__card_style__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__milestone_data__field_indices_by_name[] = {
+  1,   /* field[1] = current_count */
+  6,   /* field[6] = days_to_next_milestone */
+  8,   /* field[8] = friend */
+  9,   /* field[9] = from_date */
+  2,   /* field[2] = longest_count */
+  3,   /* field[3] = milestone */
+  5,   /* field[5] = next_milestone */
+  4,   /* field[4] = reached */
+  0,   /* field[0] = streak_id */
+  12,   /* field[12] = styles */
+  11,   /* field[11] = text */
+  10,   /* field[10] = to_date */
+  7,   /* field[7] = you */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__milestone_data__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 13 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__milestone_data__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.MilestoneData",
+  "MilestoneData",
+  "Streaksnap__Streaks__V1__MilestoneData",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__MilestoneData),
+  13,
+  streaksnap__streaks__v1__milestone_data__field_descriptors,
+  streaksnap__streaks__v1__milestone_data__field_indices_by_name,
+  1,  streaksnap__streaks__v1__milestone_data__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__milestone_data__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__milestone_mark__field_descriptors[2] =
+{
+  {
+    "count",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__MilestoneMark, count),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "date",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__MilestoneMark, date),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__milestone_mark__field_indices_by_name[] = {
+  0,   /* field[0] = count */
+  1,   /* field[1] = date */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__milestone_mark__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__milestone_mark__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.MilestoneMark",
+  "MilestoneMark",
+  "Streaksnap__Streaks__V1__MilestoneMark",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__MilestoneMark),
+  2,
+  streaksnap__streaks__v1__milestone_mark__field_descriptors,
+  streaksnap__streaks__v1__milestone_mark__field_indices_by_name,
+  1,  streaksnap__streaks__v1__milestone_mark__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__milestone_mark__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__card_text__field_descriptors[6] =
+{
+  {
+    "emoji",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__CardText, emoji),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "title",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__CardText, title),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "names",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__CardText, names),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "dates",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__CardText, dates),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "watermark",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__CardText, watermark),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "share",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__CardText, share),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__card_text__field_indices_by_name[] = {
+  3,   /* field[3] = dates */
+  0,   /* field[0] = emoji */
+  2,   /* field[2] = names */
+  5,   /* field[5] = share */
+  1,   /* field[1] = title */
+  4,   /* field[4] = watermark */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__card_text__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 6 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__card_text__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.CardText",
+  "CardText",
+  "Streaksnap__Streaks__V1__CardText",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__CardText),
+  6,
+  streaksnap__streaks__v1__card_text__field_descriptors,
+  streaksnap__streaks__v1__card_text__field_indices_by_name,
+  1,  streaksnap__streaks__v1__card_text__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__card_text__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__card_style__field_descriptors[4] =
+{
+  {
+    "name",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__CardStyle, name),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "from_color",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__CardStyle, from_color),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "to_color",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__CardStyle, to_color),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "text_color",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__CardStyle, text_color),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__card_style__field_indices_by_name[] = {
+  1,   /* field[1] = from_color */
+  0,   /* field[0] = name */
+  3,   /* field[3] = text_color */
+  2,   /* field[2] = to_color */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__card_style__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 4 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__card_style__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.CardStyle",
+  "CardStyle",
+  "Streaksnap__Streaks__V1__CardStyle",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__CardStyle),
+  4,
+  streaksnap__streaks__v1__card_style__field_descriptors,
+  streaksnap__streaks__v1__card_style__field_indices_by_name,
+  1,  streaksnap__streaks__v1__card_style__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__card_style__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+#define streaksnap__streaks__v1__get_achievements_request__field_descriptors NULL
+#define streaksnap__streaks__v1__get_achievements_request__field_indices_by_name NULL
+#define streaksnap__streaks__v1__get_achievements_request__number_ranges NULL
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_achievements_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.GetAchievementsRequest",
+  "GetAchievementsRequest",
+  "Streaksnap__Streaks__V1__GetAchievementsRequest",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__GetAchievementsRequest),
+  0,
+  streaksnap__streaks__v1__get_achievements_request__field_descriptors,
+  streaksnap__streaks__v1__get_achievements_request__field_indices_by_name,
+  0,  streaksnap__streaks__v1__get_achievements_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__get_achievements_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__get_achievements_reply__field_descriptors[2] =
+{
+  {
+    "achievements",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Streaksnap__Streaks__V1__GetAchievementsReply, n_achievements),
+    offsetof(Streaksnap__Streaks__V1__GetAchievementsReply, achievements),
+    &streaksnap__streaks__v1__achievement__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "earned_count",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__GetAchievementsReply, earned_count),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__get_achievements_reply__field_indices_by_name[] = {
+  0,   /* field[0] = achievements */
+  1,   /* field[1] = earned_count */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__get_achievements_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_achievements_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.GetAchievementsReply",
+  "GetAchievementsReply",
+  "Streaksnap__Streaks__V1__GetAchievementsReply",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__GetAchievementsReply),
+  2,
+  streaksnap__streaks__v1__get_achievements_reply__field_descriptors,
+  streaksnap__streaks__v1__get_achievements_reply__field_indices_by_name,
+  1,  streaksnap__streaks__v1__get_achievements_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__get_achievements_reply__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__achievement__field_descriptors[8] =
+{
+  {
+    "id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__Achievement, id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "name",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__Achievement, name),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "description",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__Achievement, description),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "badge",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__Achievement, badge),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "earned",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__Achievement, earned),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "earned_at",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__Achievement, earned_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "progress",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__Achievement, progress),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "target",
+    8,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__Achievement, target),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__achievement__field_indices_by_name[] = {
+  3,   /* field[3] = badge */
+  2,   /* field[2] = description */
+  4,   /* field[4] = earned */
+  5,   /* field[5] = earned_at */
+  0,   /* field[0] = id */
+  1,   /* field[1] = name */
+  6,   /* field[6] = progress */
+  7,   /* field[7] = target */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__achievement__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 8 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__achievement__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.Achievement",
+  "Achievement",
+  "Streaksnap__Streaks__V1__Achievement",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__Achievement),
+  8,
+  streaksnap__streaks__v1__achievement__field_descriptors,
+  streaksnap__streaks__v1__achievement__field_indices_by_name,
+  1,  streaksnap__streaks__v1__achievement__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__achievement__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+#define streaksnap__streaks__v1__get_stats_request__field_descriptors NULL
+#define streaksnap__streaks__v1__get_stats_request__field_indices_by_name NULL
+#define streaksnap__streaks__v1__get_stats_request__number_ranges NULL
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_stats_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.GetStatsRequest",
+  "GetStatsRequest",
+  "Streaksnap__Streaks__V1__GetStatsRequest",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__GetStatsRequest),
+  0,
+  streaksnap__streaks__v1__get_stats_request__field_descriptors,
+  streaksnap__streaks__v1__get_stats_request__field_indices_by_name,
+  0,  streaksnap__streaks__v1__get_stats_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__get_stats_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__user_stats__field_descriptors[14] =
+{
+  {
+    "total_active_streaks",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__UserStats, total_active_streaks),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "longest_streak",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__UserStats, longest_streak),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "longest_active_streak",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__UserStats, longest_active_streak),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "total_photos",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__UserStats, total_photos),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "completed_dates",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__UserStats, completed_dates),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "total_streaks",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__UserStats, total_streaks),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "broken_streaks",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__UserStats, broken_streaks),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "broken_by_you",
+    8,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__UserStats, broken_by_you),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "recoveries_used",
+    9,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__UserStats, recoveries_used),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "on_time_photos",
+    10,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__UserStats, on_time_photos),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "on_time_percent",
+    11,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Streaksnap__Streaks__V1__UserStats, _on_time_percent_case),
+    offsetof(Streaksnap__Streaks__V1__UserStats, on_time_percent),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "posted_dates_in_year",
+    12,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__UserStats, posted_dates_in_year),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "weekdays",
+    13,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Streaksnap__Streaks__V1__UserStats, n_weekdays),
+    offsetof(Streaksnap__Streaks__V1__UserStats, weekdays),
+    &streaksnap__streaks__v1__weekday_count__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "best_weekday",
+    14,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Streaksnap__Streaks__V1__UserStats, _best_weekday_case),
+    offsetof(Streaksnap__Streaks__V1__UserStats, best_weekday),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__user_stats__field_indices_by_name[] = {
+  13,   /* field[13] = best_weekday */
+  7,   /* field[7] = broken_by_you */
+  6,   /* field[6] = broken_streaks */
+  4,   /* field[4] = completed_dates */
+  2,   /* field[2] = longest_active_streak */
+  1,   /* field[1] = longest_streak */
+  10,   /* field[10] = on_time_percent */
+  9,   /* field[9] = on_time_photos */
+  11,   /* field[11] = posted_dates_in_year */
+  8,   /* field[8] = recoveries_used */
+  0,   /* field[0] = total_active_streaks */
+  3,   /* field[3] = total_photos */
+  5,   /* field[5] = total_streaks */
+  12,   /* field[12] = weekdays */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__user_stats__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 14 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__user_stats__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.UserStats",
+  "UserStats",
+  "Streaksnap__Streaks__V1__UserStats",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__UserStats),
+  14,
+  streaksnap__streaks__v1__user_stats__field_descriptors,
+  streaksnap__streaks__v1__user_stats__field_indices_by_name,
+  1,  streaksnap__streaks__v1__user_stats__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__user_stats__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__weekday_count__field_descriptors[2] =
+{
+  {
+    "weekday",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__WeekdayCount, weekday),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "posted_dates",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__WeekdayCount, posted_dates),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__weekday_count__field_indices_by_name[] = {
+  1,   /* field[1] = posted_dates */
+  0,   /* field[0] = weekday */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__weekday_count__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__weekday_count__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.WeekdayCount",
+  "WeekdayCount",
+  "Streaksnap__Streaks__V1__WeekdayCount",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__WeekdayCount),
+  2,
+  streaksnap__streaks__v1__weekday_count__field_descriptors,
+  streaksnap__streaks__v1__weekday_count__field_indices_by_name,
+  1,  streaksnap__streaks__v1__weekday_count__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__weekday_count__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__get_year_calendar_request__field_descriptors[1] =
+{
+  {
+    "year",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Streaksnap__Streaks__V1__GetYearCalendarRequest, _year_case),
+    offsetof(Streaksnap__Streaks__V1__GetYearCalendarRequest, year),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__get_year_calendar_request__field_indices_by_name[] = {
+  0,   /* field[0] = year */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__get_year_calendar_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_year_calendar_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.GetYearCalendarRequest",
+  "GetYearCalendarRequest",
+  "Streaksnap__Streaks__V1__GetYearCalendarRequest",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__GetYearCalendarRequest),
+  1,
+  streaksnap__streaks__v1__get_year_calendar_request__field_descriptors,
+  streaksnap__streaks__v1__get_year_calendar_request__field_indices_by_name,
+  1,  streaksnap__streaks__v1__get_year_calendar_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__get_year_calendar_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__year_calendar__field_descriptors[5] =
+{
+  {
+    "year",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__YearCalendar, year),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "days",
+    2,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Streaksnap__Streaks__V1__YearCalendar, n_days),
+    offsetof(Streaksnap__Streaks__V1__YearCalendar, days),
+    &streaksnap__streaks__v1__year_day__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "posted_dates",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__YearCalendar, posted_dates),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "completed_dates",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__YearCalendar, completed_dates),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "most_completed",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__YearCalendar, most_completed),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__year_calendar__field_indices_by_name[] = {
+  3,   /* field[3] = completed_dates */
+  1,   /* field[1] = days */
+  4,   /* field[4] = most_completed */
+  2,   /* field[2] = posted_dates */
+  0,   /* field[0] = year */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__year_calendar__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 5 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__year_calendar__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.YearCalendar",
+  "YearCalendar",
+  "Streaksnap__Streaks__V1__YearCalendar",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__YearCalendar),
+  5,
+  streaksnap__streaks__v1__year_calendar__field_descriptors,
+  streaksnap__streaks__v1__year_calendar__field_indices_by_name,
+  1,  streaksnap__streaks__v1__year_calendar__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__year_calendar__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__year_day__field_descriptors[3] =
+{
+  {
+    "date",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__YearDay, date),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "posted",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__YearDay, posted),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "completed",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__YearDay, completed),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__year_day__field_indices_by_name[] = {
+  2,   /* field[2] = completed */
+  0,   /* field[0] = date */
+  1,   /* field[1] = posted */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__year_day__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__year_day__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.YearDay",
+  "YearDay",
+  "Streaksnap__Streaks__V1__YearDay",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__YearDay),
+  3,
+  streaksnap__streaks__v1__year_day__field_descriptors,
+  streaksnap__streaks__v1__year_day__field_indices_by_name,
+  1,  streaksnap__streaks__v1__year_day__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__year_day__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor streaksnap__streaks__v1__start_streak_request__field_descriptors[1] =
@@ -1823,9 +4393,29 @@ const ProtobufCMessageDescriptor streaksnap__streaks__v1__recover_reply__descrip
   (ProtobufCMessageInit) streaksnap__streaks__v1__recover_reply__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-#define streaksnap__streaks__v1__get_todays_prompt_request__field_descriptors NULL
-#define streaksnap__streaks__v1__get_todays_prompt_request__field_indices_by_name NULL
-#define streaksnap__streaks__v1__get_todays_prompt_request__number_ranges NULL
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__get_todays_prompt_request__field_descriptors[1] =
+{
+  {
+    "streak_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Streaks__V1__GetTodaysPromptRequest, _streak_id_case),
+    offsetof(Streaksnap__Streaks__V1__GetTodaysPromptRequest, streak_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__get_todays_prompt_request__field_indices_by_name[] = {
+  0,   /* field[0] = streak_id */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__get_todays_prompt_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
 const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_todays_prompt_request__descriptor =
 {
   PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
@@ -1834,10 +4424,10 @@ const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_todays_prompt_requ
   "Streaksnap__Streaks__V1__GetTodaysPromptRequest",
   "streaksnap.streaks.v1",
   sizeof(Streaksnap__Streaks__V1__GetTodaysPromptRequest),
-  0,
+  1,
   streaksnap__streaks__v1__get_todays_prompt_request__field_descriptors,
   streaksnap__streaks__v1__get_todays_prompt_request__field_indices_by_name,
-  0,  streaksnap__streaks__v1__get_todays_prompt_request__number_ranges,
+  1,  streaksnap__streaks__v1__get_todays_prompt_request__number_ranges,
   (ProtobufCMessageInit) streaksnap__streaks__v1__get_todays_prompt_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
@@ -1942,6 +4532,274 @@ const ProtobufCMessageDescriptor streaksnap__streaks__v1__todays_prompt__descrip
   streaksnap__streaks__v1__todays_prompt__field_indices_by_name,
   1,  streaksnap__streaks__v1__todays_prompt__number_ranges,
   (ProtobufCMessageInit) streaksnap__streaks__v1__todays_prompt__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__get_streak_prompts_request__field_descriptors[1] =
+{
+  {
+    "streak_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__GetStreakPromptsRequest, streak_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__get_streak_prompts_request__field_indices_by_name[] = {
+  0,   /* field[0] = streak_id */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__get_streak_prompts_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_streak_prompts_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.GetStreakPromptsRequest",
+  "GetStreakPromptsRequest",
+  "Streaksnap__Streaks__V1__GetStreakPromptsRequest",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__GetStreakPromptsRequest),
+  1,
+  streaksnap__streaks__v1__get_streak_prompts_request__field_descriptors,
+  streaksnap__streaks__v1__get_streak_prompts_request__field_indices_by_name,
+  1,  streaksnap__streaks__v1__get_streak_prompts_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__get_streak_prompts_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__set_streak_prompts_request__field_descriptors[2] =
+{
+  {
+    "streak_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SetStreakPromptsRequest, streak_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "prompts",
+    2,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Streaksnap__Streaks__V1__SetStreakPromptsRequest, n_prompts),
+    offsetof(Streaksnap__Streaks__V1__SetStreakPromptsRequest, prompts),
+    &streaksnap__streaks__v1__custom_prompt__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__set_streak_prompts_request__field_indices_by_name[] = {
+  1,   /* field[1] = prompts */
+  0,   /* field[0] = streak_id */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__set_streak_prompts_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__set_streak_prompts_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.SetStreakPromptsRequest",
+  "SetStreakPromptsRequest",
+  "Streaksnap__Streaks__V1__SetStreakPromptsRequest",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__SetStreakPromptsRequest),
+  2,
+  streaksnap__streaks__v1__set_streak_prompts_request__field_descriptors,
+  streaksnap__streaks__v1__set_streak_prompts_request__field_indices_by_name,
+  1,  streaksnap__streaks__v1__set_streak_prompts_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__set_streak_prompts_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__clear_streak_prompts_request__field_descriptors[1] =
+{
+  {
+    "streak_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__ClearStreakPromptsRequest, streak_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__clear_streak_prompts_request__field_indices_by_name[] = {
+  0,   /* field[0] = streak_id */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__clear_streak_prompts_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__clear_streak_prompts_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.ClearStreakPromptsRequest",
+  "ClearStreakPromptsRequest",
+  "Streaksnap__Streaks__V1__ClearStreakPromptsRequest",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__ClearStreakPromptsRequest),
+  1,
+  streaksnap__streaks__v1__clear_streak_prompts_request__field_descriptors,
+  streaksnap__streaks__v1__clear_streak_prompts_request__field_indices_by_name,
+  1,  streaksnap__streaks__v1__clear_streak_prompts_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__clear_streak_prompts_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__custom_prompt__field_descriptors[2] =
+{
+  {
+    "text",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__CustomPrompt, text),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "emoji",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Streaks__V1__CustomPrompt, _emoji_case),
+    offsetof(Streaksnap__Streaks__V1__CustomPrompt, emoji),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__custom_prompt__field_indices_by_name[] = {
+  1,   /* field[1] = emoji */
+  0,   /* field[0] = text */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__custom_prompt__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__custom_prompt__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.CustomPrompt",
+  "CustomPrompt",
+  "Streaksnap__Streaks__V1__CustomPrompt",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__CustomPrompt),
+  2,
+  streaksnap__streaks__v1__custom_prompt__field_descriptors,
+  streaksnap__streaks__v1__custom_prompt__field_indices_by_name,
+  1,  streaksnap__streaks__v1__custom_prompt__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__custom_prompt__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__streak_prompts__field_descriptors[5] =
+{
+  {
+    "streak_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__StreakPrompts, streak_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "prompts",
+    2,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Streaksnap__Streaks__V1__StreakPrompts, n_prompts),
+    offsetof(Streaksnap__Streaks__V1__StreakPrompts, prompts),
+    &streaksnap__streaks__v1__custom_prompt__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "active",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__StreakPrompts, active),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "set_by_user_id",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Streaks__V1__StreakPrompts, _set_by_user_id_case),
+    offsetof(Streaksnap__Streaks__V1__StreakPrompts, set_by_user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "set_at",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__StreakPrompts, set_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__streak_prompts__field_indices_by_name[] = {
+  2,   /* field[2] = active */
+  1,   /* field[1] = prompts */
+  4,   /* field[4] = set_at */
+  3,   /* field[3] = set_by_user_id */
+  0,   /* field[0] = streak_id */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__streak_prompts__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 5 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__streak_prompts__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.StreakPrompts",
+  "StreakPrompts",
+  "Streaksnap__Streaks__V1__StreakPrompts",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__StreakPrompts),
+  5,
+  streaksnap__streaks__v1__streak_prompts__field_descriptors,
+  streaksnap__streaks__v1__streak_prompts__field_indices_by_name,
+  1,  streaksnap__streaks__v1__streak_prompts__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__streak_prompts__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor streaksnap__streaks__v1__snap_window__field_descriptors[4] =
@@ -2996,6 +5854,186 @@ const ProtobufCMessageDescriptor streaksnap__streaks__v1__open_date__descriptor 
   (ProtobufCMessageInit) streaksnap__streaks__v1__open_date__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__get_milestone_facts_request__field_descriptors[3] =
+{
+  {
+    "user_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__GetMilestoneFactsRequest, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "streak_id",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__GetMilestoneFactsRequest, streak_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "milestone",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__GetMilestoneFactsRequest, milestone),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__get_milestone_facts_request__field_indices_by_name[] = {
+  2,   /* field[2] = milestone */
+  1,   /* field[1] = streak_id */
+  0,   /* field[0] = user_id */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__get_milestone_facts_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_milestone_facts_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.GetMilestoneFactsRequest",
+  "GetMilestoneFactsRequest",
+  "Streaksnap__Streaks__V1__GetMilestoneFactsRequest",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__GetMilestoneFactsRequest),
+  3,
+  streaksnap__streaks__v1__get_milestone_facts_request__field_descriptors,
+  streaksnap__streaks__v1__get_milestone_facts_request__field_indices_by_name,
+  1,  streaksnap__streaks__v1__get_milestone_facts_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__get_milestone_facts_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__get_milestone_facts_reply__field_descriptors[7] =
+{
+  {
+    "is_member",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__GetMilestoneFactsReply, is_member),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "is_reached",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__GetMilestoneFactsReply, is_reached),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "milestone",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__GetMilestoneFactsReply, milestone),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "current_count",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__GetMilestoneFactsReply, current_count),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "from_date",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Streaks__V1__GetMilestoneFactsReply, _from_date_case),
+    offsetof(Streaksnap__Streaks__V1__GetMilestoneFactsReply, from_date),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "to_date",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Streaks__V1__GetMilestoneFactsReply, _to_date_case),
+    offsetof(Streaksnap__Streaks__V1__GetMilestoneFactsReply, to_date),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "friend_id",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__GetMilestoneFactsReply, friend_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__get_milestone_facts_reply__field_indices_by_name[] = {
+  3,   /* field[3] = current_count */
+  6,   /* field[6] = friend_id */
+  4,   /* field[4] = from_date */
+  0,   /* field[0] = is_member */
+  1,   /* field[1] = is_reached */
+  2,   /* field[2] = milestone */
+  5,   /* field[5] = to_date */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__get_milestone_facts_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 7 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_milestone_facts_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.GetMilestoneFactsReply",
+  "GetMilestoneFactsReply",
+  "Streaksnap__Streaks__V1__GetMilestoneFactsReply",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__GetMilestoneFactsReply),
+  7,
+  streaksnap__streaks__v1__get_milestone_facts_reply__field_descriptors,
+  streaksnap__streaks__v1__get_milestone_facts_reply__field_indices_by_name,
+  1,  streaksnap__streaks__v1__get_milestone_facts_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__get_milestone_facts_reply__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
 static const ProtobufCEnumValue streaksnap__streaks__v1__streak_status__enum_values_by_number[4] =
 {
   { "STREAK_STATUS_UNSPECIFIED", "STREAKSNAP__STREAKS__V1__STREAK_STATUS__STREAK_STATUS_UNSPECIFIED", 0 },
@@ -3100,7 +6138,7 @@ const ProtobufCEnumDescriptor streaksnap__streaks__v1__calendar_mark__descriptor
   streaksnap__streaks__v1__calendar_mark__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };
-static const ProtobufCEnumValue streaksnap__streaks__v1__prompt_category__enum_values_by_number[7] =
+static const ProtobufCEnumValue streaksnap__streaks__v1__prompt_category__enum_values_by_number[8] =
 {
   { "PROMPT_CATEGORY_UNSPECIFIED", "STREAKSNAP__STREAKS__V1__PROMPT_CATEGORY__PROMPT_CATEGORY_UNSPECIFIED", 0 },
   { "PROMPT_CATEGORY_FOOD", "STREAKSNAP__STREAKS__V1__PROMPT_CATEGORY__PROMPT_CATEGORY_FOOD", 1 },
@@ -3109,14 +6147,16 @@ static const ProtobufCEnumValue streaksnap__streaks__v1__prompt_category__enum_v
   { "PROMPT_CATEGORY_MOOD", "STREAKSNAP__STREAKS__V1__PROMPT_CATEGORY__PROMPT_CATEGORY_MOOD", 4 },
   { "PROMPT_CATEGORY_OBJECT", "STREAKSNAP__STREAKS__V1__PROMPT_CATEGORY__PROMPT_CATEGORY_OBJECT", 5 },
   { "PROMPT_CATEGORY_ACTIVITY", "STREAKSNAP__STREAKS__V1__PROMPT_CATEGORY__PROMPT_CATEGORY_ACTIVITY", 6 },
+  { "PROMPT_CATEGORY_CUSTOM", "STREAKSNAP__STREAKS__V1__PROMPT_CATEGORY__PROMPT_CATEGORY_CUSTOM", 7 },
 };
 static const ProtobufCIntRange streaksnap__streaks__v1__prompt_category__value_ranges[] = {
-{0, 0},{0, 7}
+{0, 0},{0, 8}
 };
-static const ProtobufCEnumValueIndex streaksnap__streaks__v1__prompt_category__enum_values_by_name[7] =
+static const ProtobufCEnumValueIndex streaksnap__streaks__v1__prompt_category__enum_values_by_name[8] =
 {
   { "PROMPT_CATEGORY_ACTIVITY", 6 },
   { "PROMPT_CATEGORY_COLOR", 2 },
+  { "PROMPT_CATEGORY_CUSTOM", 7 },
   { "PROMPT_CATEGORY_FOOD", 1 },
   { "PROMPT_CATEGORY_MOOD", 4 },
   { "PROMPT_CATEGORY_OBJECT", 5 },
@@ -3130,9 +6170,9 @@ const ProtobufCEnumDescriptor streaksnap__streaks__v1__prompt_category__descript
   "PromptCategory",
   "Streaksnap__Streaks__V1__PromptCategory",
   "streaksnap.streaks.v1",
-  7,
+  8,
   streaksnap__streaks__v1__prompt_category__enum_values_by_number,
-  7,
+  8,
   streaksnap__streaks__v1__prompt_category__enum_values_by_name,
   1,
   streaksnap__streaks__v1__prompt_category__value_ranges,

@@ -502,6 +502,186 @@ void   streaksnap__streaks__v1__achievement_earned__free_unpacked
   assert(message->base.descriptor == &streaksnap__streaks__v1__achievement_earned__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__streaks__v1__snap_window_opened__init
+                     (Streaksnap__Streaks__V1__SnapWindowOpened         *message)
+{
+  static const Streaksnap__Streaks__V1__SnapWindowOpened init_value = STREAKSNAP__STREAKS__V1__SNAP_WINDOW_OPENED__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__snap_window_opened__get_packed_size
+                     (const Streaksnap__Streaks__V1__SnapWindowOpened *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__snap_window_opened__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__snap_window_opened__pack
+                     (const Streaksnap__Streaks__V1__SnapWindowOpened *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__snap_window_opened__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__snap_window_opened__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__SnapWindowOpened *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__snap_window_opened__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__SnapWindowOpened *
+       streaksnap__streaks__v1__snap_window_opened__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__SnapWindowOpened *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__snap_window_opened__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__snap_window_opened__free_unpacked
+                     (Streaksnap__Streaks__V1__SnapWindowOpened *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__snap_window_opened__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__snap_window_closing__init
+                     (Streaksnap__Streaks__V1__SnapWindowClosing         *message)
+{
+  static const Streaksnap__Streaks__V1__SnapWindowClosing init_value = STREAKSNAP__STREAKS__V1__SNAP_WINDOW_CLOSING__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__snap_window_closing__get_packed_size
+                     (const Streaksnap__Streaks__V1__SnapWindowClosing *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__snap_window_closing__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__snap_window_closing__pack
+                     (const Streaksnap__Streaks__V1__SnapWindowClosing *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__snap_window_closing__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__snap_window_closing__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__SnapWindowClosing *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__snap_window_closing__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__SnapWindowClosing *
+       streaksnap__streaks__v1__snap_window_closing__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__SnapWindowClosing *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__snap_window_closing__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__snap_window_closing__free_unpacked
+                     (Streaksnap__Streaks__V1__SnapWindowClosing *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__snap_window_closing__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__streaks_at_risk__init
+                     (Streaksnap__Streaks__V1__StreaksAtRisk         *message)
+{
+  static const Streaksnap__Streaks__V1__StreaksAtRisk init_value = STREAKSNAP__STREAKS__V1__STREAKS_AT_RISK__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__streaks_at_risk__get_packed_size
+                     (const Streaksnap__Streaks__V1__StreaksAtRisk *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__streaks_at_risk__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__streaks_at_risk__pack
+                     (const Streaksnap__Streaks__V1__StreaksAtRisk *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__streaks_at_risk__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__streaks_at_risk__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__StreaksAtRisk *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__streaks_at_risk__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__StreaksAtRisk *
+       streaksnap__streaks__v1__streaks_at_risk__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__StreaksAtRisk *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__streaks_at_risk__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__streaks_at_risk__free_unpacked
+                     (Streaksnap__Streaks__V1__StreaksAtRisk *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__streaks_at_risk__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__streak_at_risk__init
+                     (Streaksnap__Streaks__V1__StreakAtRisk         *message)
+{
+  static const Streaksnap__Streaks__V1__StreakAtRisk init_value = STREAKSNAP__STREAKS__V1__STREAK_AT_RISK__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__streak_at_risk__get_packed_size
+                     (const Streaksnap__Streaks__V1__StreakAtRisk *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__streak_at_risk__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__streak_at_risk__pack
+                     (const Streaksnap__Streaks__V1__StreakAtRisk *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__streak_at_risk__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__streak_at_risk__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__StreakAtRisk *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__streak_at_risk__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__StreakAtRisk *
+       streaksnap__streaks__v1__streak_at_risk__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__StreakAtRisk *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__streak_at_risk__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__streak_at_risk__free_unpacked
+                     (Streaksnap__Streaks__V1__StreakAtRisk *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__streak_at_risk__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 static const ProtobufCFieldDescriptor streaksnap__streaks__v1__streak_started__field_descriptors[4] =
 {
   {
@@ -1555,5 +1735,404 @@ const ProtobufCMessageDescriptor streaksnap__streaks__v1__achievement_earned__de
   streaksnap__streaks__v1__achievement_earned__field_indices_by_name,
   1,  streaksnap__streaks__v1__achievement_earned__number_ranges,
   (ProtobufCMessageInit) streaksnap__streaks__v1__achievement_earned__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__snap_window_opened__field_descriptors[8] =
+{
+  {
+    "user_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SnapWindowOpened, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "date",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SnapWindowOpened, date),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "prompt_id",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SnapWindowOpened, prompt_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "prompt_text",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SnapWindowOpened, prompt_text),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "prompt_emoji",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SnapWindowOpened, prompt_emoji),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "opens_at",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SnapWindowOpened, opens_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "closes_at",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SnapWindowOpened, closes_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "waiting_friend_ids",
+    8,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Streaks__V1__SnapWindowOpened, n_waiting_friend_ids),
+    offsetof(Streaksnap__Streaks__V1__SnapWindowOpened, waiting_friend_ids),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__snap_window_opened__field_indices_by_name[] = {
+  6,   /* field[6] = closes_at */
+  1,   /* field[1] = date */
+  5,   /* field[5] = opens_at */
+  4,   /* field[4] = prompt_emoji */
+  2,   /* field[2] = prompt_id */
+  3,   /* field[3] = prompt_text */
+  0,   /* field[0] = user_id */
+  7,   /* field[7] = waiting_friend_ids */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__snap_window_opened__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 8 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__snap_window_opened__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.SnapWindowOpened",
+  "SnapWindowOpened",
+  "Streaksnap__Streaks__V1__SnapWindowOpened",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__SnapWindowOpened),
+  8,
+  streaksnap__streaks__v1__snap_window_opened__field_descriptors,
+  streaksnap__streaks__v1__snap_window_opened__field_indices_by_name,
+  1,  streaksnap__streaks__v1__snap_window_opened__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__snap_window_opened__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__snap_window_closing__field_descriptors[7] =
+{
+  {
+    "user_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SnapWindowClosing, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "date",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SnapWindowClosing, date),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "prompt_id",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SnapWindowClosing, prompt_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "prompt_text",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SnapWindowClosing, prompt_text),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "prompt_emoji",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SnapWindowClosing, prompt_emoji),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "closes_at",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SnapWindowClosing, closes_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "waiting_friend_ids",
+    7,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Streaks__V1__SnapWindowClosing, n_waiting_friend_ids),
+    offsetof(Streaksnap__Streaks__V1__SnapWindowClosing, waiting_friend_ids),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__snap_window_closing__field_indices_by_name[] = {
+  5,   /* field[5] = closes_at */
+  1,   /* field[1] = date */
+  4,   /* field[4] = prompt_emoji */
+  2,   /* field[2] = prompt_id */
+  3,   /* field[3] = prompt_text */
+  0,   /* field[0] = user_id */
+  6,   /* field[6] = waiting_friend_ids */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__snap_window_closing__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 7 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__snap_window_closing__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.SnapWindowClosing",
+  "SnapWindowClosing",
+  "Streaksnap__Streaks__V1__SnapWindowClosing",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__SnapWindowClosing),
+  7,
+  streaksnap__streaks__v1__snap_window_closing__field_descriptors,
+  streaksnap__streaks__v1__snap_window_closing__field_indices_by_name,
+  1,  streaksnap__streaks__v1__snap_window_closing__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__snap_window_closing__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__streaks_at_risk__field_descriptors[4] =
+{
+  {
+    "user_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__StreaksAtRisk, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "date",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__StreaksAtRisk, date),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "day_ends_at",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__StreaksAtRisk, day_ends_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "streaks",
+    4,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Streaksnap__Streaks__V1__StreaksAtRisk, n_streaks),
+    offsetof(Streaksnap__Streaks__V1__StreaksAtRisk, streaks),
+    &streaksnap__streaks__v1__streak_at_risk__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__streaks_at_risk__field_indices_by_name[] = {
+  1,   /* field[1] = date */
+  2,   /* field[2] = day_ends_at */
+  3,   /* field[3] = streaks */
+  0,   /* field[0] = user_id */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__streaks_at_risk__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 4 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__streaks_at_risk__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.StreaksAtRisk",
+  "StreaksAtRisk",
+  "Streaksnap__Streaks__V1__StreaksAtRisk",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__StreaksAtRisk),
+  4,
+  streaksnap__streaks__v1__streaks_at_risk__field_descriptors,
+  streaksnap__streaks__v1__streaks_at_risk__field_indices_by_name,
+  1,  streaksnap__streaks__v1__streaks_at_risk__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__streaks_at_risk__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__streak_at_risk__field_descriptors[4] =
+{
+  {
+    "streak_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__StreakAtRisk, streak_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "friend_id",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__StreakAtRisk, friend_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "current_count",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__StreakAtRisk, current_count),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "deadline_at",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__StreakAtRisk, deadline_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__streak_at_risk__field_indices_by_name[] = {
+  2,   /* field[2] = current_count */
+  3,   /* field[3] = deadline_at */
+  1,   /* field[1] = friend_id */
+  0,   /* field[0] = streak_id */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__streak_at_risk__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 4 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__streak_at_risk__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.StreakAtRisk",
+  "StreakAtRisk",
+  "Streaksnap__Streaks__V1__StreakAtRisk",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__StreakAtRisk),
+  4,
+  streaksnap__streaks__v1__streak_at_risk__field_descriptors,
+  streaksnap__streaks__v1__streak_at_risk__field_indices_by_name,
+  1,  streaksnap__streaks__v1__streak_at_risk__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__streak_at_risk__init,
   NULL,NULL,NULL    /* reserved[123] */
 };

@@ -220,6 +220,7 @@ struct  Streaksnap__Auth__V1__Me
   Google__Protobuf__Timestamp *terms_accepted_at;
   protobuf_c_boolean email_verified;
   Google__Protobuf__Timestamp *username_changeable_at;
+  int32_t window_start_hour;
   Streaksnap__Auth__V1__Me__AvatarUrlCase _avatar_url_case;
   union {
     char *avatar_url;
@@ -231,7 +232,7 @@ struct  Streaksnap__Auth__V1__Me
 };
 #define STREAKSNAP__AUTH__V1__ME__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__me__descriptor) \
-    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, 0, NULL, NULL, NULL, NULL, 0, NULL, STREAKSNAP__AUTH__V1__ME___AVATAR_URL__NOT_SET, {0}, STREAKSNAP__AUTH__V1__ME___TERMS_VERSION__NOT_SET, {0} }
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, 0, NULL, NULL, NULL, NULL, 0, NULL, 0, STREAKSNAP__AUTH__V1__ME___AVATAR_URL__NOT_SET, {0}, STREAKSNAP__AUTH__V1__ME___TERMS_VERSION__NOT_SET, {0} }
 
 
 struct  Streaksnap__Auth__V1__MyStreakStats
@@ -496,6 +497,12 @@ typedef enum {
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__AUTH__V1__UPDATE_ME_REQUEST___TIMEZONE_OFFSET__CASE)
 } Streaksnap__Auth__V1__UpdateMeRequest__TimezoneOffsetCase;
 
+typedef enum {
+  STREAKSNAP__AUTH__V1__UPDATE_ME_REQUEST___WINDOW_START_HOUR__NOT_SET = 0,
+  STREAKSNAP__AUTH__V1__UPDATE_ME_REQUEST___WINDOW_START_HOUR_WINDOW_START_HOUR = 5
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__AUTH__V1__UPDATE_ME_REQUEST___WINDOW_START_HOUR__CASE)
+} Streaksnap__Auth__V1__UpdateMeRequest__WindowStartHourCase;
+
 struct  Streaksnap__Auth__V1__UpdateMeRequest
 {
   ProtobufCMessage base;
@@ -515,10 +522,14 @@ struct  Streaksnap__Auth__V1__UpdateMeRequest
   union {
     int32_t timezone_offset;
   };
+  Streaksnap__Auth__V1__UpdateMeRequest__WindowStartHourCase _window_start_hour_case;
+  union {
+    int32_t window_start_hour;
+  };
 };
 #define STREAKSNAP__AUTH__V1__UPDATE_ME_REQUEST__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__update_me_request__descriptor) \
-    , STREAKSNAP__AUTH__V1__UPDATE_ME_REQUEST___USERNAME__NOT_SET, {0}, STREAKSNAP__AUTH__V1__UPDATE_ME_REQUEST___DISPLAY_NAME__NOT_SET, {0}, STREAKSNAP__AUTH__V1__UPDATE_ME_REQUEST___TIME_ZONE__NOT_SET, {0}, STREAKSNAP__AUTH__V1__UPDATE_ME_REQUEST___TIMEZONE_OFFSET__NOT_SET, {0} }
+    , STREAKSNAP__AUTH__V1__UPDATE_ME_REQUEST___USERNAME__NOT_SET, {0}, STREAKSNAP__AUTH__V1__UPDATE_ME_REQUEST___DISPLAY_NAME__NOT_SET, {0}, STREAKSNAP__AUTH__V1__UPDATE_ME_REQUEST___TIME_ZONE__NOT_SET, {0}, STREAKSNAP__AUTH__V1__UPDATE_ME_REQUEST___TIMEZONE_OFFSET__NOT_SET, {0}, STREAKSNAP__AUTH__V1__UPDATE_ME_REQUEST___WINDOW_START_HOUR__NOT_SET, {0} }
 
 
 struct  Streaksnap__Auth__V1__CheckUsernameRequest
@@ -643,6 +654,12 @@ struct  Streaksnap__Auth__V1__ListProfileSnapshotsReply
     , 0,NULL }
 
 
+typedef enum {
+  STREAKSNAP__AUTH__V1__PROFILE_STATE___WINDOW_START_HOUR__NOT_SET = 0,
+  STREAKSNAP__AUTH__V1__PROFILE_STATE___WINDOW_START_HOUR_WINDOW_START_HOUR = 12
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__AUTH__V1__PROFILE_STATE___WINDOW_START_HOUR__CASE)
+} Streaksnap__Auth__V1__ProfileState__WindowStartHourCase;
+
 struct  Streaksnap__Auth__V1__ProfileState
 {
   ProtobufCMessage base;
@@ -656,10 +673,14 @@ struct  Streaksnap__Auth__V1__ProfileState
   Google__Protobuf__Timestamp *time_zone_since;
   char *verified_email;
   char *terms_version;
+  Streaksnap__Auth__V1__ProfileState__WindowStartHourCase _window_start_hour_case;
+  union {
+    int32_t window_start_hour;
+  };
 };
 #define STREAKSNAP__AUTH__V1__PROFILE_STATE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__profile_state__descriptor) \
-    , (char *)protobuf_c_empty_string, 0, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, STREAKSNAP__AUTH__V1__ACCOUNT_STATUS__ACCOUNT_STATUS_UNSPECIFIED, NULL, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string }
+    , (char *)protobuf_c_empty_string, 0, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, STREAKSNAP__AUTH__V1__ACCOUNT_STATUS__ACCOUNT_STATUS_UNSPECIFIED, NULL, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, STREAKSNAP__AUTH__V1__PROFILE_STATE___WINDOW_START_HOUR__NOT_SET, {0} }
 
 
 typedef enum {

@@ -22,13 +22,35 @@ typedef struct Streaksnap__Streaks__V1__ListStreaksReply Streaksnap__Streaks__V1
 typedef struct Streaksnap__Streaks__V1__StreakItem Streaksnap__Streaks__V1__StreakItem;
 typedef struct Streaksnap__Streaks__V1__GetStreakRequest Streaksnap__Streaks__V1__GetStreakRequest;
 typedef struct Streaksnap__Streaks__V1__StreakDetail Streaksnap__Streaks__V1__StreakDetail;
+typedef struct Streaksnap__Streaks__V1__StreakSnap Streaksnap__Streaks__V1__StreakSnap;
 typedef struct Streaksnap__Streaks__V1__CalendarDay Streaksnap__Streaks__V1__CalendarDay;
+typedef struct Streaksnap__Streaks__V1__GetCalendarRequest Streaksnap__Streaks__V1__GetCalendarRequest;
+typedef struct Streaksnap__Streaks__V1__MonthCalendar Streaksnap__Streaks__V1__MonthCalendar;
+typedef struct Streaksnap__Streaks__V1__GetMilestoneDataRequest Streaksnap__Streaks__V1__GetMilestoneDataRequest;
+typedef struct Streaksnap__Streaks__V1__MilestoneData Streaksnap__Streaks__V1__MilestoneData;
+typedef struct Streaksnap__Streaks__V1__MilestoneMark Streaksnap__Streaks__V1__MilestoneMark;
+typedef struct Streaksnap__Streaks__V1__CardText Streaksnap__Streaks__V1__CardText;
+typedef struct Streaksnap__Streaks__V1__CardStyle Streaksnap__Streaks__V1__CardStyle;
+typedef struct Streaksnap__Streaks__V1__GetAchievementsRequest Streaksnap__Streaks__V1__GetAchievementsRequest;
+typedef struct Streaksnap__Streaks__V1__GetAchievementsReply Streaksnap__Streaks__V1__GetAchievementsReply;
+typedef struct Streaksnap__Streaks__V1__Achievement Streaksnap__Streaks__V1__Achievement;
+typedef struct Streaksnap__Streaks__V1__GetStatsRequest Streaksnap__Streaks__V1__GetStatsRequest;
+typedef struct Streaksnap__Streaks__V1__UserStats Streaksnap__Streaks__V1__UserStats;
+typedef struct Streaksnap__Streaks__V1__WeekdayCount Streaksnap__Streaks__V1__WeekdayCount;
+typedef struct Streaksnap__Streaks__V1__GetYearCalendarRequest Streaksnap__Streaks__V1__GetYearCalendarRequest;
+typedef struct Streaksnap__Streaks__V1__YearCalendar Streaksnap__Streaks__V1__YearCalendar;
+typedef struct Streaksnap__Streaks__V1__YearDay Streaksnap__Streaks__V1__YearDay;
 typedef struct Streaksnap__Streaks__V1__StartStreakRequest Streaksnap__Streaks__V1__StartStreakRequest;
 typedef struct Streaksnap__Streaks__V1__StartStreakReply Streaksnap__Streaks__V1__StartStreakReply;
 typedef struct Streaksnap__Streaks__V1__RecoverRequest Streaksnap__Streaks__V1__RecoverRequest;
 typedef struct Streaksnap__Streaks__V1__RecoverReply Streaksnap__Streaks__V1__RecoverReply;
 typedef struct Streaksnap__Streaks__V1__GetTodaysPromptRequest Streaksnap__Streaks__V1__GetTodaysPromptRequest;
 typedef struct Streaksnap__Streaks__V1__TodaysPrompt Streaksnap__Streaks__V1__TodaysPrompt;
+typedef struct Streaksnap__Streaks__V1__GetStreakPromptsRequest Streaksnap__Streaks__V1__GetStreakPromptsRequest;
+typedef struct Streaksnap__Streaks__V1__SetStreakPromptsRequest Streaksnap__Streaks__V1__SetStreakPromptsRequest;
+typedef struct Streaksnap__Streaks__V1__ClearStreakPromptsRequest Streaksnap__Streaks__V1__ClearStreakPromptsRequest;
+typedef struct Streaksnap__Streaks__V1__CustomPrompt Streaksnap__Streaks__V1__CustomPrompt;
+typedef struct Streaksnap__Streaks__V1__StreakPrompts Streaksnap__Streaks__V1__StreakPrompts;
 typedef struct Streaksnap__Streaks__V1__SnapWindow Streaksnap__Streaks__V1__SnapWindow;
 typedef struct Streaksnap__Streaks__V1__StartForFriendshipRequest Streaksnap__Streaks__V1__StartForFriendshipRequest;
 typedef struct Streaksnap__Streaks__V1__StartForFriendshipReply Streaksnap__Streaks__V1__StartForFriendshipReply;
@@ -43,6 +65,8 @@ typedef struct Streaksnap__Streaks__V1__ContributionOutcome Streaksnap__Streaks_
 typedef struct Streaksnap__Streaks__V1__ListOpenDatesRequest Streaksnap__Streaks__V1__ListOpenDatesRequest;
 typedef struct Streaksnap__Streaks__V1__ListOpenDatesReply Streaksnap__Streaks__V1__ListOpenDatesReply;
 typedef struct Streaksnap__Streaks__V1__OpenDate Streaksnap__Streaks__V1__OpenDate;
+typedef struct Streaksnap__Streaks__V1__GetMilestoneFactsRequest Streaksnap__Streaks__V1__GetMilestoneFactsRequest;
+typedef struct Streaksnap__Streaks__V1__GetMilestoneFactsReply Streaksnap__Streaks__V1__GetMilestoneFactsReply;
 
 
 /* --- enums --- */
@@ -79,7 +103,8 @@ typedef enum _Streaksnap__Streaks__V1__PromptCategory {
   STREAKSNAP__STREAKS__V1__PROMPT_CATEGORY__PROMPT_CATEGORY_VIEW = 3,
   STREAKSNAP__STREAKS__V1__PROMPT_CATEGORY__PROMPT_CATEGORY_MOOD = 4,
   STREAKSNAP__STREAKS__V1__PROMPT_CATEGORY__PROMPT_CATEGORY_OBJECT = 5,
-  STREAKSNAP__STREAKS__V1__PROMPT_CATEGORY__PROMPT_CATEGORY_ACTIVITY = 6
+  STREAKSNAP__STREAKS__V1__PROMPT_CATEGORY__PROMPT_CATEGORY_ACTIVITY = 6,
+  STREAKSNAP__STREAKS__V1__PROMPT_CATEGORY__PROMPT_CATEGORY_CUSTOM = 7
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__PROMPT_CATEGORY)
 } Streaksnap__Streaks__V1__PromptCategory;
 
@@ -166,10 +191,42 @@ struct  Streaksnap__Streaks__V1__StreakDetail
   int32_t photo_count;
   int32_t next_milestone;
   int32_t days_to_next_milestone;
+  protobuf_c_boolean snaps_available;
+  Streaksnap__Streaks__V1__StreakSnap *your_snap;
+  Streaksnap__Streaks__V1__StreakSnap *friend_snap;
+  protobuf_c_boolean locked;
 };
 #define STREAKSNAP__STREAKS__V1__STREAK_DETAIL__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__streak_detail__descriptor) \
-    , NULL, 0,NULL, 0, 0, 0, 0 }
+    , NULL, 0,NULL, 0, 0, 0, 0, 0, NULL, NULL, 0 }
+
+
+typedef enum {
+  STREAKSNAP__STREAKS__V1__STREAK_SNAP___CAPTION__NOT_SET = 0,
+  STREAKSNAP__STREAKS__V1__STREAK_SNAP___CAPTION_CAPTION = 7
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__STREAK_SNAP___CAPTION__CASE)
+} Streaksnap__Streaks__V1__StreakSnap__CaptionCase;
+
+struct  Streaksnap__Streaks__V1__StreakSnap
+{
+  ProtobufCMessage base;
+  char *id;
+  char *user_id;
+  char *photo_url;
+  char *thumbnail_url;
+  int32_t width;
+  int32_t height;
+  Google__Protobuf__Timestamp *captured_at;
+  Google__Protobuf__Timestamp *posted_at;
+  protobuf_c_boolean on_time;
+  Streaksnap__Streaks__V1__StreakSnap__CaptionCase _caption_case;
+  union {
+    char *caption;
+  };
+};
+#define STREAKSNAP__STREAKS__V1__STREAK_SNAP__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__streak_snap__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, 0, NULL, NULL, 0, STREAKSNAP__STREAKS__V1__STREAK_SNAP___CAPTION__NOT_SET, {0} }
 
 
 struct  Streaksnap__Streaks__V1__CalendarDay
@@ -177,10 +234,283 @@ struct  Streaksnap__Streaks__V1__CalendarDay
   ProtobufCMessage base;
   char *date;
   Streaksnap__Streaks__V1__CalendarMark mark;
+  protobuf_c_boolean completed;
+  protobuf_c_boolean partner_completed;
 };
 #define STREAKSNAP__STREAKS__V1__CALENDAR_DAY__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__calendar_day__descriptor) \
-    , (char *)protobuf_c_empty_string, STREAKSNAP__STREAKS__V1__CALENDAR_MARK__CALENDAR_MARK_UNSPECIFIED }
+    , (char *)protobuf_c_empty_string, STREAKSNAP__STREAKS__V1__CALENDAR_MARK__CALENDAR_MARK_UNSPECIFIED, 0, 0 }
+
+
+typedef enum {
+  STREAKSNAP__STREAKS__V1__GET_CALENDAR_REQUEST___MONTH__NOT_SET = 0,
+  STREAKSNAP__STREAKS__V1__GET_CALENDAR_REQUEST___MONTH_MONTH = 2
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__GET_CALENDAR_REQUEST___MONTH__CASE)
+} Streaksnap__Streaks__V1__GetCalendarRequest__MonthCase;
+
+struct  Streaksnap__Streaks__V1__GetCalendarRequest
+{
+  ProtobufCMessage base;
+  char *streak_id;
+  Streaksnap__Streaks__V1__GetCalendarRequest__MonthCase _month_case;
+  union {
+    char *month;
+  };
+};
+#define STREAKSNAP__STREAKS__V1__GET_CALENDAR_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__get_calendar_request__descriptor) \
+    , (char *)protobuf_c_empty_string, STREAKSNAP__STREAKS__V1__GET_CALENDAR_REQUEST___MONTH__NOT_SET, {0} }
+
+
+struct  Streaksnap__Streaks__V1__MonthCalendar
+{
+  ProtobufCMessage base;
+  char *streak_id;
+  char *month;
+  size_t n_days;
+  Streaksnap__Streaks__V1__CalendarDay **days;
+  int32_t completed_days;
+};
+#define STREAKSNAP__STREAKS__V1__MONTH_CALENDAR__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__month_calendar__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0,NULL, 0 }
+
+
+struct  Streaksnap__Streaks__V1__GetMilestoneDataRequest
+{
+  ProtobufCMessage base;
+  char *streak_id;
+};
+#define STREAKSNAP__STREAKS__V1__GET_MILESTONE_DATA_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__get_milestone_data_request__descriptor) \
+    , (char *)protobuf_c_empty_string }
+
+
+typedef enum {
+  STREAKSNAP__STREAKS__V1__MILESTONE_DATA___FROM_DATE__NOT_SET = 0,
+  STREAKSNAP__STREAKS__V1__MILESTONE_DATA___FROM_DATE_FROM_DATE = 10
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__MILESTONE_DATA___FROM_DATE__CASE)
+} Streaksnap__Streaks__V1__MilestoneData__FromDateCase;
+
+typedef enum {
+  STREAKSNAP__STREAKS__V1__MILESTONE_DATA___TO_DATE__NOT_SET = 0,
+  STREAKSNAP__STREAKS__V1__MILESTONE_DATA___TO_DATE_TO_DATE = 11
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__MILESTONE_DATA___TO_DATE__CASE)
+} Streaksnap__Streaks__V1__MilestoneData__ToDateCase;
+
+struct  Streaksnap__Streaks__V1__MilestoneData
+{
+  ProtobufCMessage base;
+  char *streak_id;
+  int32_t current_count;
+  int32_t longest_count;
+  int32_t milestone;
+  size_t n_reached;
+  Streaksnap__Streaks__V1__MilestoneMark **reached;
+  int32_t next_milestone;
+  int32_t days_to_next_milestone;
+  Streaksnap__Common__V1__UserSummary *you;
+  Streaksnap__Common__V1__UserSummary *friend_;
+  Streaksnap__Streaks__V1__CardText *text;
+  size_t n_styles;
+  Streaksnap__Streaks__V1__CardStyle **styles;
+  Streaksnap__Streaks__V1__MilestoneData__FromDateCase _from_date_case;
+  union {
+    char *from_date;
+  };
+  Streaksnap__Streaks__V1__MilestoneData__ToDateCase _to_date_case;
+  union {
+    char *to_date;
+  };
+};
+#define STREAKSNAP__STREAKS__V1__MILESTONE_DATA__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__milestone_data__descriptor) \
+    , (char *)protobuf_c_empty_string, 0, 0, 0, 0,NULL, 0, 0, NULL, NULL, NULL, 0,NULL, STREAKSNAP__STREAKS__V1__MILESTONE_DATA___FROM_DATE__NOT_SET, {0}, STREAKSNAP__STREAKS__V1__MILESTONE_DATA___TO_DATE__NOT_SET, {0} }
+
+
+struct  Streaksnap__Streaks__V1__MilestoneMark
+{
+  ProtobufCMessage base;
+  int32_t count;
+  char *date;
+};
+#define STREAKSNAP__STREAKS__V1__MILESTONE_MARK__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__milestone_mark__descriptor) \
+    , 0, (char *)protobuf_c_empty_string }
+
+
+struct  Streaksnap__Streaks__V1__CardText
+{
+  ProtobufCMessage base;
+  char *emoji;
+  char *title;
+  char *names;
+  char *dates;
+  char *watermark;
+  char *share;
+};
+#define STREAKSNAP__STREAKS__V1__CARD_TEXT__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__card_text__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string }
+
+
+struct  Streaksnap__Streaks__V1__CardStyle
+{
+  ProtobufCMessage base;
+  char *name;
+  char *from_color;
+  char *to_color;
+  char *text_color;
+};
+#define STREAKSNAP__STREAKS__V1__CARD_STYLE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__card_style__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string }
+
+
+struct  Streaksnap__Streaks__V1__GetAchievementsRequest
+{
+  ProtobufCMessage base;
+};
+#define STREAKSNAP__STREAKS__V1__GET_ACHIEVEMENTS_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__get_achievements_request__descriptor) \
+     }
+
+
+struct  Streaksnap__Streaks__V1__GetAchievementsReply
+{
+  ProtobufCMessage base;
+  size_t n_achievements;
+  Streaksnap__Streaks__V1__Achievement **achievements;
+  int32_t earned_count;
+};
+#define STREAKSNAP__STREAKS__V1__GET_ACHIEVEMENTS_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__get_achievements_reply__descriptor) \
+    , 0,NULL, 0 }
+
+
+struct  Streaksnap__Streaks__V1__Achievement
+{
+  ProtobufCMessage base;
+  char *id;
+  char *name;
+  char *description;
+  char *badge;
+  protobuf_c_boolean earned;
+  Google__Protobuf__Timestamp *earned_at;
+  int32_t progress;
+  int32_t target;
+};
+#define STREAKSNAP__STREAKS__V1__ACHIEVEMENT__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__achievement__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, NULL, 0, 0 }
+
+
+struct  Streaksnap__Streaks__V1__GetStatsRequest
+{
+  ProtobufCMessage base;
+};
+#define STREAKSNAP__STREAKS__V1__GET_STATS_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__get_stats_request__descriptor) \
+     }
+
+
+typedef enum {
+  STREAKSNAP__STREAKS__V1__USER_STATS___ON_TIME_PERCENT__NOT_SET = 0,
+  STREAKSNAP__STREAKS__V1__USER_STATS___ON_TIME_PERCENT_ON_TIME_PERCENT = 11
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__USER_STATS___ON_TIME_PERCENT__CASE)
+} Streaksnap__Streaks__V1__UserStats__OnTimePercentCase;
+
+typedef enum {
+  STREAKSNAP__STREAKS__V1__USER_STATS___BEST_WEEKDAY__NOT_SET = 0,
+  STREAKSNAP__STREAKS__V1__USER_STATS___BEST_WEEKDAY_BEST_WEEKDAY = 14
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__USER_STATS___BEST_WEEKDAY__CASE)
+} Streaksnap__Streaks__V1__UserStats__BestWeekdayCase;
+
+struct  Streaksnap__Streaks__V1__UserStats
+{
+  ProtobufCMessage base;
+  int32_t total_active_streaks;
+  int32_t longest_streak;
+  int32_t longest_active_streak;
+  int32_t total_photos;
+  int32_t completed_dates;
+  int32_t total_streaks;
+  int32_t broken_streaks;
+  int32_t broken_by_you;
+  int32_t recoveries_used;
+  int32_t on_time_photos;
+  int32_t posted_dates_in_year;
+  size_t n_weekdays;
+  Streaksnap__Streaks__V1__WeekdayCount **weekdays;
+  Streaksnap__Streaks__V1__UserStats__OnTimePercentCase _on_time_percent_case;
+  union {
+    int32_t on_time_percent;
+  };
+  Streaksnap__Streaks__V1__UserStats__BestWeekdayCase _best_weekday_case;
+  union {
+    int32_t best_weekday;
+  };
+};
+#define STREAKSNAP__STREAKS__V1__USER_STATS__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__user_stats__descriptor) \
+    , 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,NULL, STREAKSNAP__STREAKS__V1__USER_STATS___ON_TIME_PERCENT__NOT_SET, {0}, STREAKSNAP__STREAKS__V1__USER_STATS___BEST_WEEKDAY__NOT_SET, {0} }
+
+
+struct  Streaksnap__Streaks__V1__WeekdayCount
+{
+  ProtobufCMessage base;
+  int32_t weekday;
+  int32_t posted_dates;
+};
+#define STREAKSNAP__STREAKS__V1__WEEKDAY_COUNT__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__weekday_count__descriptor) \
+    , 0, 0 }
+
+
+typedef enum {
+  STREAKSNAP__STREAKS__V1__GET_YEAR_CALENDAR_REQUEST___YEAR__NOT_SET = 0,
+  STREAKSNAP__STREAKS__V1__GET_YEAR_CALENDAR_REQUEST___YEAR_YEAR = 1
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__GET_YEAR_CALENDAR_REQUEST___YEAR__CASE)
+} Streaksnap__Streaks__V1__GetYearCalendarRequest__YearCase;
+
+struct  Streaksnap__Streaks__V1__GetYearCalendarRequest
+{
+  ProtobufCMessage base;
+  Streaksnap__Streaks__V1__GetYearCalendarRequest__YearCase _year_case;
+  union {
+    int32_t year;
+  };
+};
+#define STREAKSNAP__STREAKS__V1__GET_YEAR_CALENDAR_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__get_year_calendar_request__descriptor) \
+    , STREAKSNAP__STREAKS__V1__GET_YEAR_CALENDAR_REQUEST___YEAR__NOT_SET, {0} }
+
+
+struct  Streaksnap__Streaks__V1__YearCalendar
+{
+  ProtobufCMessage base;
+  int32_t year;
+  size_t n_days;
+  Streaksnap__Streaks__V1__YearDay **days;
+  int32_t posted_dates;
+  int32_t completed_dates;
+  int32_t most_completed;
+};
+#define STREAKSNAP__STREAKS__V1__YEAR_CALENDAR__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__year_calendar__descriptor) \
+    , 0, 0,NULL, 0, 0, 0 }
+
+
+struct  Streaksnap__Streaks__V1__YearDay
+{
+  ProtobufCMessage base;
+  char *date;
+  int32_t posted;
+  int32_t completed;
+};
+#define STREAKSNAP__STREAKS__V1__YEAR_DAY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__year_day__descriptor) \
+    , (char *)protobuf_c_empty_string, 0, 0 }
 
 
 struct  Streaksnap__Streaks__V1__StartStreakRequest
@@ -235,13 +565,23 @@ struct  Streaksnap__Streaks__V1__RecoverReply
     , NULL, 0, (char *)protobuf_c_empty_string, STREAKSNAP__STREAKS__V1__RECOVER_REPLY___MESSAGE__NOT_SET, {0} }
 
 
+typedef enum {
+  STREAKSNAP__STREAKS__V1__GET_TODAYS_PROMPT_REQUEST___STREAK_ID__NOT_SET = 0,
+  STREAKSNAP__STREAKS__V1__GET_TODAYS_PROMPT_REQUEST___STREAK_ID_STREAK_ID = 1
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__GET_TODAYS_PROMPT_REQUEST___STREAK_ID__CASE)
+} Streaksnap__Streaks__V1__GetTodaysPromptRequest__StreakIdCase;
+
 struct  Streaksnap__Streaks__V1__GetTodaysPromptRequest
 {
   ProtobufCMessage base;
+  Streaksnap__Streaks__V1__GetTodaysPromptRequest__StreakIdCase _streak_id_case;
+  union {
+    char *streak_id;
+  };
 };
 #define STREAKSNAP__STREAKS__V1__GET_TODAYS_PROMPT_REQUEST__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__get_todays_prompt_request__descriptor) \
-     }
+    , STREAKSNAP__STREAKS__V1__GET_TODAYS_PROMPT_REQUEST___STREAK_ID__NOT_SET, {0} }
 
 
 struct  Streaksnap__Streaks__V1__TodaysPrompt
@@ -257,6 +597,82 @@ struct  Streaksnap__Streaks__V1__TodaysPrompt
 #define STREAKSNAP__STREAKS__V1__TODAYS_PROMPT__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__todays_prompt__descriptor) \
     , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, STREAKSNAP__STREAKS__V1__PROMPT_CATEGORY__PROMPT_CATEGORY_UNSPECIFIED, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL }
+
+
+struct  Streaksnap__Streaks__V1__GetStreakPromptsRequest
+{
+  ProtobufCMessage base;
+  char *streak_id;
+};
+#define STREAKSNAP__STREAKS__V1__GET_STREAK_PROMPTS_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__get_streak_prompts_request__descriptor) \
+    , (char *)protobuf_c_empty_string }
+
+
+struct  Streaksnap__Streaks__V1__SetStreakPromptsRequest
+{
+  ProtobufCMessage base;
+  char *streak_id;
+  size_t n_prompts;
+  Streaksnap__Streaks__V1__CustomPrompt **prompts;
+};
+#define STREAKSNAP__STREAKS__V1__SET_STREAK_PROMPTS_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__set_streak_prompts_request__descriptor) \
+    , (char *)protobuf_c_empty_string, 0,NULL }
+
+
+struct  Streaksnap__Streaks__V1__ClearStreakPromptsRequest
+{
+  ProtobufCMessage base;
+  char *streak_id;
+};
+#define STREAKSNAP__STREAKS__V1__CLEAR_STREAK_PROMPTS_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__clear_streak_prompts_request__descriptor) \
+    , (char *)protobuf_c_empty_string }
+
+
+typedef enum {
+  STREAKSNAP__STREAKS__V1__CUSTOM_PROMPT___EMOJI__NOT_SET = 0,
+  STREAKSNAP__STREAKS__V1__CUSTOM_PROMPT___EMOJI_EMOJI = 2
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__CUSTOM_PROMPT___EMOJI__CASE)
+} Streaksnap__Streaks__V1__CustomPrompt__EmojiCase;
+
+struct  Streaksnap__Streaks__V1__CustomPrompt
+{
+  ProtobufCMessage base;
+  char *text;
+  Streaksnap__Streaks__V1__CustomPrompt__EmojiCase _emoji_case;
+  union {
+    char *emoji;
+  };
+};
+#define STREAKSNAP__STREAKS__V1__CUSTOM_PROMPT__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__custom_prompt__descriptor) \
+    , (char *)protobuf_c_empty_string, STREAKSNAP__STREAKS__V1__CUSTOM_PROMPT___EMOJI__NOT_SET, {0} }
+
+
+typedef enum {
+  STREAKSNAP__STREAKS__V1__STREAK_PROMPTS___SET_BY_USER_ID__NOT_SET = 0,
+  STREAKSNAP__STREAKS__V1__STREAK_PROMPTS___SET_BY_USER_ID_SET_BY_USER_ID = 4
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__STREAK_PROMPTS___SET_BY_USER_ID__CASE)
+} Streaksnap__Streaks__V1__StreakPrompts__SetByUserIdCase;
+
+struct  Streaksnap__Streaks__V1__StreakPrompts
+{
+  ProtobufCMessage base;
+  char *streak_id;
+  size_t n_prompts;
+  Streaksnap__Streaks__V1__CustomPrompt **prompts;
+  protobuf_c_boolean active;
+  Google__Protobuf__Timestamp *set_at;
+  Streaksnap__Streaks__V1__StreakPrompts__SetByUserIdCase _set_by_user_id_case;
+  union {
+    char *set_by_user_id;
+  };
+};
+#define STREAKSNAP__STREAKS__V1__STREAK_PROMPTS__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__streak_prompts__descriptor) \
+    , (char *)protobuf_c_empty_string, 0,NULL, 0, NULL, STREAKSNAP__STREAKS__V1__STREAK_PROMPTS___SET_BY_USER_ID__NOT_SET, {0} }
 
 
 struct  Streaksnap__Streaks__V1__SnapWindow
@@ -482,6 +898,52 @@ struct  Streaksnap__Streaks__V1__OpenDate
     , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL, 0, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, 0, NULL, 0 }
 
 
+struct  Streaksnap__Streaks__V1__GetMilestoneFactsRequest
+{
+  ProtobufCMessage base;
+  char *user_id;
+  char *streak_id;
+  int32_t milestone;
+};
+#define STREAKSNAP__STREAKS__V1__GET_MILESTONE_FACTS_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__get_milestone_facts_request__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0 }
+
+
+typedef enum {
+  STREAKSNAP__STREAKS__V1__GET_MILESTONE_FACTS_REPLY___FROM_DATE__NOT_SET = 0,
+  STREAKSNAP__STREAKS__V1__GET_MILESTONE_FACTS_REPLY___FROM_DATE_FROM_DATE = 5
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__GET_MILESTONE_FACTS_REPLY___FROM_DATE__CASE)
+} Streaksnap__Streaks__V1__GetMilestoneFactsReply__FromDateCase;
+
+typedef enum {
+  STREAKSNAP__STREAKS__V1__GET_MILESTONE_FACTS_REPLY___TO_DATE__NOT_SET = 0,
+  STREAKSNAP__STREAKS__V1__GET_MILESTONE_FACTS_REPLY___TO_DATE_TO_DATE = 6
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__GET_MILESTONE_FACTS_REPLY___TO_DATE__CASE)
+} Streaksnap__Streaks__V1__GetMilestoneFactsReply__ToDateCase;
+
+struct  Streaksnap__Streaks__V1__GetMilestoneFactsReply
+{
+  ProtobufCMessage base;
+  protobuf_c_boolean is_member;
+  protobuf_c_boolean is_reached;
+  int32_t milestone;
+  int32_t current_count;
+  char *friend_id;
+  Streaksnap__Streaks__V1__GetMilestoneFactsReply__FromDateCase _from_date_case;
+  union {
+    char *from_date;
+  };
+  Streaksnap__Streaks__V1__GetMilestoneFactsReply__ToDateCase _to_date_case;
+  union {
+    char *to_date;
+  };
+};
+#define STREAKSNAP__STREAKS__V1__GET_MILESTONE_FACTS_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__get_milestone_facts_reply__descriptor) \
+    , 0, 0, 0, 0, (char *)protobuf_c_empty_string, STREAKSNAP__STREAKS__V1__GET_MILESTONE_FACTS_REPLY___FROM_DATE__NOT_SET, {0}, STREAKSNAP__STREAKS__V1__GET_MILESTONE_FACTS_REPLY___TO_DATE__NOT_SET, {0} }
+
+
 /* Streaksnap__Streaks__V1__ListStreaksRequest methods */
 void   streaksnap__streaks__v1__list_streaks_request__init
                      (Streaksnap__Streaks__V1__ListStreaksRequest         *message);
@@ -577,6 +1039,25 @@ Streaksnap__Streaks__V1__StreakDetail *
 void   streaksnap__streaks__v1__streak_detail__free_unpacked
                      (Streaksnap__Streaks__V1__StreakDetail *message,
                       ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__StreakSnap methods */
+void   streaksnap__streaks__v1__streak_snap__init
+                     (Streaksnap__Streaks__V1__StreakSnap         *message);
+size_t streaksnap__streaks__v1__streak_snap__get_packed_size
+                     (const Streaksnap__Streaks__V1__StreakSnap   *message);
+size_t streaksnap__streaks__v1__streak_snap__pack
+                     (const Streaksnap__Streaks__V1__StreakSnap   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__streak_snap__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__StreakSnap   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__StreakSnap *
+       streaksnap__streaks__v1__streak_snap__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__streak_snap__free_unpacked
+                     (Streaksnap__Streaks__V1__StreakSnap *message,
+                      ProtobufCAllocator *allocator);
 /* Streaksnap__Streaks__V1__CalendarDay methods */
 void   streaksnap__streaks__v1__calendar_day__init
                      (Streaksnap__Streaks__V1__CalendarDay         *message);
@@ -595,6 +1076,310 @@ Streaksnap__Streaks__V1__CalendarDay *
                       const uint8_t       *data);
 void   streaksnap__streaks__v1__calendar_day__free_unpacked
                      (Streaksnap__Streaks__V1__CalendarDay *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__GetCalendarRequest methods */
+void   streaksnap__streaks__v1__get_calendar_request__init
+                     (Streaksnap__Streaks__V1__GetCalendarRequest         *message);
+size_t streaksnap__streaks__v1__get_calendar_request__get_packed_size
+                     (const Streaksnap__Streaks__V1__GetCalendarRequest   *message);
+size_t streaksnap__streaks__v1__get_calendar_request__pack
+                     (const Streaksnap__Streaks__V1__GetCalendarRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__get_calendar_request__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__GetCalendarRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__GetCalendarRequest *
+       streaksnap__streaks__v1__get_calendar_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__get_calendar_request__free_unpacked
+                     (Streaksnap__Streaks__V1__GetCalendarRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__MonthCalendar methods */
+void   streaksnap__streaks__v1__month_calendar__init
+                     (Streaksnap__Streaks__V1__MonthCalendar         *message);
+size_t streaksnap__streaks__v1__month_calendar__get_packed_size
+                     (const Streaksnap__Streaks__V1__MonthCalendar   *message);
+size_t streaksnap__streaks__v1__month_calendar__pack
+                     (const Streaksnap__Streaks__V1__MonthCalendar   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__month_calendar__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__MonthCalendar   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__MonthCalendar *
+       streaksnap__streaks__v1__month_calendar__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__month_calendar__free_unpacked
+                     (Streaksnap__Streaks__V1__MonthCalendar *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__GetMilestoneDataRequest methods */
+void   streaksnap__streaks__v1__get_milestone_data_request__init
+                     (Streaksnap__Streaks__V1__GetMilestoneDataRequest         *message);
+size_t streaksnap__streaks__v1__get_milestone_data_request__get_packed_size
+                     (const Streaksnap__Streaks__V1__GetMilestoneDataRequest   *message);
+size_t streaksnap__streaks__v1__get_milestone_data_request__pack
+                     (const Streaksnap__Streaks__V1__GetMilestoneDataRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__get_milestone_data_request__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__GetMilestoneDataRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__GetMilestoneDataRequest *
+       streaksnap__streaks__v1__get_milestone_data_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__get_milestone_data_request__free_unpacked
+                     (Streaksnap__Streaks__V1__GetMilestoneDataRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__MilestoneData methods */
+void   streaksnap__streaks__v1__milestone_data__init
+                     (Streaksnap__Streaks__V1__MilestoneData         *message);
+size_t streaksnap__streaks__v1__milestone_data__get_packed_size
+                     (const Streaksnap__Streaks__V1__MilestoneData   *message);
+size_t streaksnap__streaks__v1__milestone_data__pack
+                     (const Streaksnap__Streaks__V1__MilestoneData   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__milestone_data__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__MilestoneData   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__MilestoneData *
+       streaksnap__streaks__v1__milestone_data__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__milestone_data__free_unpacked
+                     (Streaksnap__Streaks__V1__MilestoneData *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__MilestoneMark methods */
+void   streaksnap__streaks__v1__milestone_mark__init
+                     (Streaksnap__Streaks__V1__MilestoneMark         *message);
+size_t streaksnap__streaks__v1__milestone_mark__get_packed_size
+                     (const Streaksnap__Streaks__V1__MilestoneMark   *message);
+size_t streaksnap__streaks__v1__milestone_mark__pack
+                     (const Streaksnap__Streaks__V1__MilestoneMark   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__milestone_mark__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__MilestoneMark   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__MilestoneMark *
+       streaksnap__streaks__v1__milestone_mark__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__milestone_mark__free_unpacked
+                     (Streaksnap__Streaks__V1__MilestoneMark *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__CardText methods */
+void   streaksnap__streaks__v1__card_text__init
+                     (Streaksnap__Streaks__V1__CardText         *message);
+size_t streaksnap__streaks__v1__card_text__get_packed_size
+                     (const Streaksnap__Streaks__V1__CardText   *message);
+size_t streaksnap__streaks__v1__card_text__pack
+                     (const Streaksnap__Streaks__V1__CardText   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__card_text__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__CardText   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__CardText *
+       streaksnap__streaks__v1__card_text__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__card_text__free_unpacked
+                     (Streaksnap__Streaks__V1__CardText *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__CardStyle methods */
+void   streaksnap__streaks__v1__card_style__init
+                     (Streaksnap__Streaks__V1__CardStyle         *message);
+size_t streaksnap__streaks__v1__card_style__get_packed_size
+                     (const Streaksnap__Streaks__V1__CardStyle   *message);
+size_t streaksnap__streaks__v1__card_style__pack
+                     (const Streaksnap__Streaks__V1__CardStyle   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__card_style__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__CardStyle   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__CardStyle *
+       streaksnap__streaks__v1__card_style__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__card_style__free_unpacked
+                     (Streaksnap__Streaks__V1__CardStyle *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__GetAchievementsRequest methods */
+void   streaksnap__streaks__v1__get_achievements_request__init
+                     (Streaksnap__Streaks__V1__GetAchievementsRequest         *message);
+size_t streaksnap__streaks__v1__get_achievements_request__get_packed_size
+                     (const Streaksnap__Streaks__V1__GetAchievementsRequest   *message);
+size_t streaksnap__streaks__v1__get_achievements_request__pack
+                     (const Streaksnap__Streaks__V1__GetAchievementsRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__get_achievements_request__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__GetAchievementsRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__GetAchievementsRequest *
+       streaksnap__streaks__v1__get_achievements_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__get_achievements_request__free_unpacked
+                     (Streaksnap__Streaks__V1__GetAchievementsRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__GetAchievementsReply methods */
+void   streaksnap__streaks__v1__get_achievements_reply__init
+                     (Streaksnap__Streaks__V1__GetAchievementsReply         *message);
+size_t streaksnap__streaks__v1__get_achievements_reply__get_packed_size
+                     (const Streaksnap__Streaks__V1__GetAchievementsReply   *message);
+size_t streaksnap__streaks__v1__get_achievements_reply__pack
+                     (const Streaksnap__Streaks__V1__GetAchievementsReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__get_achievements_reply__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__GetAchievementsReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__GetAchievementsReply *
+       streaksnap__streaks__v1__get_achievements_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__get_achievements_reply__free_unpacked
+                     (Streaksnap__Streaks__V1__GetAchievementsReply *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__Achievement methods */
+void   streaksnap__streaks__v1__achievement__init
+                     (Streaksnap__Streaks__V1__Achievement         *message);
+size_t streaksnap__streaks__v1__achievement__get_packed_size
+                     (const Streaksnap__Streaks__V1__Achievement   *message);
+size_t streaksnap__streaks__v1__achievement__pack
+                     (const Streaksnap__Streaks__V1__Achievement   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__achievement__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__Achievement   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__Achievement *
+       streaksnap__streaks__v1__achievement__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__achievement__free_unpacked
+                     (Streaksnap__Streaks__V1__Achievement *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__GetStatsRequest methods */
+void   streaksnap__streaks__v1__get_stats_request__init
+                     (Streaksnap__Streaks__V1__GetStatsRequest         *message);
+size_t streaksnap__streaks__v1__get_stats_request__get_packed_size
+                     (const Streaksnap__Streaks__V1__GetStatsRequest   *message);
+size_t streaksnap__streaks__v1__get_stats_request__pack
+                     (const Streaksnap__Streaks__V1__GetStatsRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__get_stats_request__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__GetStatsRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__GetStatsRequest *
+       streaksnap__streaks__v1__get_stats_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__get_stats_request__free_unpacked
+                     (Streaksnap__Streaks__V1__GetStatsRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__UserStats methods */
+void   streaksnap__streaks__v1__user_stats__init
+                     (Streaksnap__Streaks__V1__UserStats         *message);
+size_t streaksnap__streaks__v1__user_stats__get_packed_size
+                     (const Streaksnap__Streaks__V1__UserStats   *message);
+size_t streaksnap__streaks__v1__user_stats__pack
+                     (const Streaksnap__Streaks__V1__UserStats   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__user_stats__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__UserStats   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__UserStats *
+       streaksnap__streaks__v1__user_stats__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__user_stats__free_unpacked
+                     (Streaksnap__Streaks__V1__UserStats *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__WeekdayCount methods */
+void   streaksnap__streaks__v1__weekday_count__init
+                     (Streaksnap__Streaks__V1__WeekdayCount         *message);
+size_t streaksnap__streaks__v1__weekday_count__get_packed_size
+                     (const Streaksnap__Streaks__V1__WeekdayCount   *message);
+size_t streaksnap__streaks__v1__weekday_count__pack
+                     (const Streaksnap__Streaks__V1__WeekdayCount   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__weekday_count__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__WeekdayCount   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__WeekdayCount *
+       streaksnap__streaks__v1__weekday_count__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__weekday_count__free_unpacked
+                     (Streaksnap__Streaks__V1__WeekdayCount *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__GetYearCalendarRequest methods */
+void   streaksnap__streaks__v1__get_year_calendar_request__init
+                     (Streaksnap__Streaks__V1__GetYearCalendarRequest         *message);
+size_t streaksnap__streaks__v1__get_year_calendar_request__get_packed_size
+                     (const Streaksnap__Streaks__V1__GetYearCalendarRequest   *message);
+size_t streaksnap__streaks__v1__get_year_calendar_request__pack
+                     (const Streaksnap__Streaks__V1__GetYearCalendarRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__get_year_calendar_request__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__GetYearCalendarRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__GetYearCalendarRequest *
+       streaksnap__streaks__v1__get_year_calendar_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__get_year_calendar_request__free_unpacked
+                     (Streaksnap__Streaks__V1__GetYearCalendarRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__YearCalendar methods */
+void   streaksnap__streaks__v1__year_calendar__init
+                     (Streaksnap__Streaks__V1__YearCalendar         *message);
+size_t streaksnap__streaks__v1__year_calendar__get_packed_size
+                     (const Streaksnap__Streaks__V1__YearCalendar   *message);
+size_t streaksnap__streaks__v1__year_calendar__pack
+                     (const Streaksnap__Streaks__V1__YearCalendar   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__year_calendar__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__YearCalendar   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__YearCalendar *
+       streaksnap__streaks__v1__year_calendar__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__year_calendar__free_unpacked
+                     (Streaksnap__Streaks__V1__YearCalendar *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__YearDay methods */
+void   streaksnap__streaks__v1__year_day__init
+                     (Streaksnap__Streaks__V1__YearDay         *message);
+size_t streaksnap__streaks__v1__year_day__get_packed_size
+                     (const Streaksnap__Streaks__V1__YearDay   *message);
+size_t streaksnap__streaks__v1__year_day__pack
+                     (const Streaksnap__Streaks__V1__YearDay   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__year_day__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__YearDay   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__YearDay *
+       streaksnap__streaks__v1__year_day__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__year_day__free_unpacked
+                     (Streaksnap__Streaks__V1__YearDay *message,
                       ProtobufCAllocator *allocator);
 /* Streaksnap__Streaks__V1__StartStreakRequest methods */
 void   streaksnap__streaks__v1__start_streak_request__init
@@ -709,6 +1494,101 @@ Streaksnap__Streaks__V1__TodaysPrompt *
                       const uint8_t       *data);
 void   streaksnap__streaks__v1__todays_prompt__free_unpacked
                      (Streaksnap__Streaks__V1__TodaysPrompt *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__GetStreakPromptsRequest methods */
+void   streaksnap__streaks__v1__get_streak_prompts_request__init
+                     (Streaksnap__Streaks__V1__GetStreakPromptsRequest         *message);
+size_t streaksnap__streaks__v1__get_streak_prompts_request__get_packed_size
+                     (const Streaksnap__Streaks__V1__GetStreakPromptsRequest   *message);
+size_t streaksnap__streaks__v1__get_streak_prompts_request__pack
+                     (const Streaksnap__Streaks__V1__GetStreakPromptsRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__get_streak_prompts_request__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__GetStreakPromptsRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__GetStreakPromptsRequest *
+       streaksnap__streaks__v1__get_streak_prompts_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__get_streak_prompts_request__free_unpacked
+                     (Streaksnap__Streaks__V1__GetStreakPromptsRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__SetStreakPromptsRequest methods */
+void   streaksnap__streaks__v1__set_streak_prompts_request__init
+                     (Streaksnap__Streaks__V1__SetStreakPromptsRequest         *message);
+size_t streaksnap__streaks__v1__set_streak_prompts_request__get_packed_size
+                     (const Streaksnap__Streaks__V1__SetStreakPromptsRequest   *message);
+size_t streaksnap__streaks__v1__set_streak_prompts_request__pack
+                     (const Streaksnap__Streaks__V1__SetStreakPromptsRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__set_streak_prompts_request__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__SetStreakPromptsRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__SetStreakPromptsRequest *
+       streaksnap__streaks__v1__set_streak_prompts_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__set_streak_prompts_request__free_unpacked
+                     (Streaksnap__Streaks__V1__SetStreakPromptsRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__ClearStreakPromptsRequest methods */
+void   streaksnap__streaks__v1__clear_streak_prompts_request__init
+                     (Streaksnap__Streaks__V1__ClearStreakPromptsRequest         *message);
+size_t streaksnap__streaks__v1__clear_streak_prompts_request__get_packed_size
+                     (const Streaksnap__Streaks__V1__ClearStreakPromptsRequest   *message);
+size_t streaksnap__streaks__v1__clear_streak_prompts_request__pack
+                     (const Streaksnap__Streaks__V1__ClearStreakPromptsRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__clear_streak_prompts_request__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__ClearStreakPromptsRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__ClearStreakPromptsRequest *
+       streaksnap__streaks__v1__clear_streak_prompts_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__clear_streak_prompts_request__free_unpacked
+                     (Streaksnap__Streaks__V1__ClearStreakPromptsRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__CustomPrompt methods */
+void   streaksnap__streaks__v1__custom_prompt__init
+                     (Streaksnap__Streaks__V1__CustomPrompt         *message);
+size_t streaksnap__streaks__v1__custom_prompt__get_packed_size
+                     (const Streaksnap__Streaks__V1__CustomPrompt   *message);
+size_t streaksnap__streaks__v1__custom_prompt__pack
+                     (const Streaksnap__Streaks__V1__CustomPrompt   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__custom_prompt__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__CustomPrompt   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__CustomPrompt *
+       streaksnap__streaks__v1__custom_prompt__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__custom_prompt__free_unpacked
+                     (Streaksnap__Streaks__V1__CustomPrompt *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__StreakPrompts methods */
+void   streaksnap__streaks__v1__streak_prompts__init
+                     (Streaksnap__Streaks__V1__StreakPrompts         *message);
+size_t streaksnap__streaks__v1__streak_prompts__get_packed_size
+                     (const Streaksnap__Streaks__V1__StreakPrompts   *message);
+size_t streaksnap__streaks__v1__streak_prompts__pack
+                     (const Streaksnap__Streaks__V1__StreakPrompts   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__streak_prompts__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__StreakPrompts   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__StreakPrompts *
+       streaksnap__streaks__v1__streak_prompts__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__streak_prompts__free_unpacked
+                     (Streaksnap__Streaks__V1__StreakPrompts *message,
                       ProtobufCAllocator *allocator);
 /* Streaksnap__Streaks__V1__SnapWindow methods */
 void   streaksnap__streaks__v1__snap_window__init
@@ -976,6 +1856,44 @@ Streaksnap__Streaks__V1__OpenDate *
 void   streaksnap__streaks__v1__open_date__free_unpacked
                      (Streaksnap__Streaks__V1__OpenDate *message,
                       ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__GetMilestoneFactsRequest methods */
+void   streaksnap__streaks__v1__get_milestone_facts_request__init
+                     (Streaksnap__Streaks__V1__GetMilestoneFactsRequest         *message);
+size_t streaksnap__streaks__v1__get_milestone_facts_request__get_packed_size
+                     (const Streaksnap__Streaks__V1__GetMilestoneFactsRequest   *message);
+size_t streaksnap__streaks__v1__get_milestone_facts_request__pack
+                     (const Streaksnap__Streaks__V1__GetMilestoneFactsRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__get_milestone_facts_request__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__GetMilestoneFactsRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__GetMilestoneFactsRequest *
+       streaksnap__streaks__v1__get_milestone_facts_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__get_milestone_facts_request__free_unpacked
+                     (Streaksnap__Streaks__V1__GetMilestoneFactsRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__GetMilestoneFactsReply methods */
+void   streaksnap__streaks__v1__get_milestone_facts_reply__init
+                     (Streaksnap__Streaks__V1__GetMilestoneFactsReply         *message);
+size_t streaksnap__streaks__v1__get_milestone_facts_reply__get_packed_size
+                     (const Streaksnap__Streaks__V1__GetMilestoneFactsReply   *message);
+size_t streaksnap__streaks__v1__get_milestone_facts_reply__pack
+                     (const Streaksnap__Streaks__V1__GetMilestoneFactsReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__get_milestone_facts_reply__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__GetMilestoneFactsReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__GetMilestoneFactsReply *
+       streaksnap__streaks__v1__get_milestone_facts_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__get_milestone_facts_reply__free_unpacked
+                     (Streaksnap__Streaks__V1__GetMilestoneFactsReply *message,
+                      ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
 typedef void (*Streaksnap__Streaks__V1__ListStreaksRequest_Closure)
@@ -993,8 +1911,59 @@ typedef void (*Streaksnap__Streaks__V1__GetStreakRequest_Closure)
 typedef void (*Streaksnap__Streaks__V1__StreakDetail_Closure)
                  (const Streaksnap__Streaks__V1__StreakDetail *message,
                   void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__StreakSnap_Closure)
+                 (const Streaksnap__Streaks__V1__StreakSnap *message,
+                  void *closure_data);
 typedef void (*Streaksnap__Streaks__V1__CalendarDay_Closure)
                  (const Streaksnap__Streaks__V1__CalendarDay *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__GetCalendarRequest_Closure)
+                 (const Streaksnap__Streaks__V1__GetCalendarRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__MonthCalendar_Closure)
+                 (const Streaksnap__Streaks__V1__MonthCalendar *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__GetMilestoneDataRequest_Closure)
+                 (const Streaksnap__Streaks__V1__GetMilestoneDataRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__MilestoneData_Closure)
+                 (const Streaksnap__Streaks__V1__MilestoneData *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__MilestoneMark_Closure)
+                 (const Streaksnap__Streaks__V1__MilestoneMark *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__CardText_Closure)
+                 (const Streaksnap__Streaks__V1__CardText *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__CardStyle_Closure)
+                 (const Streaksnap__Streaks__V1__CardStyle *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__GetAchievementsRequest_Closure)
+                 (const Streaksnap__Streaks__V1__GetAchievementsRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__GetAchievementsReply_Closure)
+                 (const Streaksnap__Streaks__V1__GetAchievementsReply *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__Achievement_Closure)
+                 (const Streaksnap__Streaks__V1__Achievement *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__GetStatsRequest_Closure)
+                 (const Streaksnap__Streaks__V1__GetStatsRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__UserStats_Closure)
+                 (const Streaksnap__Streaks__V1__UserStats *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__WeekdayCount_Closure)
+                 (const Streaksnap__Streaks__V1__WeekdayCount *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__GetYearCalendarRequest_Closure)
+                 (const Streaksnap__Streaks__V1__GetYearCalendarRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__YearCalendar_Closure)
+                 (const Streaksnap__Streaks__V1__YearCalendar *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__YearDay_Closure)
+                 (const Streaksnap__Streaks__V1__YearDay *message,
                   void *closure_data);
 typedef void (*Streaksnap__Streaks__V1__StartStreakRequest_Closure)
                  (const Streaksnap__Streaks__V1__StartStreakRequest *message,
@@ -1013,6 +1982,21 @@ typedef void (*Streaksnap__Streaks__V1__GetTodaysPromptRequest_Closure)
                   void *closure_data);
 typedef void (*Streaksnap__Streaks__V1__TodaysPrompt_Closure)
                  (const Streaksnap__Streaks__V1__TodaysPrompt *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__GetStreakPromptsRequest_Closure)
+                 (const Streaksnap__Streaks__V1__GetStreakPromptsRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__SetStreakPromptsRequest_Closure)
+                 (const Streaksnap__Streaks__V1__SetStreakPromptsRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__ClearStreakPromptsRequest_Closure)
+                 (const Streaksnap__Streaks__V1__ClearStreakPromptsRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__CustomPrompt_Closure)
+                 (const Streaksnap__Streaks__V1__CustomPrompt *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__StreakPrompts_Closure)
+                 (const Streaksnap__Streaks__V1__StreakPrompts *message,
                   void *closure_data);
 typedef void (*Streaksnap__Streaks__V1__SnapWindow_Closure)
                  (const Streaksnap__Streaks__V1__SnapWindow *message,
@@ -1056,6 +2040,12 @@ typedef void (*Streaksnap__Streaks__V1__ListOpenDatesReply_Closure)
 typedef void (*Streaksnap__Streaks__V1__OpenDate_Closure)
                  (const Streaksnap__Streaks__V1__OpenDate *message,
                   void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__GetMilestoneFactsRequest_Closure)
+                 (const Streaksnap__Streaks__V1__GetMilestoneFactsRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__GetMilestoneFactsReply_Closure)
+                 (const Streaksnap__Streaks__V1__GetMilestoneFactsReply *message,
+                  void *closure_data);
 
 /* --- services --- */
 
@@ -1071,13 +2061,35 @@ extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__list_streaks_re
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__streak_item__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_streak_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__streak_detail__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__streak_snap__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__calendar_day__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_calendar_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__month_calendar__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_milestone_data_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__milestone_data__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__milestone_mark__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__card_text__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__card_style__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_achievements_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_achievements_reply__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__achievement__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_stats_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__user_stats__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__weekday_count__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_year_calendar_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__year_calendar__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__year_day__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__start_streak_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__start_streak_reply__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__recover_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__recover_reply__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_todays_prompt_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__todays_prompt__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_streak_prompts_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__set_streak_prompts_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__clear_streak_prompts_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__custom_prompt__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__streak_prompts__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__snap_window__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__start_for_friendship_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__start_for_friendship_reply__descriptor;
@@ -1092,6 +2104,8 @@ extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__contribution_ou
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__list_open_dates_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__list_open_dates_reply__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__open_date__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_milestone_facts_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_milestone_facts_reply__descriptor;
 
 PROTOBUF_C__END_DECLS
 

@@ -27,6 +27,10 @@ typedef struct Streaksnap__Streaks__V1__RecoveryTokenReturned Streaksnap__Streak
 typedef struct Streaksnap__Streaks__V1__StreakEnded Streaksnap__Streaks__V1__StreakEnded;
 typedef struct Streaksnap__Streaks__V1__UserStreakStatsChanged Streaksnap__Streaks__V1__UserStreakStatsChanged;
 typedef struct Streaksnap__Streaks__V1__AchievementEarned Streaksnap__Streaks__V1__AchievementEarned;
+typedef struct Streaksnap__Streaks__V1__SnapWindowOpened Streaksnap__Streaks__V1__SnapWindowOpened;
+typedef struct Streaksnap__Streaks__V1__SnapWindowClosing Streaksnap__Streaks__V1__SnapWindowClosing;
+typedef struct Streaksnap__Streaks__V1__StreaksAtRisk Streaksnap__Streaks__V1__StreaksAtRisk;
+typedef struct Streaksnap__Streaks__V1__StreakAtRisk Streaksnap__Streaks__V1__StreakAtRisk;
 
 
 /* --- enums --- */
@@ -191,6 +195,68 @@ struct  Streaksnap__Streaks__V1__AchievementEarned
 #define STREAKSNAP__STREAKS__V1__ACHIEVEMENT_EARNED__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__achievement_earned__descriptor) \
     , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL }
+
+
+struct  Streaksnap__Streaks__V1__SnapWindowOpened
+{
+  ProtobufCMessage base;
+  char *user_id;
+  char *date;
+  char *prompt_id;
+  char *prompt_text;
+  char *prompt_emoji;
+  Google__Protobuf__Timestamp *opens_at;
+  Google__Protobuf__Timestamp *closes_at;
+  size_t n_waiting_friend_ids;
+  char **waiting_friend_ids;
+};
+#define STREAKSNAP__STREAKS__V1__SNAP_WINDOW_OPENED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__snap_window_opened__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL, NULL, 0,NULL }
+
+
+struct  Streaksnap__Streaks__V1__SnapWindowClosing
+{
+  ProtobufCMessage base;
+  char *user_id;
+  char *date;
+  char *prompt_id;
+  char *prompt_text;
+  char *prompt_emoji;
+  Google__Protobuf__Timestamp *closes_at;
+  size_t n_waiting_friend_ids;
+  char **waiting_friend_ids;
+};
+#define STREAKSNAP__STREAKS__V1__SNAP_WINDOW_CLOSING__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__snap_window_closing__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL, 0,NULL }
+
+
+struct  Streaksnap__Streaks__V1__StreaksAtRisk
+{
+  ProtobufCMessage base;
+  char *user_id;
+  char *date;
+  Google__Protobuf__Timestamp *day_ends_at;
+  size_t n_streaks;
+  Streaksnap__Streaks__V1__StreakAtRisk **streaks;
+};
+#define STREAKSNAP__STREAKS__V1__STREAKS_AT_RISK__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__streaks_at_risk__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL, 0,NULL }
+
+
+struct  Streaksnap__Streaks__V1__StreakAtRisk
+{
+  ProtobufCMessage base;
+  char *streak_id;
+  char *friend_id;
+  int32_t current_count;
+  Google__Protobuf__Timestamp *deadline_at;
+};
+#define STREAKSNAP__STREAKS__V1__STREAK_AT_RISK__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__streak_at_risk__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, NULL }
 
 
 /* Streaksnap__Streaks__V1__StreakStarted methods */
@@ -402,6 +468,82 @@ Streaksnap__Streaks__V1__AchievementEarned *
 void   streaksnap__streaks__v1__achievement_earned__free_unpacked
                      (Streaksnap__Streaks__V1__AchievementEarned *message,
                       ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__SnapWindowOpened methods */
+void   streaksnap__streaks__v1__snap_window_opened__init
+                     (Streaksnap__Streaks__V1__SnapWindowOpened         *message);
+size_t streaksnap__streaks__v1__snap_window_opened__get_packed_size
+                     (const Streaksnap__Streaks__V1__SnapWindowOpened   *message);
+size_t streaksnap__streaks__v1__snap_window_opened__pack
+                     (const Streaksnap__Streaks__V1__SnapWindowOpened   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__snap_window_opened__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__SnapWindowOpened   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__SnapWindowOpened *
+       streaksnap__streaks__v1__snap_window_opened__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__snap_window_opened__free_unpacked
+                     (Streaksnap__Streaks__V1__SnapWindowOpened *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__SnapWindowClosing methods */
+void   streaksnap__streaks__v1__snap_window_closing__init
+                     (Streaksnap__Streaks__V1__SnapWindowClosing         *message);
+size_t streaksnap__streaks__v1__snap_window_closing__get_packed_size
+                     (const Streaksnap__Streaks__V1__SnapWindowClosing   *message);
+size_t streaksnap__streaks__v1__snap_window_closing__pack
+                     (const Streaksnap__Streaks__V1__SnapWindowClosing   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__snap_window_closing__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__SnapWindowClosing   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__SnapWindowClosing *
+       streaksnap__streaks__v1__snap_window_closing__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__snap_window_closing__free_unpacked
+                     (Streaksnap__Streaks__V1__SnapWindowClosing *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__StreaksAtRisk methods */
+void   streaksnap__streaks__v1__streaks_at_risk__init
+                     (Streaksnap__Streaks__V1__StreaksAtRisk         *message);
+size_t streaksnap__streaks__v1__streaks_at_risk__get_packed_size
+                     (const Streaksnap__Streaks__V1__StreaksAtRisk   *message);
+size_t streaksnap__streaks__v1__streaks_at_risk__pack
+                     (const Streaksnap__Streaks__V1__StreaksAtRisk   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__streaks_at_risk__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__StreaksAtRisk   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__StreaksAtRisk *
+       streaksnap__streaks__v1__streaks_at_risk__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__streaks_at_risk__free_unpacked
+                     (Streaksnap__Streaks__V1__StreaksAtRisk *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__StreakAtRisk methods */
+void   streaksnap__streaks__v1__streak_at_risk__init
+                     (Streaksnap__Streaks__V1__StreakAtRisk         *message);
+size_t streaksnap__streaks__v1__streak_at_risk__get_packed_size
+                     (const Streaksnap__Streaks__V1__StreakAtRisk   *message);
+size_t streaksnap__streaks__v1__streak_at_risk__pack
+                     (const Streaksnap__Streaks__V1__StreakAtRisk   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__streak_at_risk__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__StreakAtRisk   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__StreakAtRisk *
+       streaksnap__streaks__v1__streak_at_risk__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__streak_at_risk__free_unpacked
+                     (Streaksnap__Streaks__V1__StreakAtRisk *message,
+                      ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
 typedef void (*Streaksnap__Streaks__V1__StreakStarted_Closure)
@@ -437,6 +579,18 @@ typedef void (*Streaksnap__Streaks__V1__UserStreakStatsChanged_Closure)
 typedef void (*Streaksnap__Streaks__V1__AchievementEarned_Closure)
                  (const Streaksnap__Streaks__V1__AchievementEarned *message,
                   void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__SnapWindowOpened_Closure)
+                 (const Streaksnap__Streaks__V1__SnapWindowOpened *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__SnapWindowClosing_Closure)
+                 (const Streaksnap__Streaks__V1__SnapWindowClosing *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__StreaksAtRisk_Closure)
+                 (const Streaksnap__Streaks__V1__StreaksAtRisk *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__StreakAtRisk_Closure)
+                 (const Streaksnap__Streaks__V1__StreakAtRisk *message,
+                  void *closure_data);
 
 /* --- services --- */
 
@@ -454,6 +608,10 @@ extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__recovery_token_
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__streak_ended__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__user_streak_stats_changed__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__achievement_earned__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__snap_window_opened__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__snap_window_closing__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__streaks_at_risk__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__streak_at_risk__descriptor;
 
 PROTOBUF_C__END_DECLS
 

@@ -1,0 +1,77 @@
+internal import Kernel
+internal import NotificationsAPI
+internal import NotificationsDomain
+internal import Outbox
+internal import StreaksAPI
+
+/// The moments of a person's day (PW-2, NO-5). What is heard when it is of no use any more is not told (NO-6).
+extension Teller {
+    var momentHandlers: [EventHandler] {
+        [
+            EventHandler(SnapWindowOpened.self) { event, work in
+                let (prompt, emoji) = (event.promptText, event.promptEmoji)
+                try await tellOfWindow(event.userID, .dailyWindow, event.waitingFriendIDs, until: event.closesAt, work) {
+                    .dailyWindow(prompt: prompt, emoji: emoji, waiting: $0, others: $1)
+                }
+            },
+            EventHandler(SnapWindowClosing.self) { event, work in
+                let (prompt, emoji) = (event.promptText, event.promptEmoji)
+                let minutes = event.closesAt.map { max(1, Int(($0 - work.now).seconds + 30) / 60) } ?? 30
+                try await tellOfWindow(event.userID, .windowClosing, event.waitingFriendIDs, until: event.closesAt, work) {
+                    .windowClosing(prompt: prompt, emoji: emoji, waiting: $0, others: $1, minutes: minutes)
+                }
+            },
+            EventHandler(StreaksAtRisk.self) { event, work in
+                guard let end = event.dayEndsAt, work.now < end else { return }
+                let hours = max(1, Int((end - work.now).seconds + 1_800) / 3_600)
+                let friends = try event.streaks.map { try Self.user($0.friendID) }
+                let known = try await profiles.known(friends, work.sql)
+                let streaks = event.streaks.filter { streak in
+                    UserID(streak.friendID).flatMap { known[$0] }.map { $0.status != .deleted } ?? false
+                }
+                guard let first = streaks.first, let friend = UserID(first.friendID) else { return }
+                let text = NotificationText.atRisk(
+                    count: Int(first.currentCount),
+                    with: known[friend]?.displayName ?? "",
+                    others: streaks.count - 1,
+                    hours: hours
+                )
+                try await tell(
+                    NewNotification(
+                        user: try Self.user(event.userID),
+                        kind: .streakAtRisk,
+                        text: text,
+                        actor: friend,
+                        streak: streaks.count == 1 ? StreakID(first.streakID) : nil
+                    ),
+                    work
+                )
+            },
+        ]
+    }
+
+    /// Whoever has posted for everybody need not be asked for a snap: then nobody waits, and nothing is told.
+    private func tellOfWindow(
+        _ user: String,
+        _ kind: Kind,
+        _ waiting: [String],
+        until end: Instant?,
+        _ work: UnitOfWork,
+        text: (_ name: String, _ others: Int) -> NotificationText
+    ) async throws {
+        guard let end, work.now < end else { return }
+        let friends = try waiting.map { try Self.user($0) }
+        let known = try await profiles.known(friends, work.sql)
+        let present = friends.filter { known[$0]?.status != .deleted }
+        guard let first = present.first else { return }
+        try await tell(
+            NewNotification(
+                user: try Self.user(user),
+                kind: kind,
+                text: text(known[first]?.displayName ?? "", present.count - 1),
+                actor: first
+            ),
+            work
+        )
+    }
+}

@@ -1,0 +1,224 @@
+import Kernel
+import StreaksDomain
+import Testing
+
+/// When people are told of their window and of a day that ends (PW-2, NO-5).
+@Suite struct MomentTests {
+    private let user = UserID(high: 7, low: 42)
+
+    private func plan(_ zones: ZoneHistory, hour: Int = 10, at now: Instant) -> UserMoments {
+        UserMoments(of: user, zones: zones, startHour: hour, at: now)
+    }
+
+    /// A life in steps: what is told when somebody looks at the instants asked for, `delay` late each time.
+    private struct Life {
+        let user: UserID
+        var zones: ZoneHistory
+        var hour = 10
+        var progress: MomentProgress
+        var told: [Moment] = []
+        var looks = 0
+
+        init(_ user: UserID, _ zones: ZoneHistory, hour: Int, since: Instant) {
+            (self.user, self.zones, self.hour) = (user, zones, hour)
+            progress = MomentProgress(since: since)
+        }
+
+        /// Looks at `now`. - Returns: when to look again.
+        mutating func look(at now: Instant) -> Instant {
+            let plan = UserMoments(of: user, zones: zones, startHour: hour, at: now)
+            for moment in plan.due(after: progress) {
+                progress.note(moment)
+                told.append(moment)
+            }
+            looks += 1
+            return plan.next(after: progress)
+        }
+
+        mutating func live(from start: Instant, until end: Instant, delay: (Int) -> Interval = { _ in .zero }) {
+            var now = start
+            while now < end {
+                let next = look(at: now)
+                now = max(next, now + .seconds(1)) + delay(looks)
+            }
+        }
+
+        func dates(_ kind: Moment.Kind) -> [CalendarDate] { told.filter { $0.kind == kind }.map(\.date) }
+    }
+
+    @Test(
+        "Every date has one push in its window, one end, at most one reminder after the push, in every zone, on DST days"
+    )
+    func everyDateOnce() throws {
+        var random = Seeded(11)
+        for _ in 0..<60 {
+            let zone = random.pick(RandomHistory.zones)
+            let hour = Int.random(in: 0...23, using: &random)
+            let first = CalendarDate(dayNumber: Int32.random(in: 19_000...21_500, using: &random))
+            let someone = UserID(high: random.next(), low: random.next())
+            var life = Life(someone, ZoneHistory(zone), hour: hour, since: zone.start(of: first))
+            let last = first.advanced(by: 40)
+            life.live(from: zone.start(of: first), until: zone.end(of: last.advanced(by: 1)))
+            let dates = (0...40).map { first.advanced(by: $0) }.filter { zone.start(of: $0) < zone.end(of: $0) }
+            for kind in [Moment.Kind.windowOpened, Moment.Kind.dayEnding] {
+                let told = life.dates(kind)
+                #expect(told == told.sorted() && Set(told).count == told.count, "\(zone) \(kind)")
+                #expect(dates.allSatisfy(told.contains), "\(zone) \(hour) \(first) \(kind)")
+            }
+            #expect(Set(life.dates(.windowClosing)).count == life.dates(.windowClosing).count)
+            for date in dates {
+                let window = SnapWindow(startHour: hour, on: date, in: zone)
+                let push = try #require(life.told.first { $0.kind == .windowOpened && $0.date == date })
+                #expect(push.at >= window.opensAt && push.at < window.closesAt && push.until == window.closesAt)
+                let reminder = life.told.first { $0.kind == .windowClosing && $0.date == date }
+                #expect((reminder != nil) == (push.at + .minutes(30) <= window.closesAt - .minutes(30)), "\(zone) \(date)")
+                if let reminder { #expect(reminder.at == window.closesAt - .minutes(30)) }
+                let end = try #require(life.told.first { $0.kind == .dayEnding && $0.date == date })
+                #expect(end.at + .hours(3) == zone.end(of: date) && zone.date(at: end.at) == date, "\(zone) \(date)")
+            }
+            #expect(life.looks < 41 * 4 + 12, "it is looked at when something is due, not more often")
+        }
+    }
+
+    @Test("Two who look at different times tell the same", arguments: 1...40)
+    func twoRunsAgree(seed: Int) throws {
+        var random = Seeded(UInt64(seed))
+        let zone = random.pick(RandomHistory.zones)
+        let hour = Int.random(in: 0...23, using: &random)
+        let start = Instant(seconds: Int64.random(in: 1_700_000_000...1_800_000_000, using: &random))
+        var one = Life(user, ZoneHistory(zone), hour: hour, since: start)
+        var two = one
+        one.live(from: start, until: start + .days(30))
+        let delays = (0..<64).map { _ in Interval.seconds(Int64.random(in: 0...55, using: &random)) }
+        two.live(from: start, until: start + .days(30)) { delays[$0 % 64] }
+        #expect(Set(one.told).subtracting(two.told).allSatisfy { $0.at > start + .days(29) })
+        #expect(Set(two.told).subtracting(one.told).allSatisfy { $0.at > start + .days(29) })
+    }
+
+    @Test(
+        "However the clock and the hour are turned, no date is told twice, and nothing outside its window or day",
+        arguments: 1...60
+    )
+    func flips(seed: Int) throws {
+        var random = Seeded(UInt64(seed) &+ 900)
+        var now = Instant(seconds: Int64.random(in: 1_700_000_000...1_800_000_000, using: &random))
+        var life = Life(user, ZoneHistory(random.pick(RandomHistory.zones)), hour: 10, since: now)
+        for _ in 0..<120 {
+            let next = life.look(at: now)
+            #expect(next > now)
+            let pause = Interval.minutes(Int64.random(in: 1...900, using: &random))
+            now = random.chance(70) ? next : min(next, now + pause)
+            if random.chance(20) { life.zones.change(to: random.pick(RandomHistory.zones), at: now) }
+            if random.chance(10) { life.hour = Int.random(in: 0...23, using: &random) }
+            let before = life.told.count
+            _ = life.look(at: now)
+            for moment in life.told[before...] {
+                #expect(moment.at <= now && now < moment.until)
+                switch moment.kind {
+                case .windowOpened, .windowClosing: #expect(moment.window.isOpen(at: now))
+                case .dayEnding: #expect(life.zones.date(at: now) == moment.date && moment.until - now <= .hours(3))
+                }
+            }
+        }
+        for kind in Moment.Kind.allCases {
+            #expect(Set(life.dates(kind)).count == life.dates(kind).count, "\(kind)")
+        }
+    }
+
+    @Test("What is long past is dropped: a service that was away for days tells of the present date only")
+    func outage() {
+        let start = moment("2026-05-01T00:00:00Z")
+        var life = Life(user, ZoneHistory(.utc), hour: 10, since: start)
+        life.live(from: start, until: moment("2026-05-03T00:00:00Z"))
+        #expect(life.dates(.dayEnding).count == 2)
+        _ = life.look(at: moment("2026-05-06T23:30:00Z"))
+        #expect(life.dates(.dayEnding).suffix(1) == [day("2026-05-06")])
+        #expect(life.dates(.windowOpened) == [day("2026-05-01"), day("2026-05-02")])
+        #expect(life.look(at: moment("2026-05-07T00:00:00Z")) > moment("2026-05-07T09:59:00Z"), "at midnight it is too late")
+        #expect(life.told.count { $0.kind == .dayEnding } == 3)
+    }
+
+    @Test(
+        "Days of 23 and 25 hours: three hours before their end (New York 2026)",
+        arguments: [
+            ("2026-03-08", "2026-03-09T01:00:00Z"), ("2026-11-01", "2026-11-02T02:00:00Z"),
+            ("2026-11-02", "2026-11-03T02:00:00Z"),
+        ]
+    )
+    func transitions(date: String, at: String) throws {
+        let zone = try #require(Zone("America/New_York"))
+        let ending = try #require(plan(ZoneHistory(zone), at: moment(at)).moment(.dayEnding, on: day(date)))
+        #expect(ending.at == moment(at))
+    }
+
+    @Test("A date that the zone leaves out has no moments (Apia, 2011-12-30)") func missingDate() throws {
+        let zone = try #require(Zone("Pacific/Apia"))
+        let moments = plan(ZoneHistory(zone), at: moment("2011-12-29T20:00:00Z"))
+        for kind in Moment.Kind.allCases { #expect(moments.moment(kind, on: day("2011-12-30")) == nil) }
+        #expect(moments.moment(.dayEnding, on: day("2011-12-29"))?.until == moment("2011-12-30T10:00:00Z"))
+    }
+
+    @Test("A window from 23:00 is that of the date on which it opens, also after midnight") func lateWindow() throws {
+        let now = moment("2026-05-02T00:30:00Z")
+        let someone = (1...400).lazy.map { UserID(high: 0, low: $0) }.first {
+            SnapWindow(startHour: 23, on: day("2026-05-01"), in: .utc).pushAt(user: $0, on: day("2026-05-01")) < now
+                - .minutes(40)
+        }
+        let moments = UserMoments(of: try #require(someone), zones: ZoneHistory(.utc), startHour: 23, at: now)
+        let due = moments.due(after: MomentProgress(since: now - .days(1)))
+        #expect(due.filter { $0.kind == .windowClosing }.map(\.date) == [day("2026-05-01")])
+        #expect(due.first { $0.kind == .windowClosing }?.until == moment("2026-05-02T01:00:00Z"))
+    }
+
+    @Test("Whose first streak begins in the window is not told to snap at once") func firstStreak() throws {
+        let opened = try #require(
+            plan(ZoneHistory(.utc), at: moment("2026-05-01T09:00:00Z")).moment(.windowOpened, on: day("2026-05-01"))
+        )
+        let now = opened.at + .minutes(1)
+        let due = plan(ZoneHistory(.utc), at: now).due(after: MomentProgress(since: now))
+        #expect(!due.contains { $0.kind == .windowOpened })
+        #expect(plan(ZoneHistory(.utc), at: now).due(after: MomentProgress(since: opened.at)).contains(opened))
+    }
+
+    @Test("Only a streak that counts and lacks this person's snap is at stake (NO-5)") func stakes() throws {
+        var story = try Story()
+        let evening = "2026-05-03T21:00:00Z"
+        func stake(_ user: UserID, _ time: String = evening) -> StreakLedger.Stake? {
+            story.ledger.stake(of: user, on: day("2026-05-03"), .mutual, at: moment(time))
+        }
+        #expect(stake(Story.a) == nil, "it counts nothing")
+        try story.noon(1...2)
+        #expect(stake(Story.a)?.count == 2)
+        #expect(stake(Story.a)?.deadline == moment("2026-05-04T00:00:00Z"))
+        try story.post(Story.b, "2026-05-03T20:00:00Z")
+        #expect(stake(Story.a)?.count == 2 && stake(Story.b) == nil)
+        #expect(stake(Story.a, "2026-05-04T00:00:00Z") == nil, "over")
+        try story.at(evening, .recover(Story.a))
+        #expect(stake(Story.a) == nil, "a token keeps the date")
+    }
+
+    @Test("A streak that is over is not at stake") func noStakes() throws {
+        var story = try Story()
+        try story.noon(1...2)
+        try story.at("2026-05-03T12:00:00Z", .end)
+        #expect(story.ledger.stake(of: Story.a, on: day("2026-05-03"), .mutual, at: moment("2026-05-03T21:00:00Z")) == nil)
+    }
+
+    @Test("What a client says of another date does not make a snap on time (PW-3)") func belief() {
+        func onTime(_ received: String, _ captured: String?, hour: Int = 10) -> Bool {
+            SnapWindow.isOnTime(
+                receivedAt: moment(received),
+                capturedAt: captured.map { moment($0) },
+                startHour: hour,
+                ZoneHistory(.utc),
+                .mutual
+            )
+        }
+        #expect(onTime("2026-05-02T11:00:00Z", nil) && !onTime("2026-05-02T13:00:00Z", nil))
+        #expect(onTime("2026-05-02T20:00:00Z", "2026-05-02T11:00:00Z"), "captured in the window, sent in the evening")
+        #expect(!onTime("2026-05-02T20:00:00Z", "2026-05-01T11:00:00Z"), "of a date that takes it no more")
+        #expect(onTime("2026-05-02T03:00:00Z", "2026-05-01T11:00:00Z"), "of yesterday, within the tolerance")
+        #expect(onTime("2026-05-02T00:50:00Z", "2026-05-01T23:30:00Z", hour: 23), "a window over midnight")
+        #expect(!onTime("2026-05-02T02:00:00Z", nil, hour: 23) && onTime("2026-05-02T01:20:00Z", nil, hour: 23))
+    }
+}

@@ -1,0 +1,204 @@
+import AuthAPI
+import Database
+import Kernel
+import SocialAPI
+import StreaksAPI
+import StreaksDomain
+import Testing
+
+@testable import Runtime
+@testable import StreaksService
+
+/// What people are told of their day, from due rows (PW-2, NO-5, D7).
+@Suite(.timeLimit(.minutes(4))) struct MomentTests {
+    private func opened(_ world: World, _ user: UserID) async throws -> [String] {
+        try await world.events(SnapWindowOpened.self).filter { $0.userID == user.description }.map(\.date)
+    }
+
+    private func closing(_ world: World, _ user: UserID) async throws -> [String] {
+        try await world.events(SnapWindowClosing.self).filter { $0.userID == user.description }.map(\.date)
+    }
+
+    private func atRisk(_ world: World, _ user: UserID) async throws -> [StreaksAtRisk] {
+        try await world.events(StreaksAtRisk.self).filter { $0.userID == user.description }
+    }
+
+    /// Somebody whose push on this date comes early enough for the reminder.
+    private func early(_ world: World, on date: String, from number: UInt64 = 1) async throws -> UserID {
+        let date = try #require(CalendarDate(date))
+        for number in number... {
+            let user = UserID(high: 1, low: number)
+            let window = SnapWindow(startHour: 10, on: date, in: .utc)
+            if window.pushAt(user: user, on: date) < window.opensAt + .minutes(60) { return try await world.person(number) }
+        }
+        throw ServiceError.internal
+    }
+
+    @Test func `each day has one push in the window, and at most one at-risk for who has not posted`() async throws {
+        try await withWorld(at: "2026-05-01T08:00:00Z") { world in
+            let (ann, ben) = (try await world.person(1), try await world.person(2, zone: "Asia/Tokyo"))
+            let streak = try await world.befriend(ann, ben)
+            for day in 1...5 {
+                world.clock.set(max(world.clock.now(), moment("2026-05-0\(day)T08:00:00Z")))
+                try await world.post(ann, to: [streak])
+                try await world.post(ben, to: [streak])
+                try await world.live(until: moment("2026-05-0\(day + 1)T07:00:00Z"))
+            }
+            // On the sixth nobody posts.
+            try await world.live(until: moment("2026-05-07T12:30:00Z"))
+            #expect(try await opened(world, ann) == (1...6).map { "2026-05-0\($0)" })
+            #expect(try await opened(world, ben) == (2...6).map { "2026-05-0\($0)" })
+            for event in try await world.events(SnapWindowOpened.self) {
+                #expect(event.promptText == DailyPrompt.all.first { $0.id == event.promptID }?.text)
+                #expect(event.closesAt == event.opensAt.map { $0 + .hours(2) })
+            }
+            let told = try await atRisk(world, ann)
+            #expect(told.map(\.date) == ["2026-05-06"])
+            #expect(told.first?.dayEndsAt == moment("2026-05-07T00:00:00Z"))
+            #expect(told.first?.streaks.map(\.currentCount) == [5] && told.first?.streaks.first?.friendID == ben.description)
+            #expect(try await atRisk(world, ben).map(\.date) == ["2026-05-06"])
+            #expect(try await world.events(StreakBroken.self).count == 1)
+            // Nobody has a running streak any more: nobody is looked at.
+            for user in [ann, ben] { #expect(try await world.nextAt(user) == nil) }
+        }
+    }
+
+    @Test func `the reminder comes 30 minutes before the window closes, unless something was posted`() async throws {
+        try await withWorld(at: "2026-05-01T08:00:00Z") { world in
+            let ann = try await early(world, on: "2026-05-01")
+            let ben = try await early(world, on: "2026-05-01", from: ann.low + 1)
+            let cat = try await world.person(5_000)
+            let (one, two) = (try await world.befriend(ann, ben), try await world.befriend(ann, cat))
+            world.clock.set(moment("2026-05-01T10:00:00Z"))
+            try await world.post(ben, to: [one])
+            try await world.live(until: moment("2026-05-01T11:29:59Z"))
+            #expect(try await closing(world, ann).isEmpty)
+            #expect(try await opened(world, ann) == ["2026-05-01"])
+            try await world.live(until: moment("2026-05-01T11:30:00Z"))
+            #expect(try await closing(world, ann) == ["2026-05-01"])
+            #expect(try await closing(world, ben).isEmpty, "Ben has posted")
+            let reminder = try #require(try await world.events(SnapWindowClosing.self).first { $0.userID == ann.description })
+            #expect(reminder.waitingFriendIDs == [ben.description, cat.description], "who has posted waits most")
+            #expect(reminder.closesAt == moment("2026-05-01T12:00:00Z"))
+            try await world.post(ann, to: [one, two])
+            try await world.live(until: moment("2026-05-02T00:00:00Z"))
+            #expect(try await closing(world, ann) == ["2026-05-01"])
+            #expect(try await atRisk(world, ann).isEmpty)
+        }
+    }
+
+    @Test func `several streaks make one event, the longest first, and those that are safe are not in it`() async throws {
+        try await withWorld(at: "2026-05-01T08:00:00Z") { world in
+            let ann = try await world.person(1)
+            var friends: [UserID] = []
+            var streaks: [StreakID] = []
+            try await world.premium(ann)
+            for number in 2...5 {
+                friends.append(try await world.person(UInt64(number)))
+                streaks.append(try await world.befriend(ann, friends[number - 2]))
+            }
+            // The first counts 2, the second and third 1, the fourth nothing.
+            try await world.post(ann, to: streaks)
+            try await world.post(friends[0], to: [streaks[0]])
+            world.clock.set(moment("2026-05-02T08:00:00Z"))
+            try await world.post(ann, to: streaks)
+            for index in 0...2 { try await world.post(friends[index], to: [streaks[index]]) }
+            world.clock.set(moment("2026-05-03T08:00:00Z"))
+            try await world.post(ann, to: [streaks[2]])
+            try await world.live(until: moment("2026-05-03T20:59:59Z"))
+            #expect(try await atRisk(world, ann).isEmpty)
+            try await world.live(until: moment("2026-05-03T23:59:59Z"))
+            let told = try await atRisk(world, ann)
+            #expect(told.count == 1)
+            #expect(told.first?.streaks.map(\.streakID) == [streaks[0].description, streaks[1].description])
+            #expect(told.first?.streaks.map(\.currentCount) == [2, 1])
+            #expect(told.first?.streaks.first?.deadlineAt == moment("2026-05-04T00:00:00Z"))
+        }
+    }
+
+    @Test func `another zone and another hour move what is told, and no date is told twice`() async throws {
+        try await withWorld(at: "2026-05-01T08:00:00Z") { world in
+            let (ann, ben) = (try await world.person(1), try await world.person(2))
+            try await world.befriend(ann, ben)
+            try await world.live(until: moment("2026-05-01T13:00:00Z"))
+            #expect(try await opened(world, ann) == ["2026-05-01"])
+            // In New York it is nine o'clock: the window comes once more, but this date was told.
+            try await world.person(1, zone: "America/New_York", version: 2)
+            try await world.live(until: moment("2026-05-01T23:00:00Z"))
+            #expect(try await opened(world, ann) == ["2026-05-01"])
+            try await world.person(1, zone: "America/New_York", hour: 20, version: 3)
+            try await world.live(until: moment("2026-05-02T23:59:00Z"))
+            #expect(try await opened(world, ann) == ["2026-05-01"], "20:00 there is 00:00 UTC")
+            try await world.live(until: moment("2026-05-03T02:00:00Z"))
+            #expect(try await opened(world, ann) == ["2026-05-01", "2026-05-02"])
+            let last = try #require(try await world.events(SnapWindowOpened.self).last { $0.userID == ann.description })
+            #expect(last.opensAt == moment("2026-05-03T00:00:00Z"))
+            #expect(try await opened(world, ben) == ["2026-05-01", "2026-05-02"])
+        }
+    }
+
+    @Test func `after an outage the present date is told and those before are not`() async throws {
+        try await withWorld(at: "2026-05-01T08:00:00Z") { world in
+            let (ann, ben) = (try await world.person(1), try await world.person(2))
+            let streak = try await world.befriend(ann, ben)
+            for user in [ann, ben] { try await world.post(user, to: [streak]) }
+            try await world.live(until: moment("2026-05-01T13:00:00Z"))
+            world.clock.set(moment("2026-05-02T23:30:00Z"))
+            try await world.settle()
+            #expect(try await opened(world, ann) == ["2026-05-01"])
+            #expect(try await atRisk(world, ann).map(\.date) == ["2026-05-02"])
+            // At midnight it is too late (NO-6); the streak breaks, and nobody is told to hurry.
+            world.clock.set(moment("2026-05-03T21:30:00Z"))
+            try await world.settle()
+            #expect(try await atRisk(world, ann).count == 1)
+            #expect(try await opened(world, ann).count == 1)
+        }
+    }
+
+    @Test func `a streak that starts, ends and starts again wakes and rests its people`() async throws {
+        try await withWorld(at: "2026-05-01T08:00:00Z") { world in
+            let (ann, ben) = (try await world.person(1), try await world.person(2))
+            #expect(try await world.nextAt(ann) == nil)
+            try await world.befriend(ann, ben)
+            try await world.live(until: moment("2026-05-01T12:00:00Z"))
+            let friendship = World.friendship(ann, ben)
+            let ended = FriendshipEnded(
+                friendshipID: friendship,
+                userAID: ann.description,
+                userBID: ben.description,
+                endedAt: world.clock.now()
+            )
+            try await world.hear(ended)
+            try await world.live(until: moment("2026-05-03T12:00:00Z"))
+            #expect(try await opened(world, ann) == ["2026-05-01"])
+            #expect(try await world.nextAt(ann) == nil)
+            try await world.befriend(ann, try await world.person(3))
+            try await world.live(until: moment("2026-05-04T12:00:00Z"))
+            #expect(try await opened(world, ann) == ["2026-05-01", "2026-05-04"], "what was missed without a streak is not told")
+            #expect(try await opened(world, ben) == ["2026-05-01"])
+        }
+    }
+
+    @Test func `nothing is kept of who is gone for good, and everything is in the export`() async throws {
+        try await withWorld(at: "2026-05-01T08:00:00Z") { world in
+            let (ann, ben) = (try await world.person(1), try await world.person(2))
+            try await world.premium(ann)
+            let streak = try await world.befriend(ann, ben)
+            _ = try await world.service.setStreakPrompts(
+                SetStreakPromptsRequest(streakID: streak.description, prompts: [CustomPrompt(text: "Our dog")]),
+                context: World.by(ann)
+            )
+            try await world.live(until: moment("2026-05-01T12:00:00Z"))
+            let export = try await DepartureRepository.export(ann, world.database)
+            #expect(export.contains("Our dog") && export.contains("\"window_opened\": \"2026-05-01\""), "\(export)")
+            try await world.hear(AccountDeleted(userID: ann.description, deletedAt: world.clock.now()))
+            try await world.hear(AccountPurged(userID: ann.description, purgedAt: world.clock.now()))
+            try await world.live(until: moment("2026-05-03T12:00:00Z"))
+            let left = try await world.database.query(
+                "SELECT 1 FROM user_moment WHERE user_id = \(ann) UNION ALL SELECT 1 FROM streak_prompts WHERE set_by = \(ann)"
+            )
+            #expect(left.isEmpty)
+            #expect(try await opened(world, ann) == ["2026-05-01"])
+        }
+    }
+}

@@ -1,0 +1,172 @@
+import AuthAPI
+import BillingAPI
+import Bus
+import Database
+import Kernel
+import Logging
+import SocialAPI
+import StreaksAPI
+import TestSupport
+import Testing
+import Wire
+
+@testable import Outbox
+@testable import Runtime
+@testable import StreaksService
+
+/// Nobody to ask: what `streaks` must know of people was told to it before.
+struct Nobody: Caller {
+    func call<Request: Message, Reply: Message>(_: Method<Request, Reply>, _: Request, context _: CallContext) async throws
+        -> Reply
+    {
+        throw ServiceError.unavailable()
+    }
+}
+
+/// `streaks` on a schema of its own.
+struct World {
+    let database: Database
+    let clock: ManualClock
+    let work: UnitOfWorkFactory
+    let mutations: Mutations
+    let service: StreaksService
+
+    /// The same service with another rule for late snaps.
+    func service(_ rule: SnapWindowRule) -> StreaksService {
+        StreaksModule.service(database: database, bus: Nobody(), mutations: mutations, snapWindow: rule, clock: clock, logger: testLogger)
+    }
+
+    /// Somebody whom `auth` has told of.
+    @discardableResult
+    func person(_ number: UInt64, zone: String = "UTC", hour: Int32? = nil, version: Int64 = 1) async throws -> UserID {
+        let id = UserID(high: 1, low: number)
+        let state = ProfileState(
+            userID: id.description,
+            version: version,
+            username: "person\(number)",
+            displayName: "Person \(number)",
+            timeZone: zone,
+            status: .active,
+            timeZoneSince: clock.now(),
+            windowStartHour: hour
+        )
+        try await hear(ProfileChanged(userID: id.description, profile: state))
+        return id
+    }
+
+    /// What an event of another service does.
+    func hear(_ event: any Event) async throws {
+        let body = try event.serialized()
+        for handler in StreaksModule.consumers(service) where handler.subject == type(of: event).subject {
+            try await work.run(trace: "", requestID: "") { work in
+                let stored = StoredEvent(
+                    id: work.ids.make(),
+                    aggregate: "",
+                    subject: handler.subject,
+                    trace: "",
+                    requestID: "",
+                    body: body
+                )
+                try await handler.handle(stored, work)
+            }
+        }
+    }
+
+    func premium(_ user: UserID, _ isPremium: Bool = true, version: Int64 = 1) async throws {
+        try await hear(
+            EntitlementsChanged(userID: user.description, version: version, plan: isPremium ? .premium : .free, expiresAt: nil)
+        )
+    }
+
+    static func friendship(_ one: UserID, _ two: UserID) -> String {
+        FriendshipID(high: min(one, two).low, low: max(one, two).low).description
+    }
+
+    /// A streak of two people that begins now.
+    @discardableResult
+    func befriend(_ one: UserID, _ two: UserID) async throws -> StreakID {
+        let request = StartForFriendshipRequest(
+            friendshipID: Self.friendship(one, two),
+            userAID: one.description,
+            userBID: two.description
+        )
+        let reply = try await service.startForFriendship(request, context: Self.by(one))
+        return try #require(reply.streakID.flatMap { StreakID($0) }, "\(reply)")
+    }
+
+    static func by(_ user: UserID) -> CallContext {
+        CallContext(deadline: SystemClock.now() + .minutes(2), principal: Principal(userID: user, role: .user))
+    }
+
+    @discardableResult
+    func post(_ user: UserID, to streaks: [StreakID], _ service: StreaksService? = nil) async throws -> RecordContributionReply {
+        let operation: OperationID = UUIDv7Source(clock: SystemClock()).make()
+        return try await (service ?? self.service).recordContribution(
+            RecordContributionRequest(
+                operationID: operation.description,
+                userID: user.description,
+                streakIDs: streaks.map(\.description),
+                receivedAt: clock.now()
+            ),
+            context: Self.by(user)
+        )
+    }
+
+    /// Runs both jobs until nothing is due.
+    func settle() async throws {
+        let jobs = [
+            SettlementJob(keeper: service.keeper, work: work).job, MomentJob(work: work, streaks: service.streaks).job,
+        ]
+        for job in jobs { while try await job.run(clock.now()) > 0 {} }
+    }
+
+    /// When somebody is looked at next.
+    func nextAt(_ user: UserID) async throws -> Instant? {
+        try await database.query("SELECT next_at FROM user_moment WHERE user_id = \(user)").first?.decode(as: Instant?.self)
+    }
+
+    /// Lets time pass, stopping wherever somebody is due.
+    func live(until end: Instant) async throws {
+        while true {
+            try await settle()
+            let next = try await MomentRepository.oldestDue(database)
+            guard let next, next < end else { break }
+            clock.set(max(next, clock.now()))
+        }
+        clock.set(end)
+        try await settle()
+    }
+
+    /// The events of one kind told so far, in order.
+    func events<E: Event>(_: E.Type) async throws -> [E] {
+        try await database.query("SELECT body FROM outbox WHERE subject = \(E.subject) ORDER BY position")
+            .map { try E(serialized: try $0.decode(as: [UInt8].self)) }
+    }
+}
+
+let testLogger = Logger(label: "streaks-test")
+
+func moment(_ text: String) -> Instant { Instant(rfc3339: text) ?? .epoch }
+
+/// - Parameter start: what the clock shows at first.
+nonisolated(nonsending) func withWorld(at start: String, _ body: (World) async throws -> Void) async throws {
+    try await PostgresServer.shared().withDatabase(poolSize: 8, adjust: { $0.acquireTimeout = .seconds(60) }) { database in
+        for set in [MigrationSet("outbox", OutboxMigrations.all), MigrationSet("runtime", RuntimeMigrations.all)]
+            + StreaksModule.migrations
+        {
+            try await Migrator(scope: set.scope, migrations: set.migrations).run(on: database)
+        }
+        let clock = ManualClock(moment(start))
+        let work = UnitOfWorkFactory(database: database, clock: clock, ids: UUIDv7Source(clock: SystemClock()), relay: nil)
+        let mutations = Mutations(work: work, database: database)
+        let service = StreaksModule.service(
+            database: database,
+            bus: Nobody(),
+            mutations: mutations,
+            snapWindow: .label,
+            clock: clock,
+            logger: testLogger
+        )
+        try await body(World(database: database, clock: clock, work: work, mutations: mutations, service: service))
+    }
+}
