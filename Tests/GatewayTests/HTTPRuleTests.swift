@@ -28,11 +28,10 @@ struct ByteRangeTests {
 @Suite("Revocations")
 struct RevocationTests {
     private let start = Instant(seconds: 1_700_000_000)
-    private let ann = UserID(high: 0, low: 1)
 
-    private func token(_ session: UInt64, issued: Instant, user: UserID? = nil) -> AccessToken {
+    private func token(_ session: UInt64, issued: Instant) -> AccessToken {
         AccessToken(
-            userID: user ?? ann,
+            userID: UserID(high: 0, low: 1),
             sessionID: SessionID(high: 0, low: session),
             email: "",
             role: .user,
@@ -45,31 +44,19 @@ struct RevocationTests {
     func session() {
         let revocations = Revocations()
         #expect(!revocations.contains(token(1, issued: start)))
-        revocations.add(user: ann, sessions: [SessionID(high: 0, low: 1)], revokedAt: start)
+        revocations.add([SessionID(high: 0, low: 1)], revokedAt: start)
         #expect(revocations.contains(token(1, issued: start - .minutes(3))))
         #expect(!revocations.contains(token(2, issued: start - .minutes(3))))
-    }
-
-    @Test("of a person refuse what was issued until then")
-    func person() {
-        let revocations = Revocations()
-        revocations.add(user: ann, sessions: [], revokedAt: start)
-        #expect(revocations.contains(token(1, issued: start)))
-        #expect(!revocations.contains(token(1, issued: start + .seconds(1))))
-        #expect(!revocations.contains(token(1, issued: start, user: UserID(high: 0, low: 2))))
-        // An older one that arrives late takes nothing back.
-        revocations.add(user: ann, sessions: [], revokedAt: start - .minutes(5))
-        #expect(revocations.contains(token(1, issued: start)))
     }
 
     @Test("are kept while a token they refuse could live, and no longer")
     func horizon() {
         let revocations = Revocations()
-        revocations.add(user: ann, sessions: [SessionID(high: 0, low: 1)], revokedAt: start)
+        revocations.add([SessionID(high: 0, low: 1)], revokedAt: start)
         let other = SessionID(high: 0, low: 9)
-        revocations.add(user: UserID(high: 0, low: 2), sessions: [other], revokedAt: start + .minutes(15))
+        revocations.add([other], revokedAt: start + .minutes(15))
         #expect(revocations.contains(token(1, issued: start)))
-        revocations.add(user: UserID(high: 0, low: 2), sessions: [other], revokedAt: start + .minutes(21))
+        revocations.add([other], revokedAt: start + .minutes(21))
         #expect(!revocations.contains(token(1, issued: start)))
     }
 }

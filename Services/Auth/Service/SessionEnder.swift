@@ -6,8 +6,6 @@ internal import Outbox
 struct SessionEnder: Sendable {
     let sessions: SessionRepository
 
-    /// They are named one by one: «all up to now» would also refuse one that begins within the same second.
-    ///
     /// - Returns: how many there were.
     @discardableResult
     func end(of account: UserID, _ work: UnitOfWork) async throws -> Int {

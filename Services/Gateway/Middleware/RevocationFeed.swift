@@ -21,7 +21,7 @@ struct RevocationFeed: Sendable {
         try bus.subscribe("evt.auth.v1.SessionsRevoked") { message in
             do {
                 let event: SessionsRevoked = try decode("SessionsRevoked", message.body)
-                try take(event.user_id, event.session_ids, event.revoked_at)
+                try take(event.session_ids, event.revoked_at)
             } catch { logger.error("a revocation was not understood", metadata: ["error": "\(error)"]) }
         }
     }
@@ -57,7 +57,7 @@ struct RevocationFeed: Sendable {
             )
             let page: Page = try decode("ListRevocationsReply", reply)
             for entry in page.revocations {
-                newest = max(newest, try take(entry.user_id, [entry.session_id], entry.revoked_at))
+                newest = max(newest, try take([entry.session_id], entry.revoked_at))
                 last = entry.session_id
             }
             if page.revocations.count < 1_000 { return newest }
@@ -65,9 +65,9 @@ struct RevocationFeed: Sendable {
     }
 
     @discardableResult
-    private func take(_ user: String, _ sessions: [String], _ revokedAt: String?) throws -> Instant {
-        guard let user = UserID(user), let at = revokedAt.flatMap({ Instant(rfc3339: $0) }) else { throw ServiceError.internal }
-        revocations.add(user: user, sessions: sessions.compactMap { SessionID($0) }, revokedAt: at)
+    private func take(_ sessions: [String], _ revokedAt: String?) throws -> Instant {
+        guard let at = revokedAt.flatMap({ Instant(rfc3339: $0) }) else { throw ServiceError.internal }
+        revocations.add( sessions.compactMap { SessionID($0) }, revokedAt: at)
         return at
     }
 
@@ -84,7 +84,6 @@ struct RevocationFeed: Sendable {
     }
 
     private struct SessionsRevoked: Decodable {
-        let user_id: String
         let session_ids: [String]
         let revoked_at: String?
     }
@@ -92,7 +91,6 @@ struct RevocationFeed: Sendable {
     private struct Page: Decodable {
         struct Entry: Decodable {
             let session_id: String
-            let user_id: String
             let revoked_at: String?
         }
         let revocations: [Entry]

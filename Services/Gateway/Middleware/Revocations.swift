@@ -9,8 +9,6 @@ final class Revocations: Sendable {
 
     private struct State {
         var sessions: [SessionID: Instant] = [:]
-        /// Everything of a user that was issued up to an instant.
-        var users: [UserID: Instant] = [:]
         var nextPruning = Instant.epoch
         var isComplete = false
     }
@@ -23,24 +21,18 @@ final class Revocations: Sendable {
     /// Everything up to now is known.
     func complete() { state.withLock { $0.isComplete = true } }
 
-    /// Refuses these sessions from now on; without any, all of the user's that were issued up to `revokedAt`.
-    func add(user: UserID, sessions: [SessionID], revokedAt: Instant) {
+    /// Refuses these sessions from now on. They are named one by one: `iat` has whole seconds, so «all until now» would also refuse a
+    /// session that begins within the same second.
+    func add(_ sessions: [SessionID], revokedAt: Instant) {
         state.withLock { state in
             for session in sessions { state.sessions[session] = revokedAt }
-            if sessions.isEmpty { state.users[user] = max(revokedAt, state.users[user] ?? revokedAt) }
             guard revokedAt >= state.nextPruning else { return }
             state.nextPruning = revokedAt + .minutes(1)
             state.sessions = state.sessions.filter { $0.value > revokedAt - Self.horizon }
-            state.users = state.users.filter { $0.value > revokedAt - Self.horizon }
         }
     }
 
     func contains(_ token: AccessToken) -> Bool {
-        state.withLock { state in
-            if state.sessions.isEmpty && state.users.isEmpty { return false }
-            if state.sessions[token.sessionID] != nil { return true }
-            // `iat` has whole seconds: a token of the very second of the revocation may be older than it.
-            return state.users[token.userID].map { token.issuedAt <= $0 } ?? false
-        }
+        state.withLock { $0.sessions[token.sessionID] != nil }
     }
 }

@@ -21,7 +21,7 @@ public struct ProfileChanged: Sendable, Equatable {
 /// Sessions stopped being valid before their access tokens expire; gateways refuse them from now on (AU-3).
 public struct SessionsRevoked: Sendable, Equatable {
     public var userID: String = ""
-    /// Empty: every session of the user that was signed in before `revoked_at`.
+    /// At least one.
     public var sessionIDs: [String] = []
     public var revokedAt: Kernel.Instant? = nil
 

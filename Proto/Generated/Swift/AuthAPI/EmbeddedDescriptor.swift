@@ -4,7 +4,7 @@ internal import Wire
 
 /// The FileDescriptorSet of this package and its imports, with comments.
 enum EmbeddedDescriptor {
-    static let hash = "a2fff33dc36012cefb8b047f825993881fce6816db8cae37cc9f2fe89d9502af"
+    static let hash = "b44bee4fc3f275030ce06ab1f3bc86d0f7f9d9b66a6c36855176b83a86a8e7b1"
     static let bytes: [UInt8] = Wire.Base64.decode(
         """
         CqkFChVnb29nbGUvYXBpL2h0dHAucHJvdG8SCmdvb2dsZS5hcGkieQoESHR0cBIqCgVydWxlcxgBIAMoCzIULmdvb2dsZS5hcGkuSHR0cFJ1bGVSBXJ1bGVz
@@ -320,7 +320,7 @@ enum EmbeddedDescriptor {
         ZGVudGl0eSB0b2tlbiwgcmVxdWlyZWQgZm9yIGFjY291bnRzIHRoYXQgc2lnbiBpbiB3aXRoIEFwcGxlIG9ubHkuCgo7CgQEIgICGjMgV2hhdCB0aGUgYXBw
         IGFza2VkIEFwcGxlIHdpdGgsIGFzIGZvciBzaWduaW5nIGluLgoKPgoEBCMCABo2IFVudGlsIHRoZW4gYW4gYWRtaW5pc3RyYXRvciBjYW4gcmVzdG9yZSB0
         aGUgYWNjb3VudC4KCkIKBAQlAgEaOiBBIG5ldyBvbmUgd2hlbiBzb21lYm9keSBoYXMgdGFrZW4gdGhlIG9sZCBvbmUgbWVhbndoaWxlLgoKPQoEBCUCAxo1
-        IFN1c3BlbmRlZCBvciBiYW5uZWQgd2hlbiB0aGUgYWNjb3VudCB3YXMgc28gYmVmb3JlLgpiBnByb3RvMwqsDAokc3RyZWFrc25hcC9hdXRoL3YxL2F1dGhf
+        IFN1c3BlbmRlZCBvciBiYW5uZWQgd2hlbiB0aGUgYWNjb3VudCB3YXMgc28gYmVmb3JlLgpiBnByb3RvMwrxCwokc3RyZWFrc25hcC9hdXRoL3YxL2F1dGhf
         ZXZlbnRzLnByb3RvEhJzdHJlYWtzbmFwLmF1dGgudjEaH2dvb2dsZS9wcm90b2J1Zi90aW1lc3RhbXAucHJvdG8aHXN0cmVha3NuYXAvYXV0aC92MS9hdXRo
         LnByb3RvGiNzdHJlYWtzbmFwL29wdGlvbnMvdjEvb3B0aW9ucy5wcm90byJ0Cg5Qcm9maWxlQ2hhbmdlZBIXCgd1c2VyX2lkGAEgASgJUgZ1c2VySWQSOgoH
         cHJvZmlsZRgCIAEoCzIgLnN0cmVha3NuYXAuYXV0aC52MS5Qcm9maWxlU3RhdGVSB3Byb2ZpbGU6DZq1GAkKB3VzZXJfaWQilQEKD1Nlc3Npb25zUmV2b2tl
@@ -330,14 +330,13 @@ enum EmbeddedDescriptor {
         dWYuVGltZXN0YW1wUgdwdXJnZUF0Og2atRgJCgd1c2VyX2lkInYKD0FjY291bnRSZXN0b3JlZBIXCgd1c2VyX2lkGAEgASgJUgZ1c2VySWQSOwoLcmVzdG9y
         ZWRfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wUgpyZXN0b3JlZEF0Og2atRgJCgd1c2VyX2lkInAKDUFjY291bnRQdXJnZWQSFwoHdXNl
         cl9pZBgBIAEoCVIGdXNlcklkEjcKCXB1cmdlZF9hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBSCHB1cmdlZEF0Og2atRgJCgd1c2VyX2lk
-        St0FClsKAgQAGlUgQW4gYWNjb3VudCB3YXMgbWFkZSwgb3IgaXRzIHByb2ZpbGUsIHpvbmUgb3Igc3RhdHVzIGNoYW5nZWQ6IHRoZSB3aG9sZSBzdGF0ZSAo
+        SqIFClsKAgQAGlUgQW4gYWNjb3VudCB3YXMgbWFkZSwgb3IgaXRzIHByb2ZpbGUsIHpvbmUgb3Igc3RhdHVzIGNoYW5nZWQ6IHRoZSB3aG9sZSBzdGF0ZSAo
         RDEzKS4KCnAKAgQBGmogU2Vzc2lvbnMgc3RvcHBlZCBiZWluZyB2YWxpZCBiZWZvcmUgdGhlaXIgYWNjZXNzIHRva2VucyBleHBpcmU7IGdhdGV3YXlzIHJl
-        ZnVzZSB0aGVtIGZyb20gbm93IG9uIChBVS0zKS4KClIKBAQBAgEaSiBFbXB0eTogZXZlcnkgc2Vzc2lvbiBvZiB0aGUgdXNlciB0aGF0IHdhcyBzaWduZWQg
-        aW4gYmVmb3JlIGByZXZva2VkX2F0YC4KCr0BCgIEAhq2ASBBbiBhY2NvdW50IHdhcyBkZWxldGVkIGJ5IGl0cyBvd25lciAoQVUtNyk6IGV2ZXJ5Ym9keSBo
-        aWRlcyB0aGUgcGVyc29uIGF0IG9uY2UgYW5kIGVuZHMgd2hhdCBvdGhlcnMgc2hhcmUgd2l0aCB0aGVtLiBBIHJlc3RvcmF0aW9uIGJyaW5ncwogYmFjayB3
-        aGF0IHdhcyBoaWRkZW4sIG5vdCB3aGF0IHdhcyBlbmRlZC4KClUKBAQCAgIaTSBXaGVuIGV2ZXJ5dGhpbmcgcGVyc29uYWwgaXMgcmVtb3ZlZCwgdW5sZXNz
-        IHRoZSBhY2NvdW50IGlzIHJlc3RvcmVkIGJlZm9yZS4KCikKAgQDGiMgQSBkZWxldGVkIGFjY291bnQgaXMgYmFjayAoQVUtNykuCgp2CgIEBBpwIEEgZGVs
-        ZXRlZCBhY2NvdW50J3MgdGltZSBpcyBvdmVyOiBldmVyeWJvZHkgcmVtb3ZlcyB3aGF0IGlzIHBlcnNvbmFsLCBmb3IgZ29vZDsgdGhlIGJhcmUgaWQgbWF5
-        IHJlbWFpbiAoQVUtNykuCmIGcHJvdG8z
+        ZnVzZSB0aGVtIGZyb20gbm93IG9uIChBVS0zKS4KChcKBAQBAgEaDyBBdCBsZWFzdCBvbmUuCgq9AQoCBAIatgEgQW4gYWNjb3VudCB3YXMgZGVsZXRlZCBi
+        eSBpdHMgb3duZXIgKEFVLTcpOiBldmVyeWJvZHkgaGlkZXMgdGhlIHBlcnNvbiBhdCBvbmNlIGFuZCBlbmRzIHdoYXQgb3RoZXJzIHNoYXJlIHdpdGggdGhl
+        bS4gQSByZXN0b3JhdGlvbiBicmluZ3MKIGJhY2sgd2hhdCB3YXMgaGlkZGVuLCBub3Qgd2hhdCB3YXMgZW5kZWQuCgpVCgQEAgICGk0gV2hlbiBldmVyeXRo
+        aW5nIHBlcnNvbmFsIGlzIHJlbW92ZWQsIHVubGVzcyB0aGUgYWNjb3VudCBpcyByZXN0b3JlZCBiZWZvcmUuCgopCgIEAxojIEEgZGVsZXRlZCBhY2NvdW50
+        IGlzIGJhY2sgKEFVLTcpLgoKdgoCBAQacCBBIGRlbGV0ZWQgYWNjb3VudCdzIHRpbWUgaXMgb3ZlcjogZXZlcnlib2R5IHJlbW92ZXMgd2hhdCBpcyBwZXJz
+        b25hbCwgZm9yIGdvb2Q7IHRoZSBiYXJlIGlkIG1heSByZW1haW4gKEFVLTcpLgpiBnByb3RvMw==
         """)
 }

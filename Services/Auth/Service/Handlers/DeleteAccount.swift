@@ -84,11 +84,7 @@ extension AuthService {
         _ work: UnitOfWork
     ) async throws -> Account {
         let account = try await lifecycle.store(life, of: user, username: username, now: work.now, work.sql)
-        if signOut {
-            _ = try await sessions.revokeAll(of: user, now: work.now, work.sql)
-            // Also without an open session: access tokens of one that has ended may still be valid.
-            try await work.emit(SessionsRevoked(userID: user.description, sessionIDs: [], revokedAt: work.now))
-        }
+        if signOut { try await endSessions(of: user, work) }
         try await work.emit(ProfileChanged(userID: user.description, profile: account.profileState))
         return account
     }
