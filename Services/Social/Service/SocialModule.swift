@@ -22,6 +22,7 @@ public enum SocialModule: ServiceModule {
                 Migration(version: 3, name: "search", sql: PackageResources.V0003_search_sql),
                 Migration(version: 4, name: "nudges_and_blocks", sql: PackageResources.V0004_nudges_and_blocks_sql),
                 Migration(version: 5, name: "reports", sql: PackageResources.V0005_reports_sql),
+                Migration(version: 6, name: "friend_order", sql: PackageResources.V0006_friend_order_sql),
             ]
         ),
     ]

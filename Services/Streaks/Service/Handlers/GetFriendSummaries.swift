@@ -9,7 +9,7 @@ extension StreaksService {
         let friends = try request.friendIDs.enumerated().map { index, text in
             try UserID(parsing: text, field: "friend_ids[\(index)]")
         }
-        let views = try await views(.newest(with: friends), of: user, withFriends: false, context)
+        let views = try await views(.unended(with: friends), of: user, withFriends: false, context)
         return GetFriendSummariesReply(
             summaries: views.map { view in
                 FriendSummary(

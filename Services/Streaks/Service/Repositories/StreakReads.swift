@@ -18,8 +18,8 @@ enum StreakSelection: Sendable {
     case one(StreakID)
     /// All that run, oldest first.
     case running
-    /// The newest with each of these friends, or with everybody when none is named, unless it has ended.
-    case newest(with: [UserID])
+    /// The one with each of these friends, or with everybody when none is named, that has not ended: a start ends what was before.
+    case unended(with: [UserID])
 }
 
 /// What lists and details read, without locks.
@@ -69,16 +69,12 @@ extension StreakRepository {
                 SELECT * FROM streak WHERE user_a = \(user) AND status = 1 UNION ALL
                 SELECT * FROM streak WHERE user_b = \(user) AND status = 1
                 """
-        case .newest(let friends):
+        case .unended(let friends):
             let low: Query = friends.isEmpty ? "true" : "user_a = ANY(\(friends.filter { $0 < user }))"
             let high: Query = friends.isEmpty ? "true" : "user_b = ANY(\(friends.filter { $0 > user }))"
             return """
-                SELECT * FROM (
-                    (SELECT DISTINCT ON (user_b) * FROM streak WHERE user_a = \(user) AND \(high)
-                     ORDER BY user_b, started_at DESC) UNION ALL
-                    (SELECT DISTINCT ON (user_a) * FROM streak WHERE user_b = \(user) AND \(low)
-                     ORDER BY user_a, started_at DESC)) AS newest
-                WHERE status <> 3
+                SELECT * FROM streak WHERE user_a = \(user) AND status IN (1, 2) AND \(high) UNION ALL
+                SELECT * FROM streak WHERE user_b = \(user) AND status IN (1, 2) AND \(low)
                 """
         }
     }
