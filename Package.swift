@@ -219,7 +219,8 @@ let testTargets: [Target] = [
     tests(
         "EndToEndTests",
         [
-            "Bus", "Wire", "Kernel", "AuthAPI", "BillingAPI", "CommonAPI", "SocialAPI", "StreaksAPI", "StreaksDomain", "TestingAPI",
+            "Bus", "Wire", "Kernel", "AuthAPI", "BillingAPI", "CommonAPI", "SocialAPI", "StreaksAPI", "StreaksDomain",
+            "TestingAPI",
             "TestSupport", "Images", "Processes", logging,
         ]
     ),
@@ -263,7 +264,8 @@ let testTargets: [Target] = [
     tests(
         "StreaksServiceTests",
         [
-            "StreaksService", "StreaksDomain", "StreaksAPI", "MediaAPI", "SocialAPI", "BillingAPI", "AuthAPI", "Replicas", "Outbox",
+            "StreaksService", "StreaksDomain", "StreaksAPI", "MediaAPI", "SocialAPI", "BillingAPI", "AuthAPI", "Replicas",
+            "Outbox",
             "Runtime", "Bus", "Database", "Kernel", "Wire", "TestSupport", logging,
         ]
     ),
@@ -293,6 +295,7 @@ let testTargets: [Target] = [
     benchmark("bus-benchmark", "Bus", ["Bus", "Kernel", "CNats", "Processes", "TestSupport", logging]),
     benchmark("database-benchmark", "Database", ["Database", "Kernel", "Processes", "TestSupport", logging]),
     benchmark("transcoding-benchmark", "Transcoding", ["Transcoding"]),
+    benchmark("image-benchmark", "Images", ["Images", logging]),
 ]
 
 let package = Package(
