@@ -71,6 +71,11 @@ public struct Interval: Hashable, Comparable, Sendable {
     public static func + (left: Interval, right: Interval) -> Interval {
         Interval(microseconds: left.microseconds + right.microseconds)
     }
+
+    /// The difference of two lengths; negative when the second is longer.
+    public static func - (left: Interval, right: Interval) -> Interval {
+        Interval(microseconds: left.microseconds - right.microseconds)
+    }
 }
 
 extension Int64 {

@@ -20,7 +20,8 @@ import Testing
         var story = try broken()
         let state = try story.at("2026-05-09T15:00:00Z", asked("2026-05-06T00:00:00Z", by: a))
         #expect(state.status == .active && state.count == 3)
-        for date in 4...9 { #expect(state.mark(on: day("2026-05-0\(date)")) == .covered) }
+        for date in 4...8 { #expect(state.mark(on: day("2026-05-0\(date)")) == .covered) }
+        #expect(state.openDate == day("2026-05-09") && !state.isAtRisk, "covered, and open to be completed")
         try story.noon(10...10)
         #expect(try story.look("2026-05-11T00:00:00Z").count == 4)
     }

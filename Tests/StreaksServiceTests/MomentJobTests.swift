@@ -70,8 +70,8 @@ import Testing
             """
             INSERT INTO streak (id, user_a, user_b, started_at, looked_at)
             SELECT gen_random_uuid(), ('00000000-0000-0002-0000-' || lpad(to_hex(n), 12, '0'))::uuid,
-                ('00000000-0000-0002-0000-' || lpad(to_hex(n + 1), 12, '0'))::uuid, \(world.clock.now()), \(world.clock.now())
-            FROM generate_series(1, 10000, 2) AS n
+                ('00000000-0000-0002-0000-' || lpad(to_hex(n + d), 12, '0'))::uuid, \(world.clock.now()), \(world.clock.now())
+            FROM generate_series(1, 10000) AS n, generate_series(1, 4) AS d
             """
         )
         _ = try await world.database.execute(

@@ -33,7 +33,14 @@ struct World {
 
     /// The same service with another rule for late snaps.
     func service(_ rule: SnapWindowRule) -> StreaksService {
-        StreaksModule.service(database: database, bus: Nobody(), mutations: mutations, snapWindow: rule, clock: clock, logger: testLogger)
+        StreaksModule.service(
+            database: database,
+            bus: Nobody(),
+            mutations: mutations,
+            snapWindow: rule,
+            clock: clock,
+            logger: testLogger
+        )
     }
 
     /// Somebody whom `auth` has told of.
