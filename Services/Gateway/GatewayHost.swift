@@ -121,7 +121,7 @@ public final class GatewayHost: Sendable {
             bus: bus,
             own: OwnRoutes(
                 health: health,
-                media: MediaRoute(blobs: blobs, secret: secret, clock: clock),
+                media: MediaRoute(blobs: blobs, signer: SignedURL(secret: secret), clock: clock),
                 documentation: DocumentationRoutes(catalog: catalog),
                 clock: clockRoutes
             ),

@@ -24,10 +24,13 @@ public enum StreaksModule: ServiceModule {
     ]
     public static var descriptor: (bytes: [UInt8], hash: String) { (StreaksMethods.descriptorSet, StreaksMethods.descriptorHash) }
 
+    public static let settings: [any AnySetting] = [BlobSettings.publicURL]
+
     public static func assemble(_ environment: ServiceEnvironment) async throws -> ServiceAssembly {
-        let streaks = StreakRepository(database: environment.database)
+        let avatars = AvatarLinks(base: try environment.settings.get(BlobSettings.publicURL))
+        let streaks = StreakRepository(database: environment.database, avatars: avatars)
         let keeper = StreakKeeper(streaks: streaks)
-        let profiles = ProfileReplica(database: environment.database, bus: environment.bus)
+        let profiles = ProfileReplica(database: environment.database, bus: environment.bus, avatars: avatars)
         let entitlements = EntitlementReplica()
         let service = StreaksService(
             streaks: streaks,

@@ -282,6 +282,187 @@ extension FeedItem: Wire.CMessage {
     }
 }
 
+extension GetSnapHistoryRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.media.v1.GetSnapHistoryRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Media__V1__GetSnapHistoryRequest()
+        streaksnap__media__v1__get_snap_history_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__GetSnapHistoryRequest.self)
+        self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
+        self.cursor = try Wire.Decode.string(c.pointee.cursor, "cursor")
+        self.limit = c.pointee.limit
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Media__V1__GetSnapHistoryRequest.self)
+        streaksnap__media__v1__get_snap_history_request__init(c)
+        if !self.streakID.isEmpty { c.pointee.streak_id = try arena.string(self.streakID, "streak_id") }
+        if !self.cursor.isEmpty { c.pointee.cursor = try arena.string(self.cursor, "cursor") }
+        c.pointee.limit = self.limit
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension GetSnapHistoryReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.media.v1.GetSnapHistoryReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Media__V1__GetSnapHistoryReply()
+        streaksnap__media__v1__get_snap_history_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__GetSnapHistoryReply.self)
+        self.days = try Wire.Decode.messages(c.pointee.days, count: c.pointee.n_days, as: SnapDay.self)
+        if let stored = c.pointee.meta {
+            self.meta = try CommonAPI.PageMeta(stored: UnsafeRawPointer(stored))
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Media__V1__GetSnapHistoryReply.self)
+        streaksnap__media__v1__get_snap_history_reply__init(c)
+        if !self.days.isEmpty {
+            c.pointee.n_days = self.days.count
+            c.pointee.days = try arena.messages(self.days, as: Streaksnap__Media__V1__SnapDay.self)
+        }
+        if let value = self.meta {
+            c.pointee.meta = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Common__V1__PageMeta.self)
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension SnapDay: Wire.CMessage {
+    public static var fullName: String { "streaksnap.media.v1.SnapDay" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Media__V1__SnapDay()
+        streaksnap__media__v1__snap_day__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__SnapDay.self)
+        self.date = try Wire.Decode.string(c.pointee.date, "date")
+        if let stored = c.pointee.your_snap {
+            self.yourSnap = try Snap(stored: UnsafeRawPointer(stored))
+        }
+        if let stored = c.pointee.friend_snap {
+            self.friendSnap = try Snap(stored: UnsafeRawPointer(stored))
+        }
+        self.locked = c.pointee.locked != 0
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Media__V1__SnapDay.self)
+        streaksnap__media__v1__snap_day__init(c)
+        if !self.date.isEmpty { c.pointee.date = try arena.string(self.date, "date") }
+        if let value = self.yourSnap {
+            c.pointee.your_snap = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Media__V1__Snap.self)
+        }
+        if let value = self.friendSnap {
+            c.pointee.friend_snap = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Media__V1__Snap.self)
+        }
+        c.pointee.locked = self.locked ? 1 : 0
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension UploadAvatarRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.media.v1.UploadAvatarRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Media__V1__UploadAvatarRequest()
+        streaksnap__media__v1__upload_avatar_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__UploadAvatarRequest.self)
+        if let stored = c.pointee.avatar {
+            self.avatar = try CommonAPI.Blob(stored: UnsafeRawPointer(stored))
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Media__V1__UploadAvatarRequest.self)
+        streaksnap__media__v1__upload_avatar_request__init(c)
+        if let value = self.avatar {
+            c.pointee.avatar = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Common__V1__Blob.self)
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension UploadAvatarReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.media.v1.UploadAvatarReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Media__V1__UploadAvatarReply()
+        streaksnap__media__v1__upload_avatar_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__UploadAvatarReply.self)
+        self.avatarURL = try Wire.Decode.string(c.pointee.avatar_url, "avatar_url")
+        self.thumbnailURL = try Wire.Decode.string(c.pointee.thumbnail_url, "thumbnail_url")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Media__V1__UploadAvatarReply.self)
+        streaksnap__media__v1__upload_avatar_reply__init(c)
+        if !self.avatarURL.isEmpty { c.pointee.avatar_url = try arena.string(self.avatarURL, "avatar_url") }
+        if !self.thumbnailURL.isEmpty { c.pointee.thumbnail_url = try arena.string(self.thumbnailURL, "thumbnail_url") }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension RemoveAvatarRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.media.v1.RemoveAvatarRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Media__V1__RemoveAvatarRequest()
+        streaksnap__media__v1__remove_avatar_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Media__V1__RemoveAvatarRequest.self)
+        streaksnap__media__v1__remove_avatar_request__init(c)
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension RemoveAvatarReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.media.v1.RemoveAvatarReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Media__V1__RemoveAvatarReply()
+        streaksnap__media__v1__remove_avatar_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Media__V1__RemoveAvatarReply.self)
+        streaksnap__media__v1__remove_avatar_reply__init(c)
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
 extension FindSnapOwnerRequest: Wire.CMessage {
     public static var fullName: String { "streaksnap.media.v1.FindSnapOwnerRequest" }
 

@@ -4,7 +4,7 @@ public import CommonAPI
 public import Kernel
 
 public struct UploadSnapRequest: Sendable, Equatable {
-    /// JPEG or PNG, at most 10 MB and 50 megapixels; decided from the bytes.
+    /// JPEG, PNG, WebP, HEIC or AVIF, at most 10 MB and 50 megapixels; decided from the bytes.
     public var photo: CommonAPI.Blob? = nil
     /// Streak ids: repeated, comma-separated, or `all`.
     public var streakIDs: [String] = []
@@ -148,6 +148,101 @@ public struct FeedItem: Sendable, Equatable {
         self.yourSnap = yourSnap
         self.deadlineAt = deadlineAt
     }
+}
+
+public struct GetSnapHistoryRequest: Sendable, Equatable {
+    public var streakID: String = ""
+    /// `next_cursor` of the page before: a date, YYYY-MM-DD; the page has the dates before it. Empty for the newest.
+    public var cursor: String = ""
+    /// Dates on a page; 0 means 30.
+    public var limit: Int32 = 0
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(streakID: String = "", cursor: String = "", limit: Int32 = 0) {
+        self.streakID = streakID
+        self.cursor = cursor
+        self.limit = limit
+    }
+}
+
+public struct GetSnapHistoryReply: Sendable, Equatable {
+    /// Newest date first; only dates that somebody has posted for.
+    public var days: [SnapDay] = []
+    public var meta: CommonAPI.PageMeta? = nil
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(days: [SnapDay] = [], meta: CommonAPI.PageMeta? = nil) {
+        self.days = days
+        self.meta = meta
+    }
+}
+
+/// What the two members of a streak have posted for one date.
+public struct SnapDay: Sendable, Equatable {
+    /// Each by their own clock, YYYY-MM-DD.
+    public var date: String = ""
+    /// Unset when you have not posted for it.
+    public var yourSnap: Snap? = nil
+    /// Unset when the friend has not posted for it, and while it is locked.
+    public var friendSnap: Snap? = nil
+    /// The friend has posted; you have not and still can, so you must first (PH-4).
+    public var locked: Bool = false
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(date: String = "", yourSnap: Snap? = nil, friendSnap: Snap? = nil, locked: Bool = false) {
+        self.date = date
+        self.yourSnap = yourSnap
+        self.friendSnap = friendSnap
+        self.locked = locked
+    }
+}
+
+public struct UploadAvatarRequest: Sendable, Equatable {
+    /// JPEG, PNG, WebP, HEIC or AVIF, at most 10 MB and 50 megapixels; decided from the bytes.
+    public var avatar: CommonAPI.Blob? = nil
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(avatar: CommonAPI.Blob? = nil) {
+        self.avatar = avatar
+    }
+}
+
+public struct UploadAvatarReply: Sendable, Equatable {
+    /// 512 × 512 px. Not signed, and never the same again for another picture; dead within 60 s when the account may not be seen any more.
+    public var avatarURL: String = ""
+    /// 128 × 128 px: the same address with `128.jpg` at its end.
+    public var thumbnailURL: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(avatarURL: String = "", thumbnailURL: String = "") {
+        self.avatarURL = avatarURL
+        self.thumbnailURL = thumbnailURL
+    }
+}
+
+public struct RemoveAvatarRequest: Sendable, Equatable {
+    /// All fields unset.
+    public init() {}
+}
+
+public struct RemoveAvatarReply: Sendable, Equatable {
+    /// All fields unset.
+    public init() {}
 }
 
 public struct FindSnapOwnerRequest: Sendable, Equatable {

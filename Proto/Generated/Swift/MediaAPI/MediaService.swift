@@ -3,12 +3,18 @@
 public import Bus
 public import CommonAPI
 
-/// Photos: the daily snaps and the feed made from them.
+/// Photos: the daily snaps, the feed and the history made from them, and avatars.
 public protocol MediaServiceProtocol: Sendable {
     /// Posts a photo to one, several or all of the user's active streaks (PH-1). 2xx means: durable, recorded and counted (PH-3).
     func uploadSnap(_ request: UploadSnapRequest, context: Bus.CallContext) async throws -> UploadSnapReply
     /// Today's snaps of the user's active streaks; a friend's is locked until you have posted (PH-4, PH-5).
     func getFeed(_ request: GetFeedRequest, context: Bus.CallContext) async throws -> GetFeedReply
+    /// Both members' snaps of a streak side by side, newest date first (PH-5). For its two members, also when it is broken or has ended.
+    func getSnapHistory(_ request: GetSnapHistoryRequest, context: Bus.CallContext) async throws -> GetSnapHistoryReply
+    /// Stores the user's picture in place of the one before: its middle, or what draws the eye, as a square (AU-10).
+    func uploadAvatar(_ request: UploadAvatarRequest, context: Bus.CallContext) async throws -> UploadAvatarReply
+    /// Takes the user's picture away; without one it changes nothing.
+    func removeAvatar(_ request: RemoveAvatarRequest, context: Bus.CallContext) async throws -> RemoveAvatarReply
     /// Whose a snap is, for a report about it (SO-8).
     func findSnapOwner(_ request: FindSnapOwnerRequest, context: Bus.CallContext) async throws -> FindSnapOwnerReply
     /// Everything media holds about one person: this service's part of the export (AU-10).
@@ -23,6 +29,15 @@ public enum MediaMethods {
     /// Today's snaps of the user's active streaks; a friend's is locked until you have posted (PH-4, PH-5).
     public static let getFeed = Bus.Method<GetFeedRequest, GetFeedReply>(
         service: "media", version: "v1", name: "GetFeed", isIdempotent: true, timeout: .seconds(10))
+    /// Both members' snaps of a streak side by side, newest date first (PH-5). For its two members, also when it is broken or has ended.
+    public static let getSnapHistory = Bus.Method<GetSnapHistoryRequest, GetSnapHistoryReply>(
+        service: "media", version: "v1", name: "GetSnapHistory", isIdempotent: true, timeout: .seconds(10))
+    /// Stores the user's picture in place of the one before: its middle, or what draws the eye, as a square (AU-10).
+    public static let uploadAvatar = Bus.Method<UploadAvatarRequest, UploadAvatarReply>(
+        service: "media", version: "v1", name: "UploadAvatar", isIdempotent: false, timeout: .seconds(30))
+    /// Takes the user's picture away; without one it changes nothing.
+    public static let removeAvatar = Bus.Method<RemoveAvatarRequest, RemoveAvatarReply>(
+        service: "media", version: "v1", name: "RemoveAvatar", isIdempotent: false, timeout: .seconds(10))
     /// Whose a snap is, for a report about it (SO-8).
     public static let findSnapOwner = Bus.Method<FindSnapOwnerRequest, FindSnapOwnerReply>(
         service: "media", version: "v1", name: "FindSnapOwner", isIdempotent: true, timeout: .seconds(10))
@@ -53,6 +68,21 @@ public struct MediaClient: Sendable {
         try await caller.call(MediaMethods.getFeed, request, context: context)
     }
 
+    /// Both members' snaps of a streak side by side, newest date first (PH-5). For its two members, also when it is broken or has ended.
+    public func getSnapHistory(_ request: GetSnapHistoryRequest, context: Bus.CallContext) async throws -> GetSnapHistoryReply {
+        try await caller.call(MediaMethods.getSnapHistory, request, context: context)
+    }
+
+    /// Stores the user's picture in place of the one before: its middle, or what draws the eye, as a square (AU-10).
+    public func uploadAvatar(_ request: UploadAvatarRequest, context: Bus.CallContext) async throws -> UploadAvatarReply {
+        try await caller.call(MediaMethods.uploadAvatar, request, context: context)
+    }
+
+    /// Takes the user's picture away; without one it changes nothing.
+    public func removeAvatar(_ request: RemoveAvatarRequest, context: Bus.CallContext) async throws -> RemoveAvatarReply {
+        try await caller.call(MediaMethods.removeAvatar, request, context: context)
+    }
+
     /// Whose a snap is, for a report about it (SO-8).
     public func findSnapOwner(_ request: FindSnapOwnerRequest, context: Bus.CallContext) async throws -> FindSnapOwnerReply {
         try await caller.call(MediaMethods.findSnapOwner, request, context: context)
@@ -70,6 +100,9 @@ extension MediaServiceProtocol {
         [
             Bus.Endpoint(MediaMethods.uploadSnap) { try await self.uploadSnap($0, context: $1) },
             Bus.Endpoint(MediaMethods.getFeed) { try await self.getFeed($0, context: $1) },
+            Bus.Endpoint(MediaMethods.getSnapHistory) { try await self.getSnapHistory($0, context: $1) },
+            Bus.Endpoint(MediaMethods.uploadAvatar) { try await self.uploadAvatar($0, context: $1) },
+            Bus.Endpoint(MediaMethods.removeAvatar) { try await self.removeAvatar($0, context: $1) },
             Bus.Endpoint(MediaMethods.findSnapOwner) { try await self.findSnapOwner($0, context: $1) },
             Bus.Endpoint(MediaMethods.exportUserData) { try await self.exportUserData($0, context: $1) },
         ]

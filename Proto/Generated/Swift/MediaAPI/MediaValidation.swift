@@ -39,6 +39,44 @@ extension FeedItem {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
 }
 
+extension GetSnapHistoryRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.streakID.isEmpty {
+            violations.required(at: path, "streak_id")
+        } else {
+            violations.format(self.streakID, .uuid, at: path, "streak_id")
+        }
+        violations.length(self.cursor, max: 10, at: path, "cursor")
+        violations.bounds(self.limit, min: 0, max: 100, at: path, "limit")
+    }
+}
+
+extension GetSnapHistoryReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension SnapDay {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension UploadAvatarRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.avatar == nil { violations.required(at: path, "avatar") }
+    }
+}
+
+extension UploadAvatarReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension RemoveAvatarRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension RemoveAvatarReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
 extension FindSnapOwnerRequest {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         if self.snapID.isEmpty {

@@ -21,6 +21,8 @@ public protocol StreaksServiceProtocol: Sendable {
     func recordContribution(_ request: RecordContributionRequest, context: Bus.CallContext) async throws -> RecordContributionReply
     /// Today's dates and posted flags of a user's active streaks: what the feed is made from (PH-5).
     func listOpenDates(_ request: ListOpenDatesRequest, context: Bus.CallContext) async throws -> ListOpenDatesReply
+    /// Who shares a streak with a user, in whatever state it is, and which dates the user could still post for (PH-4, PH-5).
+    func getMembership(_ request: GetMembershipRequest, context: Bus.CallContext) async throws -> GetMembershipReply
     /// Everything streaks holds about one person: this service's part of the export (AU-10).
     func exportUserData(_ request: CommonAPI.ExportUserDataRequest, context: Bus.CallContext) async throws -> CommonAPI.ExportUserDataReply
 }
@@ -51,6 +53,9 @@ public enum StreaksMethods {
     /// Today's dates and posted flags of a user's active streaks: what the feed is made from (PH-5).
     public static let listOpenDates = Bus.Method<ListOpenDatesRequest, ListOpenDatesReply>(
         service: "streaks", version: "v1", name: "ListOpenDates", isIdempotent: true, timeout: .seconds(10))
+    /// Who shares a streak with a user, in whatever state it is, and which dates the user could still post for (PH-4, PH-5).
+    public static let getMembership = Bus.Method<GetMembershipRequest, GetMembershipReply>(
+        service: "streaks", version: "v1", name: "GetMembership", isIdempotent: true, timeout: .seconds(10))
     /// Everything streaks holds about one person: this service's part of the export (AU-10).
     public static let exportUserData = Bus.Method<CommonAPI.ExportUserDataRequest, CommonAPI.ExportUserDataReply>(
         service: "streaks", version: "v1", name: "ExportUserData", isIdempotent: true, timeout: .seconds(10))
@@ -108,6 +113,11 @@ public struct StreaksClient: Sendable {
         try await caller.call(StreaksMethods.listOpenDates, request, context: context)
     }
 
+    /// Who shares a streak with a user, in whatever state it is, and which dates the user could still post for (PH-4, PH-5).
+    public func getMembership(_ request: GetMembershipRequest, context: Bus.CallContext) async throws -> GetMembershipReply {
+        try await caller.call(StreaksMethods.getMembership, request, context: context)
+    }
+
     /// Everything streaks holds about one person: this service's part of the export (AU-10).
     public func exportUserData(_ request: CommonAPI.ExportUserDataRequest, context: Bus.CallContext) async throws -> CommonAPI.ExportUserDataReply {
         try await caller.call(StreaksMethods.exportUserData, request, context: context)
@@ -126,6 +136,7 @@ extension StreaksServiceProtocol {
             Bus.Endpoint(StreaksMethods.planContribution) { try await self.planContribution($0, context: $1) },
             Bus.Endpoint(StreaksMethods.recordContribution) { try await self.recordContribution($0, context: $1) },
             Bus.Endpoint(StreaksMethods.listOpenDates) { try await self.listOpenDates($0, context: $1) },
+            Bus.Endpoint(StreaksMethods.getMembership) { try await self.getMembership($0, context: $1) },
             Bus.Endpoint(StreaksMethods.exportUserData) { try await self.exportUserData($0, context: $1) },
         ]
     }

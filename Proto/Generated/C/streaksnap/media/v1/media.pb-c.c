@@ -322,6 +322,321 @@ void   streaksnap__media__v1__feed_item__free_unpacked
   assert(message->base.descriptor == &streaksnap__media__v1__feed_item__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__media__v1__get_snap_history_request__init
+                     (Streaksnap__Media__V1__GetSnapHistoryRequest         *message)
+{
+  static const Streaksnap__Media__V1__GetSnapHistoryRequest init_value = STREAKSNAP__MEDIA__V1__GET_SNAP_HISTORY_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__media__v1__get_snap_history_request__get_packed_size
+                     (const Streaksnap__Media__V1__GetSnapHistoryRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__get_snap_history_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__media__v1__get_snap_history_request__pack
+                     (const Streaksnap__Media__V1__GetSnapHistoryRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__get_snap_history_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__media__v1__get_snap_history_request__pack_to_buffer
+                     (const Streaksnap__Media__V1__GetSnapHistoryRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__get_snap_history_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Media__V1__GetSnapHistoryRequest *
+       streaksnap__media__v1__get_snap_history_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Media__V1__GetSnapHistoryRequest *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__get_snap_history_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__media__v1__get_snap_history_request__free_unpacked
+                     (Streaksnap__Media__V1__GetSnapHistoryRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__media__v1__get_snap_history_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__media__v1__get_snap_history_reply__init
+                     (Streaksnap__Media__V1__GetSnapHistoryReply         *message)
+{
+  static const Streaksnap__Media__V1__GetSnapHistoryReply init_value = STREAKSNAP__MEDIA__V1__GET_SNAP_HISTORY_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__media__v1__get_snap_history_reply__get_packed_size
+                     (const Streaksnap__Media__V1__GetSnapHistoryReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__get_snap_history_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__media__v1__get_snap_history_reply__pack
+                     (const Streaksnap__Media__V1__GetSnapHistoryReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__get_snap_history_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__media__v1__get_snap_history_reply__pack_to_buffer
+                     (const Streaksnap__Media__V1__GetSnapHistoryReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__get_snap_history_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Media__V1__GetSnapHistoryReply *
+       streaksnap__media__v1__get_snap_history_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Media__V1__GetSnapHistoryReply *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__get_snap_history_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__media__v1__get_snap_history_reply__free_unpacked
+                     (Streaksnap__Media__V1__GetSnapHistoryReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__media__v1__get_snap_history_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__media__v1__snap_day__init
+                     (Streaksnap__Media__V1__SnapDay         *message)
+{
+  static const Streaksnap__Media__V1__SnapDay init_value = STREAKSNAP__MEDIA__V1__SNAP_DAY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__media__v1__snap_day__get_packed_size
+                     (const Streaksnap__Media__V1__SnapDay *message)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__snap_day__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__media__v1__snap_day__pack
+                     (const Streaksnap__Media__V1__SnapDay *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__snap_day__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__media__v1__snap_day__pack_to_buffer
+                     (const Streaksnap__Media__V1__SnapDay *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__snap_day__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Media__V1__SnapDay *
+       streaksnap__media__v1__snap_day__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Media__V1__SnapDay *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__snap_day__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__media__v1__snap_day__free_unpacked
+                     (Streaksnap__Media__V1__SnapDay *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__media__v1__snap_day__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__media__v1__upload_avatar_request__init
+                     (Streaksnap__Media__V1__UploadAvatarRequest         *message)
+{
+  static const Streaksnap__Media__V1__UploadAvatarRequest init_value = STREAKSNAP__MEDIA__V1__UPLOAD_AVATAR_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__media__v1__upload_avatar_request__get_packed_size
+                     (const Streaksnap__Media__V1__UploadAvatarRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__upload_avatar_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__media__v1__upload_avatar_request__pack
+                     (const Streaksnap__Media__V1__UploadAvatarRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__upload_avatar_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__media__v1__upload_avatar_request__pack_to_buffer
+                     (const Streaksnap__Media__V1__UploadAvatarRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__upload_avatar_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Media__V1__UploadAvatarRequest *
+       streaksnap__media__v1__upload_avatar_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Media__V1__UploadAvatarRequest *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__upload_avatar_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__media__v1__upload_avatar_request__free_unpacked
+                     (Streaksnap__Media__V1__UploadAvatarRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__media__v1__upload_avatar_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__media__v1__upload_avatar_reply__init
+                     (Streaksnap__Media__V1__UploadAvatarReply         *message)
+{
+  static const Streaksnap__Media__V1__UploadAvatarReply init_value = STREAKSNAP__MEDIA__V1__UPLOAD_AVATAR_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__media__v1__upload_avatar_reply__get_packed_size
+                     (const Streaksnap__Media__V1__UploadAvatarReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__upload_avatar_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__media__v1__upload_avatar_reply__pack
+                     (const Streaksnap__Media__V1__UploadAvatarReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__upload_avatar_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__media__v1__upload_avatar_reply__pack_to_buffer
+                     (const Streaksnap__Media__V1__UploadAvatarReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__upload_avatar_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Media__V1__UploadAvatarReply *
+       streaksnap__media__v1__upload_avatar_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Media__V1__UploadAvatarReply *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__upload_avatar_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__media__v1__upload_avatar_reply__free_unpacked
+                     (Streaksnap__Media__V1__UploadAvatarReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__media__v1__upload_avatar_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__media__v1__remove_avatar_request__init
+                     (Streaksnap__Media__V1__RemoveAvatarRequest         *message)
+{
+  static const Streaksnap__Media__V1__RemoveAvatarRequest init_value = STREAKSNAP__MEDIA__V1__REMOVE_AVATAR_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__media__v1__remove_avatar_request__get_packed_size
+                     (const Streaksnap__Media__V1__RemoveAvatarRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__remove_avatar_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__media__v1__remove_avatar_request__pack
+                     (const Streaksnap__Media__V1__RemoveAvatarRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__remove_avatar_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__media__v1__remove_avatar_request__pack_to_buffer
+                     (const Streaksnap__Media__V1__RemoveAvatarRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__remove_avatar_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Media__V1__RemoveAvatarRequest *
+       streaksnap__media__v1__remove_avatar_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Media__V1__RemoveAvatarRequest *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__remove_avatar_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__media__v1__remove_avatar_request__free_unpacked
+                     (Streaksnap__Media__V1__RemoveAvatarRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__media__v1__remove_avatar_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__media__v1__remove_avatar_reply__init
+                     (Streaksnap__Media__V1__RemoveAvatarReply         *message)
+{
+  static const Streaksnap__Media__V1__RemoveAvatarReply init_value = STREAKSNAP__MEDIA__V1__REMOVE_AVATAR_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__media__v1__remove_avatar_reply__get_packed_size
+                     (const Streaksnap__Media__V1__RemoveAvatarReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__remove_avatar_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__media__v1__remove_avatar_reply__pack
+                     (const Streaksnap__Media__V1__RemoveAvatarReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__remove_avatar_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__media__v1__remove_avatar_reply__pack_to_buffer
+                     (const Streaksnap__Media__V1__RemoveAvatarReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__remove_avatar_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Media__V1__RemoveAvatarReply *
+       streaksnap__media__v1__remove_avatar_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Media__V1__RemoveAvatarReply *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__remove_avatar_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__media__v1__remove_avatar_reply__free_unpacked
+                     (Streaksnap__Media__V1__RemoveAvatarReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__media__v1__remove_avatar_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   streaksnap__media__v1__find_snap_owner_request__init
                      (Streaksnap__Media__V1__FindSnapOwnerRequest         *message)
 {
@@ -1020,6 +1335,323 @@ const ProtobufCMessageDescriptor streaksnap__media__v1__feed_item__descriptor =
   streaksnap__media__v1__feed_item__field_indices_by_name,
   1,  streaksnap__media__v1__feed_item__number_ranges,
   (ProtobufCMessageInit) streaksnap__media__v1__feed_item__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__media__v1__get_snap_history_request__field_descriptors[3] =
+{
+  {
+    "streak_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__GetSnapHistoryRequest, streak_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "cursor",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__GetSnapHistoryRequest, cursor),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "limit",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__GetSnapHistoryRequest, limit),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__media__v1__get_snap_history_request__field_indices_by_name[] = {
+  1,   /* field[1] = cursor */
+  2,   /* field[2] = limit */
+  0,   /* field[0] = streak_id */
+};
+static const ProtobufCIntRange streaksnap__media__v1__get_snap_history_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor streaksnap__media__v1__get_snap_history_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.media.v1.GetSnapHistoryRequest",
+  "GetSnapHistoryRequest",
+  "Streaksnap__Media__V1__GetSnapHistoryRequest",
+  "streaksnap.media.v1",
+  sizeof(Streaksnap__Media__V1__GetSnapHistoryRequest),
+  3,
+  streaksnap__media__v1__get_snap_history_request__field_descriptors,
+  streaksnap__media__v1__get_snap_history_request__field_indices_by_name,
+  1,  streaksnap__media__v1__get_snap_history_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__get_snap_history_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__media__v1__get_snap_history_reply__field_descriptors[2] =
+{
+  {
+    "days",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Streaksnap__Media__V1__GetSnapHistoryReply, n_days),
+    offsetof(Streaksnap__Media__V1__GetSnapHistoryReply, days),
+    &streaksnap__media__v1__snap_day__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "meta",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__GetSnapHistoryReply, meta),
+    &streaksnap__common__v1__page_meta__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__media__v1__get_snap_history_reply__field_indices_by_name[] = {
+  0,   /* field[0] = days */
+  1,   /* field[1] = meta */
+};
+static const ProtobufCIntRange streaksnap__media__v1__get_snap_history_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor streaksnap__media__v1__get_snap_history_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.media.v1.GetSnapHistoryReply",
+  "GetSnapHistoryReply",
+  "Streaksnap__Media__V1__GetSnapHistoryReply",
+  "streaksnap.media.v1",
+  sizeof(Streaksnap__Media__V1__GetSnapHistoryReply),
+  2,
+  streaksnap__media__v1__get_snap_history_reply__field_descriptors,
+  streaksnap__media__v1__get_snap_history_reply__field_indices_by_name,
+  1,  streaksnap__media__v1__get_snap_history_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__get_snap_history_reply__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__media__v1__snap_day__field_descriptors[4] =
+{
+  {
+    "date",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__SnapDay, date),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "your_snap",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__SnapDay, your_snap),
+    &streaksnap__media__v1__snap__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "friend_snap",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__SnapDay, friend_snap),
+    &streaksnap__media__v1__snap__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "locked",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__SnapDay, locked),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__media__v1__snap_day__field_indices_by_name[] = {
+  0,   /* field[0] = date */
+  2,   /* field[2] = friend_snap */
+  3,   /* field[3] = locked */
+  1,   /* field[1] = your_snap */
+};
+static const ProtobufCIntRange streaksnap__media__v1__snap_day__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 4 }
+};
+const ProtobufCMessageDescriptor streaksnap__media__v1__snap_day__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.media.v1.SnapDay",
+  "SnapDay",
+  "Streaksnap__Media__V1__SnapDay",
+  "streaksnap.media.v1",
+  sizeof(Streaksnap__Media__V1__SnapDay),
+  4,
+  streaksnap__media__v1__snap_day__field_descriptors,
+  streaksnap__media__v1__snap_day__field_indices_by_name,
+  1,  streaksnap__media__v1__snap_day__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__snap_day__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__media__v1__upload_avatar_request__field_descriptors[1] =
+{
+  {
+    "avatar",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__UploadAvatarRequest, avatar),
+    &streaksnap__common__v1__blob__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__media__v1__upload_avatar_request__field_indices_by_name[] = {
+  0,   /* field[0] = avatar */
+};
+static const ProtobufCIntRange streaksnap__media__v1__upload_avatar_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__media__v1__upload_avatar_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.media.v1.UploadAvatarRequest",
+  "UploadAvatarRequest",
+  "Streaksnap__Media__V1__UploadAvatarRequest",
+  "streaksnap.media.v1",
+  sizeof(Streaksnap__Media__V1__UploadAvatarRequest),
+  1,
+  streaksnap__media__v1__upload_avatar_request__field_descriptors,
+  streaksnap__media__v1__upload_avatar_request__field_indices_by_name,
+  1,  streaksnap__media__v1__upload_avatar_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__upload_avatar_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__media__v1__upload_avatar_reply__field_descriptors[2] =
+{
+  {
+    "avatar_url",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__UploadAvatarReply, avatar_url),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "thumbnail_url",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__UploadAvatarReply, thumbnail_url),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__media__v1__upload_avatar_reply__field_indices_by_name[] = {
+  0,   /* field[0] = avatar_url */
+  1,   /* field[1] = thumbnail_url */
+};
+static const ProtobufCIntRange streaksnap__media__v1__upload_avatar_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor streaksnap__media__v1__upload_avatar_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.media.v1.UploadAvatarReply",
+  "UploadAvatarReply",
+  "Streaksnap__Media__V1__UploadAvatarReply",
+  "streaksnap.media.v1",
+  sizeof(Streaksnap__Media__V1__UploadAvatarReply),
+  2,
+  streaksnap__media__v1__upload_avatar_reply__field_descriptors,
+  streaksnap__media__v1__upload_avatar_reply__field_indices_by_name,
+  1,  streaksnap__media__v1__upload_avatar_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__upload_avatar_reply__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+#define streaksnap__media__v1__remove_avatar_request__field_descriptors NULL
+#define streaksnap__media__v1__remove_avatar_request__field_indices_by_name NULL
+#define streaksnap__media__v1__remove_avatar_request__number_ranges NULL
+const ProtobufCMessageDescriptor streaksnap__media__v1__remove_avatar_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.media.v1.RemoveAvatarRequest",
+  "RemoveAvatarRequest",
+  "Streaksnap__Media__V1__RemoveAvatarRequest",
+  "streaksnap.media.v1",
+  sizeof(Streaksnap__Media__V1__RemoveAvatarRequest),
+  0,
+  streaksnap__media__v1__remove_avatar_request__field_descriptors,
+  streaksnap__media__v1__remove_avatar_request__field_indices_by_name,
+  0,  streaksnap__media__v1__remove_avatar_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__remove_avatar_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+#define streaksnap__media__v1__remove_avatar_reply__field_descriptors NULL
+#define streaksnap__media__v1__remove_avatar_reply__field_indices_by_name NULL
+#define streaksnap__media__v1__remove_avatar_reply__number_ranges NULL
+const ProtobufCMessageDescriptor streaksnap__media__v1__remove_avatar_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.media.v1.RemoveAvatarReply",
+  "RemoveAvatarReply",
+  "Streaksnap__Media__V1__RemoveAvatarReply",
+  "streaksnap.media.v1",
+  sizeof(Streaksnap__Media__V1__RemoveAvatarReply),
+  0,
+  streaksnap__media__v1__remove_avatar_reply__field_descriptors,
+  streaksnap__media__v1__remove_avatar_reply__field_indices_by_name,
+  0,  streaksnap__media__v1__remove_avatar_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__remove_avatar_reply__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor streaksnap__media__v1__find_snap_owner_request__field_descriptors[1] =

@@ -24,6 +24,13 @@ typedef struct Streaksnap__Media__V1__SnapOutcome Streaksnap__Media__V1__SnapOut
 typedef struct Streaksnap__Media__V1__GetFeedRequest Streaksnap__Media__V1__GetFeedRequest;
 typedef struct Streaksnap__Media__V1__GetFeedReply Streaksnap__Media__V1__GetFeedReply;
 typedef struct Streaksnap__Media__V1__FeedItem Streaksnap__Media__V1__FeedItem;
+typedef struct Streaksnap__Media__V1__GetSnapHistoryRequest Streaksnap__Media__V1__GetSnapHistoryRequest;
+typedef struct Streaksnap__Media__V1__GetSnapHistoryReply Streaksnap__Media__V1__GetSnapHistoryReply;
+typedef struct Streaksnap__Media__V1__SnapDay Streaksnap__Media__V1__SnapDay;
+typedef struct Streaksnap__Media__V1__UploadAvatarRequest Streaksnap__Media__V1__UploadAvatarRequest;
+typedef struct Streaksnap__Media__V1__UploadAvatarReply Streaksnap__Media__V1__UploadAvatarReply;
+typedef struct Streaksnap__Media__V1__RemoveAvatarRequest Streaksnap__Media__V1__RemoveAvatarRequest;
+typedef struct Streaksnap__Media__V1__RemoveAvatarReply Streaksnap__Media__V1__RemoveAvatarReply;
 typedef struct Streaksnap__Media__V1__FindSnapOwnerRequest Streaksnap__Media__V1__FindSnapOwnerRequest;
 typedef struct Streaksnap__Media__V1__FindSnapOwnerReply Streaksnap__Media__V1__FindSnapOwnerReply;
 
@@ -176,6 +183,82 @@ struct  Streaksnap__Media__V1__FeedItem
 #define STREAKSNAP__MEDIA__V1__FEED_ITEM__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__feed_item__descriptor) \
     , (char *)protobuf_c_empty_string, NULL, 0, 0, 0, 0, NULL, NULL, NULL }
+
+
+struct  Streaksnap__Media__V1__GetSnapHistoryRequest
+{
+  ProtobufCMessage base;
+  char *streak_id;
+  char *cursor;
+  int32_t limit;
+};
+#define STREAKSNAP__MEDIA__V1__GET_SNAP_HISTORY_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__get_snap_history_request__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0 }
+
+
+struct  Streaksnap__Media__V1__GetSnapHistoryReply
+{
+  ProtobufCMessage base;
+  size_t n_days;
+  Streaksnap__Media__V1__SnapDay **days;
+  Streaksnap__Common__V1__PageMeta *meta;
+};
+#define STREAKSNAP__MEDIA__V1__GET_SNAP_HISTORY_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__get_snap_history_reply__descriptor) \
+    , 0,NULL, NULL }
+
+
+struct  Streaksnap__Media__V1__SnapDay
+{
+  ProtobufCMessage base;
+  char *date;
+  Streaksnap__Media__V1__Snap *your_snap;
+  Streaksnap__Media__V1__Snap *friend_snap;
+  protobuf_c_boolean locked;
+};
+#define STREAKSNAP__MEDIA__V1__SNAP_DAY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__snap_day__descriptor) \
+    , (char *)protobuf_c_empty_string, NULL, NULL, 0 }
+
+
+struct  Streaksnap__Media__V1__UploadAvatarRequest
+{
+  ProtobufCMessage base;
+  Streaksnap__Common__V1__Blob *avatar;
+};
+#define STREAKSNAP__MEDIA__V1__UPLOAD_AVATAR_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__upload_avatar_request__descriptor) \
+    , NULL }
+
+
+struct  Streaksnap__Media__V1__UploadAvatarReply
+{
+  ProtobufCMessage base;
+  char *avatar_url;
+  char *thumbnail_url;
+};
+#define STREAKSNAP__MEDIA__V1__UPLOAD_AVATAR_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__upload_avatar_reply__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string }
+
+
+struct  Streaksnap__Media__V1__RemoveAvatarRequest
+{
+  ProtobufCMessage base;
+};
+#define STREAKSNAP__MEDIA__V1__REMOVE_AVATAR_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__remove_avatar_request__descriptor) \
+     }
+
+
+struct  Streaksnap__Media__V1__RemoveAvatarReply
+{
+  ProtobufCMessage base;
+};
+#define STREAKSNAP__MEDIA__V1__REMOVE_AVATAR_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__remove_avatar_reply__descriptor) \
+     }
 
 
 struct  Streaksnap__Media__V1__FindSnapOwnerRequest
@@ -340,6 +423,139 @@ Streaksnap__Media__V1__FeedItem *
 void   streaksnap__media__v1__feed_item__free_unpacked
                      (Streaksnap__Media__V1__FeedItem *message,
                       ProtobufCAllocator *allocator);
+/* Streaksnap__Media__V1__GetSnapHistoryRequest methods */
+void   streaksnap__media__v1__get_snap_history_request__init
+                     (Streaksnap__Media__V1__GetSnapHistoryRequest         *message);
+size_t streaksnap__media__v1__get_snap_history_request__get_packed_size
+                     (const Streaksnap__Media__V1__GetSnapHistoryRequest   *message);
+size_t streaksnap__media__v1__get_snap_history_request__pack
+                     (const Streaksnap__Media__V1__GetSnapHistoryRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__media__v1__get_snap_history_request__pack_to_buffer
+                     (const Streaksnap__Media__V1__GetSnapHistoryRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Media__V1__GetSnapHistoryRequest *
+       streaksnap__media__v1__get_snap_history_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__media__v1__get_snap_history_request__free_unpacked
+                     (Streaksnap__Media__V1__GetSnapHistoryRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Media__V1__GetSnapHistoryReply methods */
+void   streaksnap__media__v1__get_snap_history_reply__init
+                     (Streaksnap__Media__V1__GetSnapHistoryReply         *message);
+size_t streaksnap__media__v1__get_snap_history_reply__get_packed_size
+                     (const Streaksnap__Media__V1__GetSnapHistoryReply   *message);
+size_t streaksnap__media__v1__get_snap_history_reply__pack
+                     (const Streaksnap__Media__V1__GetSnapHistoryReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__media__v1__get_snap_history_reply__pack_to_buffer
+                     (const Streaksnap__Media__V1__GetSnapHistoryReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Media__V1__GetSnapHistoryReply *
+       streaksnap__media__v1__get_snap_history_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__media__v1__get_snap_history_reply__free_unpacked
+                     (Streaksnap__Media__V1__GetSnapHistoryReply *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Media__V1__SnapDay methods */
+void   streaksnap__media__v1__snap_day__init
+                     (Streaksnap__Media__V1__SnapDay         *message);
+size_t streaksnap__media__v1__snap_day__get_packed_size
+                     (const Streaksnap__Media__V1__SnapDay   *message);
+size_t streaksnap__media__v1__snap_day__pack
+                     (const Streaksnap__Media__V1__SnapDay   *message,
+                      uint8_t             *out);
+size_t streaksnap__media__v1__snap_day__pack_to_buffer
+                     (const Streaksnap__Media__V1__SnapDay   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Media__V1__SnapDay *
+       streaksnap__media__v1__snap_day__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__media__v1__snap_day__free_unpacked
+                     (Streaksnap__Media__V1__SnapDay *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Media__V1__UploadAvatarRequest methods */
+void   streaksnap__media__v1__upload_avatar_request__init
+                     (Streaksnap__Media__V1__UploadAvatarRequest         *message);
+size_t streaksnap__media__v1__upload_avatar_request__get_packed_size
+                     (const Streaksnap__Media__V1__UploadAvatarRequest   *message);
+size_t streaksnap__media__v1__upload_avatar_request__pack
+                     (const Streaksnap__Media__V1__UploadAvatarRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__media__v1__upload_avatar_request__pack_to_buffer
+                     (const Streaksnap__Media__V1__UploadAvatarRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Media__V1__UploadAvatarRequest *
+       streaksnap__media__v1__upload_avatar_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__media__v1__upload_avatar_request__free_unpacked
+                     (Streaksnap__Media__V1__UploadAvatarRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Media__V1__UploadAvatarReply methods */
+void   streaksnap__media__v1__upload_avatar_reply__init
+                     (Streaksnap__Media__V1__UploadAvatarReply         *message);
+size_t streaksnap__media__v1__upload_avatar_reply__get_packed_size
+                     (const Streaksnap__Media__V1__UploadAvatarReply   *message);
+size_t streaksnap__media__v1__upload_avatar_reply__pack
+                     (const Streaksnap__Media__V1__UploadAvatarReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__media__v1__upload_avatar_reply__pack_to_buffer
+                     (const Streaksnap__Media__V1__UploadAvatarReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Media__V1__UploadAvatarReply *
+       streaksnap__media__v1__upload_avatar_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__media__v1__upload_avatar_reply__free_unpacked
+                     (Streaksnap__Media__V1__UploadAvatarReply *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Media__V1__RemoveAvatarRequest methods */
+void   streaksnap__media__v1__remove_avatar_request__init
+                     (Streaksnap__Media__V1__RemoveAvatarRequest         *message);
+size_t streaksnap__media__v1__remove_avatar_request__get_packed_size
+                     (const Streaksnap__Media__V1__RemoveAvatarRequest   *message);
+size_t streaksnap__media__v1__remove_avatar_request__pack
+                     (const Streaksnap__Media__V1__RemoveAvatarRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__media__v1__remove_avatar_request__pack_to_buffer
+                     (const Streaksnap__Media__V1__RemoveAvatarRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Media__V1__RemoveAvatarRequest *
+       streaksnap__media__v1__remove_avatar_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__media__v1__remove_avatar_request__free_unpacked
+                     (Streaksnap__Media__V1__RemoveAvatarRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Media__V1__RemoveAvatarReply methods */
+void   streaksnap__media__v1__remove_avatar_reply__init
+                     (Streaksnap__Media__V1__RemoveAvatarReply         *message);
+size_t streaksnap__media__v1__remove_avatar_reply__get_packed_size
+                     (const Streaksnap__Media__V1__RemoveAvatarReply   *message);
+size_t streaksnap__media__v1__remove_avatar_reply__pack
+                     (const Streaksnap__Media__V1__RemoveAvatarReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__media__v1__remove_avatar_reply__pack_to_buffer
+                     (const Streaksnap__Media__V1__RemoveAvatarReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Media__V1__RemoveAvatarReply *
+       streaksnap__media__v1__remove_avatar_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__media__v1__remove_avatar_reply__free_unpacked
+                     (Streaksnap__Media__V1__RemoveAvatarReply *message,
+                      ProtobufCAllocator *allocator);
 /* Streaksnap__Media__V1__FindSnapOwnerRequest methods */
 void   streaksnap__media__v1__find_snap_owner_request__init
                      (Streaksnap__Media__V1__FindSnapOwnerRequest         *message);
@@ -401,6 +617,27 @@ typedef void (*Streaksnap__Media__V1__GetFeedReply_Closure)
 typedef void (*Streaksnap__Media__V1__FeedItem_Closure)
                  (const Streaksnap__Media__V1__FeedItem *message,
                   void *closure_data);
+typedef void (*Streaksnap__Media__V1__GetSnapHistoryRequest_Closure)
+                 (const Streaksnap__Media__V1__GetSnapHistoryRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Media__V1__GetSnapHistoryReply_Closure)
+                 (const Streaksnap__Media__V1__GetSnapHistoryReply *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Media__V1__SnapDay_Closure)
+                 (const Streaksnap__Media__V1__SnapDay *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Media__V1__UploadAvatarRequest_Closure)
+                 (const Streaksnap__Media__V1__UploadAvatarRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Media__V1__UploadAvatarReply_Closure)
+                 (const Streaksnap__Media__V1__UploadAvatarReply *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Media__V1__RemoveAvatarRequest_Closure)
+                 (const Streaksnap__Media__V1__RemoveAvatarRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Media__V1__RemoveAvatarReply_Closure)
+                 (const Streaksnap__Media__V1__RemoveAvatarReply *message,
+                  void *closure_data);
 typedef void (*Streaksnap__Media__V1__FindSnapOwnerRequest_Closure)
                  (const Streaksnap__Media__V1__FindSnapOwnerRequest *message,
                   void *closure_data);
@@ -420,6 +657,13 @@ extern const ProtobufCMessageDescriptor streaksnap__media__v1__snap_outcome__des
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__get_feed_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__get_feed_reply__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__feed_item__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__media__v1__get_snap_history_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__media__v1__get_snap_history_reply__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__media__v1__snap_day__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__media__v1__upload_avatar_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__media__v1__upload_avatar_reply__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__media__v1__remove_avatar_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__media__v1__remove_avatar_reply__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__find_snap_owner_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__find_snap_owner_reply__descriptor;
 
