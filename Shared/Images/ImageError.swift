@@ -5,7 +5,7 @@ enum ImageError {
     static let unsupportedType = ServiceError(
         .invalidArgument,
         "UNSUPPORTED_IMAGE_TYPE",
-        "The file is not a JPEG, PNG, WebP, HEIC or AVIF image."
+        "The file is not a JPEG, PNG, WebP or HEIC image."
     )
 
     static func tooLarge(_ megapixels: Int) -> ServiceError {

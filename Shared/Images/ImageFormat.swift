@@ -4,7 +4,6 @@ public enum ImageFormat: String, Sendable, CaseIterable {
     case png
     case webp
     case heic
-    case avif
 
     /// The media type, `image/jpeg`.
     public var mediaType: String { "image/\(rawValue)" }
@@ -18,8 +17,6 @@ public enum ImageFormat: String, Sendable, CaseIterable {
             self = .png
         } else if head.count == 12, head[0..<4].elementsEqual("RIFF".utf8), head[8..<12].elementsEqual("WEBP".utf8) {
             self = .webp
-        } else if head.count == 12, head[4..<8].elementsEqual("ftyp".utf8), head[8..<12].elementsEqual("avif".utf8) {
-            self = .avif
         } else if head.count == 12, head[4..<8].elementsEqual("ftyp".utf8),
             Self.heifBrands.contains(where: { head[8..<12].elementsEqual($0.utf8) })
         {

@@ -106,13 +106,25 @@ public final class ImageProcessor: Sendable {
             var height: Int32 = 0
             guard cvips_size(bytes.baseAddress, bytes.count, format.loader, &width, &height) == 0 else { throw VipsFailure() }
             guard Int(width) * Int(height) <= mostPixels else { throw ImageError.tooLarge(mostPixels / 1_000_000) }
-            guard format != .jpeg || JPEGScans.count(bytes) <= JPEGScans.most else { throw ImageError.undecodable }
+            guard isBearable(bytes, format) else {
+                logger.info("image refused", metadata: ["format": "\(format)", "cause": "it would cost too much to decode"])
+                throw ImageError.undecodable
+            }
             defer { cvips_trim() }
             let display = try VipsImage(cvips_decode(bytes.baseAddress, bytes.count, format.loader, Int32(displaySide)))
             return try make(display, format)
         } catch let failure as VipsFailure {
             logger.info("image refused", metadata: ["format": "\(format)", "cause": "\(failure)"])
             throw ImageError.undecodable
+        }
+    }
+
+    /// Whether decoding costs no more than the pixels that the header states.
+    private static func isBearable(_ bytes: UnsafeRawBufferPointer, _ format: ImageFormat) -> Bool {
+        switch format {
+        case .jpeg: JPEGScans.count(bytes) <= JPEGScans.most
+        case .heic: HEIFItems.areWithinLimits(bytes)
+        case .png, .webp: true
         }
     }
 
@@ -144,7 +156,7 @@ extension ImageFormat {
         case .jpeg: CVIPS_JPEG
         case .png: CVIPS_PNG
         case .webp: CVIPS_WEBP
-        case .heic, .avif: CVIPS_HEIF
+        case .heic: CVIPS_HEIF
         }
     }
 }

@@ -7,7 +7,7 @@ import Testing
     private let processor = ImageProcessor(logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
 
     static let photos = [
-        Fixtures.plantedJPEG, Fixtures.plantedPNG, Fixtures.plantedWebP, Fixtures.plantedHEIC, Fixtures.plantedAVIF,
+        Fixtures.plantedJPEG, Fixtures.plantedPNG, Fixtures.plantedWebP, Fixtures.plantedHEIC,
     ]
 
     /// Where libvips, exiftool and readers of raw bytes would find something.

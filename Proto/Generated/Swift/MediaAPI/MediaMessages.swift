@@ -4,7 +4,7 @@ public import CommonAPI
 public import Kernel
 
 public struct UploadSnapRequest: Sendable, Equatable {
-    /// JPEG, PNG, WebP, HEIC or AVIF, at most 10 MB and 50 megapixels; decided from the bytes.
+    /// JPEG, PNG, WebP or HEIC, at most 10 MB and 50 megapixels; decided from the bytes.
     public var photo: CommonAPI.Blob? = nil
     /// Streak ids: repeated, comma-separated, or `all`.
     public var streakIDs: [String] = []
@@ -207,7 +207,7 @@ public struct SnapDay: Sendable, Equatable {
 }
 
 public struct UploadAvatarRequest: Sendable, Equatable {
-    /// JPEG, PNG, WebP, HEIC or AVIF, at most 10 MB and 50 megapixels; decided from the bytes.
+    /// JPEG, PNG, WebP or HEIC, at most 10 MB and 50 megapixels; decided from the bytes.
     public var avatar: CommonAPI.Blob? = nil
 
     /// All fields unset.
