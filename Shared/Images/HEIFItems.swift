@@ -109,7 +109,8 @@ struct HEIFItems {
         for entry in entries where entry.type == "infe" {
             var reader = BoxReader(bytes, entry.body)
             guard let version = reader.version(), version == 2 || version == 3, let id = reader.number(version == 2 ? 2 : 4),
-                reader.number(2) != nil, let type = reader.text(4), items[id]?.type.isEmpty ?? true, change(id, { $0.type = type })
+                reader.number(2) != nil, let type = reader.text(4), items[id]?.type.isEmpty ?? true,
+                change(id, { $0.type = type })
             else { return false }
         }
         return true
@@ -130,7 +131,9 @@ struct HEIFItems {
                     // Numbered from 1; the highest bit says whether it is essential.
                     let index = link & (head & 1 == 0 ? 0x7F : 0x7FFF) - 1
                     guard properties.indices.contains(index), properties[index].type == "hvcC" else { continue }
-                    guard items[id]?.configuration == nil, change(id, { $0.configuration = properties[index].body }) else { return false }
+                    guard items[id]?.configuration == nil, change(id, { $0.configuration = properties[index].body }) else {
+                        return false
+                    }
                 }
             }
         }
@@ -195,7 +198,8 @@ extension HEIFItems {
         guard budget.step(), depth < 4, let item = items[id] else { return false }
         switch item.type {
         case "hvc1": guard pay(forCoded: item, &budget) else { return false }
-        case "grid", "iovl": guard let place = item.place, hasBearableCanvas(item.type, place), !item.parts.isEmpty else { return false }
+        case "grid", "iovl":
+            guard let place = item.place, hasBearableCanvas(item.type, place), !item.parts.isEmpty else { return false }
         case "iden": guard !item.parts.isEmpty else { return false }
         default: return false
         }

@@ -61,7 +61,10 @@ import Testing
         let set = HandmadeHEIC.largeConfiguration
         #expect(set.count == HandmadeHEIC.configuration.count && set != HandmadeHEIC.configuration)
         #expect(await refusal(of: HandmadeHEIC(configuration: set).bytes) == "IMAGE_UNDECODABLE")
-        #expect(await refusal(of: HandmadeHEIC(companionConfiguration: set).bytes) == "IMAGE_UNDECODABLE", "an alpha or a preview")
+        #expect(
+            await refusal(of: HandmadeHEIC(companionConfiguration: set).bytes) == "IMAGE_UNDECODABLE",
+            "an alpha or a preview"
+        )
         // A parameter set may come with the pixels as well.
         let start = try #require(set.firstRange(of: [0x42, 0x01, 0x01])).lowerBound
         let inside = [0, 0, 0, 42] + set[start..<start + 42] + HandmadeHEIC.coded

@@ -48,7 +48,9 @@ struct HandmadeHEIC {
         withUnsafeBytes(of: number.bigEndian) { Array($0) }
     }
 
-    private static func full(_ type: String, _ version: UInt8 = 0, _ body: [UInt8]) -> [UInt8] { box(type, [version, 0, 0, 0] + body) }
+    private static func full(_ type: String, _ version: UInt8 = 0, _ body: [UInt8]) -> [UInt8] {
+        box(type, [version, 0, 0, 0] + body)
+    }
 
     private var tiles: Range<UInt16> { Self.firstTile..<Self.firstTile + UInt16(columns * rows) }
 
@@ -63,7 +65,11 @@ struct HandmadeHEIC {
     private func meta(dataStart: UInt32) -> [UInt8] {
         let handler = Self.full("hdlr", 0, [0, 0, 0, 0] + Array("pict".utf8) + [UInt8](repeating: 0, count: 13))
         let primary = Self.full("pitm", 0, Self.big(Self.grid))
-        return Self.full("meta", 0, handler + primary + types + properties + links + Self.box("idat", gridData) + places(dataStart) + extras)
+        return Self.full(
+            "meta",
+            0,
+            handler + primary + types + properties + links + Self.box("idat", gridData) + places(dataStart) + extras
+        )
     }
 
     private var gridData: [UInt8] {
@@ -79,7 +85,9 @@ struct HandmadeHEIC {
     }
 
     private var properties: [UInt8] {
-        func size(_ width: Int, _ height: Int) -> [UInt8] { Self.full("ispe", 0, Self.big(UInt32(width)) + Self.big(UInt32(height))) }
+        func size(_ width: Int, _ height: Int) -> [UInt8] {
+            Self.full("ispe", 0, Self.big(UInt32(width)) + Self.big(UInt32(height)))
+        }
         let all =
             Self.box("hvcC", configuration) + size(64, 64) + size(columns * 64, rows * 64) + Self.box("irot", [1])
             + Self.full("auxC", 0, Array("urn:mpeg:hevc:2015:auxid:1".utf8) + [0]) + Self.box("hvcC", companionConfiguration)

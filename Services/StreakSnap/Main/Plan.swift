@@ -14,7 +14,7 @@ struct Plan: Sendable {
     /// Settings that are the operator's here too: taken from the environment of this process.
     private static let passedOn = [
         "auth": ["auth.apple-client-ids", "auth.apple-keys-url"],
-        "gateway": ["http.trusted-proxies", "http.user-rate", "http.address-rate"],
+        "gateway": ["http.trusted-proxies", "http.user-rate", "http.address-rate", "http.idle-timeout", "http.body-timeout"],
     ]
 
     /// The settings of one executable, by key.
