@@ -121,7 +121,7 @@ public final class GatewayHost: Sendable {
             bus: bus,
             own: OwnRoutes(
                 health: health,
-                media: MediaRoute(blobs: blobs, secret: secret, clock: clock),
+                media: MediaRoute(blobs: blobs, signer: SignedURL(secret: secret), clock: clock),
                 documentation: DocumentationRoutes(catalog: catalog),
                 clock: clockRoutes
             ),
@@ -144,9 +144,16 @@ public final class GatewayHost: Sendable {
         var quiet = logger
         quiet.logLevel = .error
         let (ports, announce) = AsyncStream.makeStream(of: Int.self)
+        // Who is told to be too slow gets the time to read it.
+        let closing = Duration.seconds(Int64(try settings.get(GatewaySettings.bodyTimeout)) + 5)
         let application = Application(
             responder: responder,
-            server: .http1(configuration: .init(idleTimeout: .seconds(Int64(try settings.get(GatewaySettings.idleTimeout))))),
+            server: .http1(
+                configuration: .init(
+                    additionalChannelHandlers: [BodyDeadline(closing)],
+                    idleTimeout: .seconds(Int64(try settings.get(GatewaySettings.idleTimeout)))
+                )
+            ),
             configuration: .init(
                 address: .hostname(try settings.get(GatewaySettings.host), port: try settings.get(GatewaySettings.port)),
                 serverName: nil,

@@ -1,22 +1,39 @@
 private import Crypto
 public import Kernel
 
-/// Links to blobs that whoever holds them may follow until they expire (PH-2): `/media/{key}?exp={seconds}&sig={signature}`.
+/// Links to blobs that whoever holds them may follow until they expire (PH-2): `/media/{key}?exp={seconds}&sig={signature}`,
+/// with `&for={user}` before the signature when it was made for one viewer.
 ///
-/// The signature is HMAC-SHA256 over key and expiry, in base64url. The gateway checks it without asking any service.
-public enum SignedURL {
-    /// The path and query of a link.
+/// The signature is HMAC-SHA256 over key, expiry and viewer, in base64url. The gateway checks it without asking any service. The key is prepared
+/// once: a feed signs many links.
+public struct SignedURL: Sendable {
+    private let prepared: HMAC<SHA256>
+
+    /// - Parameter secret: The media signing key, at least 32 bytes.
+    public init(secret: [UInt8]) { prepared = HMAC<SHA256>(key: SymmetricKey(data: secret)) }
+
+    /// A link.
     ///
     /// - Parameters:
     ///   - key: The blob.
     ///   - expires: From when on the link is refused; whole seconds, rounded down.
-    ///   - secret: The media signing key, at least 32 bytes.
-    public static func sign(key: BlobKey, expires: Instant, secret: [UInt8]) -> String {
-        let code = HMAC<SHA256>.authenticationCode(
-            for: signed(key.description, expires.seconds),
-            using: SymmetricKey(data: secret)
-        )
-        return "/media/\(key)?exp=\(expires.seconds)&sig=\(Base64URL.encode(Array(code)))"
+    ///   - viewer: Whom it is made for: it is dead when the owner's blobs are hidden from that user. Nil for nobody in particular.
+    ///   - base: What the path and query are put behind; empty for a relative link.
+    public func sign(key: BlobKey, expires: Instant, viewer: UserID? = nil, base: String = "") -> String {
+        let (expiry, viewer) = (String(expires.seconds), viewer?.description)
+        var link = base
+        link.reserveCapacity(base.utf8.count + key.description.utf8.count + expiry.utf8.count + 101)
+        link += "/media/"
+        link += key.description
+        link += "?exp="
+        link += expiry
+        if let viewer {
+            link += "&for="
+            link += viewer
+        }
+        link += "&sig="
+        link += code(key.description, expiry, viewer).withUnsafeBytes { Base64URL.encode($0) }
+        return link
     }
 
     /// The key of a link that is genuine and has not expired. Signatures are compared in constant time.
@@ -24,26 +41,39 @@ public enum SignedURL {
     /// - Parameters:
     ///   - key: The part of the path after `/media/`.
     ///   - expires: The query parameter `exp`.
+    ///   - viewer: The query parameter `for`; nil when there is none.
     ///   - signature: The query parameter `sig`.
     ///   - now: The current instant.
-    ///   - secret: The media signing key.
     /// - Throws: `LINK_EXPIRED` (permission denied) for a genuine link that has; `NOT_FOUND` for anything not genuine, which says
     ///   nothing of what exists.
-    public static func verify(
+    /// - Returns: The blob, and whom the link was made for.
+    public func verify(
         key: String,
         expires: String,
+        viewer: String? = nil,
         signature: String,
-        now: Instant,
-        secret: [UInt8]
-    ) throws(ServiceError) -> BlobKey {
+        now: Instant
+    ) throws(ServiceError) -> (key: BlobKey, viewer: UserID?) {
         guard let seconds = Int64(expires), String(seconds) == expires, signature.utf8.count == 43,
-            let code = Base64URL.decode(signature),
-            HMAC<SHA256>.isValidAuthenticationCode(code, authenticating: signed(key, seconds), using: SymmetricKey(data: secret)),
-            let blobKey = try? BlobKey(key)
+            let bytes = Base64URL.decode(signature), code(key, expires, viewer) == bytes, let blobKey = try? BlobKey(key)
         else { throw .notFound("file") }
         guard now.seconds < seconds else { throw ServiceError(.permissionDenied, "LINK_EXPIRED", "The link has expired.") }
-        return blobKey
+        return (blobKey, viewer.flatMap { UserID($0) })
     }
 
-    private static func signed(_ key: String, _ expires: Int64) -> [UInt8] { Array("media.v1\n\(key)\n\(expires)".utf8) }
+    private func code(_ key: String, _ expiry: String, _ viewer: String?) -> HMAC<SHA256>.MAC {
+        var message: [UInt8] = []
+        message.reserveCapacity(key.utf8.count + expiry.utf8.count + 47)
+        message += "media.v1\n".utf8
+        message += key.utf8
+        message.append(UInt8(ascii: "\n"))
+        message += expiry.utf8
+        if let viewer {
+            message.append(UInt8(ascii: "\n"))
+            message += viewer.utf8
+        }
+        var code = prepared
+        code.update(data: message)
+        return code.finalize()
+    }
 }

@@ -123,10 +123,11 @@ CVipsImage *cvips_decode(const void *bytes, size_t count, CVipsFormat format, in
     return (CVipsImage *)image;
 }
 
-CVipsImage *cvips_square(CVipsImage *source, int side) {
+CVipsImage *cvips_square(CVipsImage *source, int side, int finds_interest) {
     VipsImage *image = NULL;
     if (lib.vips_thumbnail_image(
-            (VipsImage *)source, &image, side, "height", side, "crop", VIPS_INTERESTING_CENTRE, "no_rotate", 1, NULL))
+            (VipsImage *)source, &image, side, "height", side, "crop",
+            finds_interest ? VIPS_INTERESTING_ATTENTION : VIPS_INTERESTING_CENTRE, "no_rotate", 1, NULL))
         return NULL;
     return (CVipsImage *)image;
 }

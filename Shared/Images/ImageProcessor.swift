@@ -21,6 +21,14 @@ public struct Renditions: Sendable, Equatable {
     public static let mediaType = "image/jpeg"
 }
 
+/// What is stored of a picture of a person (AU-10): square JPEGs in sRGB, upright, without any metadata.
+public struct AvatarRenditions: Sendable, Equatable {
+    /// 512 × 512 px, cut from what draws the eye.
+    public var large: [UInt8]
+    /// The same, 128 × 128 px.
+    public var small: [UInt8]
+}
+
 /// Turns uploads into renditions with libvips, on threads of its own.
 ///
 /// In order: the format is decided from the bytes; the header's dimensions are checked before anything is decoded; the whole
@@ -33,6 +41,8 @@ public final class ImageProcessor: Sendable {
     public static let displaySide = 2048
     /// The side of the square thumbnail, in pixels.
     public static let thumbnailSide = 300
+    /// The sides of an avatar, in pixels.
+    public static let avatarSides = (large: 512, small: 128)
     static let quality: Int32 = 82
 
     private let pool: WorkPool
@@ -55,7 +65,16 @@ public final class ImageProcessor: Sendable {
     ///   `CancellationError`; `INTERNAL` when libvips is not installed.
     public func renditions(of bytes: [UInt8]) async throws -> Renditions {
         try await pool.run { [logger] in
-            try bytes.withUnsafeBytes { try Self.render($0, logger: logger) }
+            try bytes.withUnsafeBytes { try Self.decoded($0, logger: logger, Self.renditions) }
+        }
+    }
+
+    /// The renditions of a picture of a person.
+    ///
+    /// - Throws: As for `renditions`.
+    public func avatar(of bytes: [UInt8]) async throws -> AvatarRenditions {
+        try await pool.run { [logger] in
+            try bytes.withUnsafeBytes { try Self.decoded($0, logger: logger, Self.avatarRenditions) }
         }
     }
 
@@ -65,11 +84,16 @@ public final class ImageProcessor: Sendable {
     public func renditions(ofFile path: String) async throws -> Renditions {
         try await pool.run { [logger] in
             let data = try Data(contentsOf: URL(filePath: path), options: .alwaysMapped)
-            return try data.withUnsafeBytes { try Self.render($0, logger: logger) }
+            return try data.withUnsafeBytes { try Self.decoded($0, logger: logger, Self.renditions) }
         }
     }
 
-    private static func render(_ bytes: UnsafeRawBufferPointer, logger: Logger) throws -> Renditions {
+    /// Decodes an image to at most the size of a display rendition and hands it on.
+    private static func decoded<Result>(
+        _ bytes: UnsafeRawBufferPointer,
+        logger: Logger,
+        _ make: (VipsImage, ImageFormat) throws -> Result
+    ) throws -> Result {
         guard let format = ImageFormat(sniffing: bytes) else { throw ImageError.unsupportedType }
         do {
             try Vips.start()
@@ -82,20 +106,43 @@ public final class ImageProcessor: Sendable {
             var height: Int32 = 0
             guard cvips_size(bytes.baseAddress, bytes.count, format.loader, &width, &height) == 0 else { throw VipsFailure() }
             guard Int(width) * Int(height) <= mostPixels else { throw ImageError.tooLarge(mostPixels / 1_000_000) }
+            guard isBearable(bytes, format) else {
+                logger.info("image refused", metadata: ["format": "\(format)", "cause": "it would cost too much to decode"])
+                throw ImageError.undecodable
+            }
             defer { cvips_trim() }
             let display = try VipsImage(cvips_decode(bytes.baseAddress, bytes.count, format.loader, Int32(displaySide)))
-            let thumbnail = try VipsImage(cvips_square(display.pointer, Int32(thumbnailSide)))
-            return Renditions(
-                display: try jpeg(display),
-                thumbnail: try jpeg(thumbnail),
-                width: display.width,
-                height: display.height,
-                sourceFormat: format
-            )
+            return try make(display, format)
         } catch let failure as VipsFailure {
             logger.info("image refused", metadata: ["format": "\(format)", "cause": "\(failure)"])
             throw ImageError.undecodable
         }
+    }
+
+    /// Whether decoding costs no more than the pixels that the header states.
+    private static func isBearable(_ bytes: UnsafeRawBufferPointer, _ format: ImageFormat) -> Bool {
+        switch format {
+        case .jpeg: JPEGScans.count(bytes) <= JPEGScans.most
+        case .heic: HEIFItems.areWithinLimits(bytes)
+        case .png, .webp: true
+        }
+    }
+
+    private static func renditions(_ display: VipsImage, _ format: ImageFormat) throws -> Renditions {
+        let thumbnail = try VipsImage(cvips_square(display.pointer, Int32(thumbnailSide), 0))
+        return Renditions(
+            display: try jpeg(display),
+            thumbnail: try jpeg(thumbnail),
+            width: display.width,
+            height: display.height,
+            sourceFormat: format
+        )
+    }
+
+    private static func avatarRenditions(_ image: VipsImage, _: ImageFormat) throws -> AvatarRenditions {
+        let large = try VipsImage(cvips_square(image.pointer, Int32(avatarSides.large), 1))
+        let small = try VipsImage(cvips_square(large.pointer, Int32(avatarSides.small), 0))
+        return AvatarRenditions(large: try jpeg(large), small: try jpeg(small))
     }
 
     private static func jpeg(_ image: VipsImage) throws(VipsFailure) -> [UInt8] {

@@ -10,13 +10,20 @@ internal import SocialAPI
 public struct BlockReplica: Sendable {
     private let database: Database
     private let social: SocialClient
+    private let stored: @Sendable (_ blocker: UserID, _ blocked: UserID, Transaction) async throws -> Void
 
     /// - Parameters:
     ///   - database: the service's own; `migrations` made its tables.
     ///   - bus: to ask `social` for the snapshot.
-    public init(database: Database, bus: any Caller) {
+    ///   - stored: runs in the transaction that stores a block or its end, when that was news, however it came here.
+    public init(
+        database: Database,
+        bus: any Caller,
+        stored: @escaping @Sendable (_ blocker: UserID, _ blocked: UserID, Transaction) async throws -> Void = { _, _, _ in }
+    ) {
         self.database = database
         self.social = SocialClient(bus)
+        self.stored = stored
     }
 
     /// Forgets whom a person blocked and who blocked them: for accounts that are gone for good (AU-7).
@@ -33,10 +40,10 @@ public struct BlockReplica: Sendable {
     public func handlers() -> [EventHandler] {
         [
             EventHandler(UserBlocked.self) { event, work in
-                if let state = event.block { try await Self.store(state, work.sql) }
+                if let state = event.block { try await store(state, work.sql) }
             },
             EventHandler(UserUnblocked.self) { event, work in
-                if let state = event.block { try await Self.store(state, work.sql) }
+                if let state = event.block { try await store(state, work.sql) }
             },
         ]
     }
@@ -67,18 +74,18 @@ public struct BlockReplica: Sendable {
             let page = try await social.listBlockSnapshots(ListBlockSnapshotsRequest(after: after, limit: 500), context: context)
             guard let last = page.blocks.last else { break }
             try await database.transaction { sql in
-                for state in page.blocks { try await Self.store(state, sql) }
+                for state in page.blocks { try await store(state, sql) }
             }
             after = last.blockID
         }
         try await database.execute("INSERT INTO block_snapshot (loaded_at) VALUES (clock_timestamp()) ON CONFLICT DO NOTHING")
     }
 
-    private static func store(_ state: BlockState, _ sql: Transaction) async throws {
+    private func store(_ state: BlockState, _ sql: Transaction) async throws {
         let id = try BlockID(parsing: state.blockID, field: "block_id")
         let blocker = try UserID(parsing: state.blockerID, field: "blocker_id")
         let blocked = try UserID(parsing: state.blockedID, field: "blocked_id")
-        try await sql.execute(
+        let changes = try await sql.execute(
             """
             INSERT INTO block_replica AS known (block_id, version, blocker, blocked, active)
             VALUES (\(id), \(state.version), \(blocker), \(blocked), \(state.active))
@@ -86,5 +93,6 @@ public struct BlockReplica: Sendable {
             WHERE known.version < EXCLUDED.version
             """
         )
+        if changes == 1 { try await stored(blocker, blocked, sql) }
     }
 }

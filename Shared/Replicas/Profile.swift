@@ -10,8 +10,8 @@ public struct Profile: Sendable, Hashable {
     public let username: String
     /// The name shown.
     public let displayName: String
-    /// Blob key of the avatar; empty when there is none.
-    public let avatarKey: String
+    /// Link to the avatar; nil when there is none.
+    public let avatarURL: String?
     /// The person's time zone.
     public let zone: Zone
     /// Since when.
@@ -32,6 +32,6 @@ public struct Profile: Sendable, Hashable {
     /// What everybody may know; of somebody who may not be seen (deleted, suspended, banned), only that there is somebody.
     public var summary: UserSummary {
         guard isVisible else { return UserSummary(userID: userID.description) }
-        return UserSummary(userID: userID.description, username: username, displayName: displayName, avatarURL: nil)
+        return UserSummary(userID: userID.description, username: username, displayName: displayName, avatarURL: avatarURL)
     }
 }

@@ -8,19 +8,23 @@ public import Outbox
 public struct ProfileReplica: Sendable {
     private let database: Database
     private let auth: AuthClient
+    private let avatars: AvatarLinks
     private let stored: @Sendable (ProfileState, Transaction) async throws -> Void
 
     /// - Parameters:
     ///   - database: the service's own; `migrations` made its table.
     ///   - bus: to ask `auth` for somebody who is not known yet.
+    ///   - avatars: makes the links to avatars.
     ///   - stored: runs in the transaction that stores a state newer than what was known, however it came here.
     public init(
         database: Database,
         bus: any Caller,
+        avatars: AvatarLinks = AvatarLinks(),
         stored: @escaping @Sendable (ProfileState, Transaction) async throws -> Void = { _, _ in }
     ) {
         self.database = database
         self.auth = AuthClient(bus)
+        self.avatars = avatars
         self.stored = stored
     }
 
@@ -40,7 +44,7 @@ public struct ProfileReplica: Sendable {
     ) -> EventHandler {
         EventHandler(ProfileChanged.self) { event, work in
             guard let state = event.profile else { return }
-            if try await store(state, work.sql), let profile = Profile(state) { try await changed(profile, work) }
+            if try await store(state, work.sql), let profile = Profile(state, avatars) { try await changed(profile, work) }
         }
     }
 
@@ -65,7 +69,7 @@ public struct ProfileReplica: Sendable {
         let wanted = Array(Set(ids))
         var found: [UserID: Profile] = [:]
         for row in try await sql.query(Self.selection("user_id = ANY(\(wanted))")) {
-            let profile = try Self.profile(row)
+            let profile = try read(row)
             found[profile.userID] = profile
         }
         guard found.count == wanted.count else { throw ServiceError.unavailable("A profile has not been heard of yet.") }
@@ -125,11 +129,11 @@ public struct ProfileReplica: Sendable {
         try await database.transaction { sql in
             for state in reply.profiles { _ = try await store(state, sql) }
         }
-        return reply.profiles.compactMap { Profile($0) }
+        return reply.profiles.compactMap { Profile($0, avatars) }
     }
 
     private func select(_ condition: Query) async throws -> [Profile] {
-        try await database.query(Self.selection(condition)).map(Self.profile)
+        try await database.query(Self.selection(condition)).map(read)
     }
 
     private static func selection(_ condition: Query) -> Query {
@@ -139,7 +143,7 @@ public struct ProfileReplica: Sendable {
         """
     }
 
-    private static func profile(_ row: Row) throws -> Profile {
+    private func read(_ row: Row) throws -> Profile {
         let (id, username, displayName, avatarKey, zone, since, status, terms, hour) = try row.decode(
             as: (
                 UserID.self, String.self, String.self, String.self, String.self, Instant.self, Int32.self, String.self, Int32.self
@@ -149,7 +153,7 @@ public struct ProfileReplica: Sendable {
             userID: id,
             username: username,
             displayName: displayName,
-            avatarKey: avatarKey,
+            avatarURL: avatars.url(avatarKey),
             zone: Zone(zone) ?? .utc,
             zoneSince: since,
             status: AccountStatus(rawValue: status),
@@ -183,13 +187,13 @@ public struct ProfileReplica: Sendable {
 }
 
 extension Profile {
-    init?(_ state: ProfileState) {
+    init?(_ state: ProfileState, _ avatars: AvatarLinks) {
         guard let id = UserID(state.userID) else { return nil }
         self.init(
             userID: id,
             username: state.username,
             displayName: state.displayName,
-            avatarKey: state.avatarKey,
+            avatarURL: avatars.url(state.avatarKey),
             zone: Zone(state.timeZone) ?? .utc,
             zoneSince: state.timeZoneSince ?? .epoch,
             status: state.status,

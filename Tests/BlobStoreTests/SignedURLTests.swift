@@ -11,17 +11,16 @@ import Testing
     private func verify(_ link: String, at now: Instant, secret: [UInt8]? = nil) throws(ServiceError) -> String {
         let parts = link.dropFirst("/media/".count).split(separator: "?", maxSplits: 1)
         let query = parts[1].split(separator: "&").map { $0.split(separator: "=", maxSplits: 1)[1] }
-        return try SignedURL.verify(
+        return try SignedURL(secret: secret ?? self.secret).verify(
             key: String(parts[0]),
             expires: String(query[0]),
             signature: String(query[1]),
-            now: now,
-            secret: secret ?? self.secret
-        ).description
+            now: now
+        ).key.description
     }
 
     @Test func aLinkHoldsUntilItExpires() throws {
-        let link = try SignedURL.sign(key: BlobKey("a/b.jpg"), expires: expires, secret: secret)
+        let link = try SignedURL(secret: secret).sign(key: BlobKey("a/b.jpg"), expires: expires)
         #expect(link.hasPrefix("/media/a/b.jpg?exp=2000000000&sig="))
         #expect(try verify(link, at: Instant(seconds: 1_999_999_999)) == "a/b.jpg")
         #expect(throws: ServiceError(.permissionDenied, "LINK_EXPIRED", "The link has expired.")) {
@@ -30,7 +29,7 @@ import Testing
     }
 
     @Test func theSignatureIsPlainHMAC() throws {
-        let link = try SignedURL.sign(key: BlobKey("k"), expires: expires, secret: secret)
+        let link = try SignedURL(secret: secret).sign(key: BlobKey("k"), expires: expires)
         let code = HMAC<SHA256>.authenticationCode(for: Data("media.v1\nk\n2000000000".utf8), using: SymmetricKey(data: secret))
         let expected = Data(code).base64EncodedString().replacingOccurrences(of: "+", with: "-")
             .replacingOccurrences(of: "/", with: "_").replacingOccurrences(of: "=", with: "")
@@ -38,7 +37,7 @@ import Testing
     }
 
     @Test func nothingElseIsALink() throws {
-        let link = try SignedURL.sign(key: BlobKey("a/b.jpg"), expires: expires, secret: secret)
+        let link = try SignedURL(secret: secret).sign(key: BlobKey("a/b.jpg"), expires: expires)
         let forgeries = [
             link.replacing("b.jpg", with: "c.jpg"), link.replacing("exp=2", with: "exp=3"),
             link.replacing("exp=2", with: "exp=02"),
@@ -51,9 +50,30 @@ import Testing
         #expect(throws: ServiceError.notFound("file")) { try verify(link, at: .epoch, secret: [UInt8](repeating: 8, count: 32)) }
     }
 
+    @Test func aLinkForOneViewerIsForNobodyElse() throws {
+        let (viewer, other) = (UserID(high: 0xABC, low: 1), UserID(high: 0xABC, low: 2))
+        let signer = SignedURL(secret: secret)
+        let key = try BlobKey("a/b.jpg")
+        let link = signer.sign(key: key, expires: expires, viewer: viewer, base: "https://x.example")
+        #expect(link.hasPrefix("https://x.example/media/a/b.jpg?exp=2000000000&for=\(viewer)&sig="))
+        let signature = String(link.suffix(43))
+        func verify(_ viewer: String?) throws(ServiceError) -> UserID? {
+            try signer.verify(key: "a/b.jpg", expires: "2000000000", viewer: viewer, signature: signature, now: .epoch).viewer
+        }
+        #expect(try verify("\(viewer)") == viewer)
+        for forged in ["\(other)", nil, "", "\(viewer)".uppercased(), "\(viewer) "] {
+            #expect(throws: ServiceError.notFound("file"), "\(forged ?? "none")") { try verify(forged) }
+        }
+        // Nor does a link for nobody in particular become one for somebody.
+        let open = String(signer.sign(key: key, expires: expires).suffix(43))
+        #expect(throws: ServiceError.notFound("file")) {
+            try signer.verify(key: "a/b.jpg", expires: "2000000000", viewer: "\(viewer)", signature: open, now: .epoch)
+        }
+    }
+
     /// 43 characters hold 258 bits: the last two must be zero, or one signature would have four spellings.
     @Test func aSignatureHasOneSpelling() throws {
-        let link = try SignedURL.sign(key: BlobKey("a"), expires: expires, secret: secret)
+        let link = try SignedURL(secret: secret).sign(key: BlobKey("a"), expires: expires)
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
         let accepted = alphabet.filter { (try? verify(String(link.dropLast()) + String($0), at: .epoch)) != nil }
         #expect(accepted == link.suffix(1).map { $0 })

@@ -27,6 +27,21 @@ import Testing
         }
     }
 
+    @Test func `an owner's blobs are hidden from one viewer, and from nobody else`() async throws {
+        try await withStore { store in
+            let key = try BlobKey("snaps/\(owner)/2026-01-02/one/display.jpg")
+            try await store.put(key, [1])
+            try await store.hide(owner, from: other)
+            #expect(try await store.isWithheld(key, from: other))
+            #expect(try await !store.isWithheld(key, from: UserID(high: 1, low: 3)))
+            #expect(try await !store.isWithheld(key))
+            #expect(try await store.isWithheld(try BlobKey("hidden/\(owner)/\(other)")), "markers are not served")
+            try await store.show(owner, to: other)
+            try await store.show(owner, to: other)
+            #expect(try await !store.isWithheld(key, from: other))
+        }
+    }
+
     @Test func `markers are not served, and a key without an owner is not withheld`() async throws {
         try await withStore { store in
             try await store.withhold(owner)

@@ -21,19 +21,6 @@ struct BadUploadTests {
     private static let svg =
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"10\" height=\"10\"><rect width=\"10\" height=\"10\"/></svg>"
 
-    /// What a PNG checks its chunks with.
-    private static func crc32(_ bytes: ArraySlice<UInt8>) -> UInt32 {
-        var sum = ~UInt32(0)
-        for byte in bytes {
-            sum ^= UInt32(byte)
-            for _ in 0..<8 {
-                let shifted = sum >> 1
-                sum = sum & 1 == 1 ? shifted ^ 0xEDB8_8320 : shifted
-            }
-        }
-        return ~sum
-    }
-
     static let cases: [Case] = [
         Case(
             testDescription: "a text called .jpg",
@@ -56,11 +43,21 @@ struct BadUploadTests {
             body: {
                 var photo = try Photos.png(42)
                 photo.replaceSubrange(16..<24, with: [0, 0, 0xEA, 0x60, 0, 0, 0xEA, 0x60])
-                let check = crc32(photo[12..<29])
+                let check = PhotoBomb.crc32(photo[12..<29])
                 photo.replaceSubrange(29..<33, with: withUnsafeBytes(of: check.bigEndian) { Array($0) })
                 return form(photo)
             },
             code: "IMAGE_TOO_LARGE"
+        ),
+        Case(
+            testDescription: "a whole PNG of 50,010,000 pixels in 40 kB",
+            body: { form(PhotoBomb.png(width: 10_000, height: 5_001)) },
+            code: "IMAGE_TOO_LARGE"
+        ),
+        Case(
+            testDescription: "a HEIC without its pixels",
+            body: { form([0, 0, 0, 16] + Array("ftypheic".utf8) + [0, 0, 0, 0]) },
+            code: "IMAGE_UNDECODABLE"
         ),
         Case(
             testDescription: "10 MB and one byte",
@@ -147,9 +144,31 @@ struct BadUploadTests {
         BadInputTests.expectEnvelope(reply)
         #expect(reply.header("X-Request-Id") == "upload-1")
         if let fields = wrong.fields { #expect(Set(reply.fields) == fields, "\(reply.text)") }
-        let rows = "SELECT count(*) FROM media.snap_operation WHERE user_id = '\(author.id)'"
-        #expect(try await author.home.sql(rows) == "0")
+        try await Self.expectNothing(of: author)
+    }
+
+    /// No row and no byte.
+    static func expectNothing(of author: Person) async throws {
+        for table in ["snap_operation", "snap", "streak_snap"] {
+            let rows = "SELECT count(*) FROM media.\(table) WHERE user_id = '\(author.id)'"
+            #expect(try await author.home.sql(rows) == "0", "\(table)")
+        }
         try await eventually("no part of an upload is left") { author.home.incoming.isEmpty }
+        let blobs = Files.all(below: author.home.data.appending(path: "blobs")).filter { $0.path.contains(author.id) }
+        #expect(blobs.isEmpty, "\(blobs)")
+    }
+
+    @Test func `a photo of exactly 50 megapixels is stored`() async throws {
+        let home = try await Installation.shared.value
+        let (ada, ben) = (try await Person.register("ada", at: home), try await Person.register("ben", at: home))
+        try await ada.befriend(ben)
+        let large = try await ada.upload(PhotoBomb.png(width: 10_000, height: 5_000))
+        #expect(large.status == 201, "\(large.text)")
+        #expect(large.data["snap"]["width"].int == 2_048 && large.data["snap"]["height"].int == 1_024, "\(large.text)")
+        #expect(
+            Files.all(below: home.data.appending(path: "blobs")).contains { $0.path.contains(ada.id) },
+            "the refusals look for stored bytes in the right place"
+        )
     }
 
     @Test func `nobody can upload without a token`() async throws {

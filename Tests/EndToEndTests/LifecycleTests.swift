@@ -15,7 +15,8 @@ extension ClockTests {
         let streak = try await fill(zelda, nell, omar, word: word)
         #expect(try await home.rows(holding: [word]).count > 5, "there is something to be removed")
         let link = try await zelda.photoLink()
-        #expect(try await home.http.send("GET", link).status == 200)
+        let avatar = "/media/" + (try await zelda.avatarKey())
+        for target in [link, avatar] { #expect(try await home.http.send("GET", target).status == 200) }
 
         #expect(try await zelda.delete(password: "wrong-password").code == "WRONG_PASSWORD")
         #expect(try await home.call("DELETE", "/api/auth/account", token: zelda.token).fields == ["password"])
@@ -25,7 +26,11 @@ extension ClockTests {
         let purgeAt = try #require(deleted.data["purge_at"].string)
 
         try await expectGone(zelda, from: nell, omar, streak: streak, word: word, purgeAt: purgeAt)
-        try await eventually("the link is dead, within 60 s") { try await home.http.send("GET", link).status == 404 }
+        for target in [link, avatar] {
+            try await eventually("the link is dead, within 60 s") { try await home.http.send("GET", target).status == 404 }
+        }
+        let history = try await nell.get("/api/photos/history/\(streak)").data["days"][0]
+        #expect(history["friend_snap"].isNull && !history["your_snap"].isNull, "the friend keeps only what is the friend's own")
         #expect(!home.blobs(of: zelda).isEmpty, "an administrator can still restore the account with its photos")
 
         try await home.travel(days: 31)
@@ -59,6 +64,7 @@ extension ClockTests {
         #expect(try await omar.request(zelda, key: "ask-\(word)").status == 201)
         let snap = try await zelda.upload(try Photos.jpeg(71), caption: "caption of \(word)", key: "snap-\(word)")
         #expect(snap.status == 201, "\(snap.text)")
+        #expect(try await zelda.setAvatar(try Photos.png(71)).status == 200)
         #expect(try await nell.upload(try Photos.jpeg(72), caption: "by the friend").data["streaks"][0]["current_count"].int == 1)
         try await eventually("both were told") {
             let zeldas = try await zelda.notifications("friend_posted")
@@ -124,6 +130,8 @@ extension ClockTests {
         #expect(broken["broken_by_user_id"].string == rude.id)
         try await eventually("the friend sees nobody") { try await pal.friends().isEmpty }
         try await eventually("nor the photo") { try await home.http.send("GET", link).status == 404 }
+        let hidden = try await pal.get("/api/photos/history/\(streak)").data["days"][0]
+        #expect(hidden["friend_snap"].isNull && hidden["locked"].bool == false && !hidden["your_snap"].isNull)
         try await eventually("the friend is told of the break once") { try await pal.notifications("streak_broken").count == 1 }
 
         // The same decision, told once more, is no second one.
@@ -141,6 +149,8 @@ extension ClockTests {
         #expect(try await pal.get("/api/streaks/\(streak)").data["streak"]["status"].string == "broken", "the break stays")
         let fresh = try await rude.photoLink()
         try await eventually("the photo is served again") { try await home.http.send("GET", fresh).status == 200 }
+        let shown = try await pal.get("/api/photos/history/\(streak)").data["days"][0]
+        #expect(shown["friend_snap"]["user_id"].string == rude.id, "also in the history of the broken streak")
         #expect(try await rude.upload(try Photos.jpeg(75), to: streak).code == "STREAK_NOT_ACTIVE")
     }
 

@@ -41,6 +41,32 @@ struct PhotoTests {
         }
     }
 
+    @Test func `a position planted in EXIF, XMP and the text of a PNG is in nothing that is stored`() async throws {
+        let home = try await Installation.shared.value
+        let (ada, ben) = (try await Person.register("ada", at: home), try await Person.register("ben", at: home))
+        try await ada.befriend(ben)
+        let mark = "PLANTED-52.5163N-13.3777E"
+        // EXIF with a position and XMP are in both; each gets a mark in one more place.
+        var jpeg = try Photos.jpeg(71)
+        let packet = Array("http://ns.adobe.com/xap/1.0/\0<x exif:GPSLatitude=\"\(mark)\"/>".utf8)
+        jpeg.insert(contentsOf: [0xFF, 0xE1, 0, UInt8(packet.count + 2)] + packet, at: 2)
+        var png = try Photos.png(72)
+        png.insert(contentsOf: PhotoBomb.chunk("tEXt", Array("GPSPosition\0\(mark)".utf8)), at: 33)
+        for (author, photo) in [(ada, jpeg), (ben, png)] {
+            #expect(Photos.metadata(in: photo).contains("GPS") && photo.firstRange(of: Array(mark.utf8)) != nil)
+            let reply = try await author.upload(photo)
+            #expect(reply.status == 201, "\(reply.text)")
+            #expect(try await author.setAvatar(photo).status == 200)
+            let stored = Files.all(below: home.data.appending(path: "blobs")).filter { $0.path.contains(author.id) }
+            #expect(stored.count == 4, "two of the snap, two of the avatar: \(stored)")
+            for file in stored {
+                let bytes = Array(try Data(contentsOf: file))
+                #expect(Photos.metadata(in: bytes) == [], "\(file.path)")
+                #expect(bytes.firstRange(of: Array("PLANTED".utf8)) == nil, "\(file.path)")
+            }
+        }
+    }
+
     @Test func `a link answers validators and ranges`() async throws {
         let link = try await link()
         let whole = try await get(link)

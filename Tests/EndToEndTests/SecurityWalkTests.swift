@@ -121,7 +121,9 @@ struct SecurityWalkTests {
         var headers = token.map { [("Authorization", "Bearer \($0)")] } ?? []
         if operation.isUpload {
             headers.append(Form.contentType)
-            let form = Form(photo: try Photos.jpeg(72), fields: ids["streak_ids"].map { [("streak_ids", $0)] } ?? [])
+            let isAvatar = path.hasSuffix("/avatar")
+            let fields = isAvatar ? [] : ids["streak_ids"].map { [("streak_ids", $0)] } ?? []
+            let form = Form(photo: try Photos.jpeg(72), part: isAvatar ? "avatar" : "photo", fields: fields)
             return try await walk.home.http.send(operation.verb, path, headers: headers, body: form.body)
         }
         let json = operation.body.isNull ? nil : walk.body(operation.body, ids)

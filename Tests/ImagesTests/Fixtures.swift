@@ -42,7 +42,7 @@ enum Fixtures {
         """
     )
 
-    private static func bytes(_ base64: String) -> [UInt8] {
+    static func bytes(_ base64: String) -> [UInt8] {
         Array(Data(base64Encoded: base64, options: .ignoreUnknownCharacters) ?? Data())
     }
 }

@@ -168,6 +168,7 @@ nonisolated(nonsending) func withStreaks(
             bus: others,
             mutations: Mutations(work: work, database: database),
             snapWindow: .label,
+            avatars: AvatarLinks(base: ""),
             clock: clock,
             logger: testLogger
         )

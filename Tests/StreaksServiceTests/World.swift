@@ -3,6 +3,7 @@ import BillingAPI
 import Bus
 import Database
 import Kernel
+import Replicas
 import Logging
 import SocialAPI
 import StreaksAPI
@@ -38,6 +39,7 @@ struct World {
             bus: Nobody(),
             mutations: mutations,
             snapWindow: rule,
+            avatars: AvatarLinks(base: ""),
             clock: clock,
             logger: testLogger
         )
@@ -171,6 +173,7 @@ nonisolated(nonsending) func withWorld(at start: String, _ body: (World) async t
             bus: Nobody(),
             mutations: mutations,
             snapWindow: .label,
+            avatars: AvatarLinks(base: ""),
             clock: clock,
             logger: testLogger
         )

@@ -27,6 +27,7 @@ public enum AuthModule: ServiceModule {
         ),
         MigrationSet("auth_lifecycle", [Migration(version: 1, name: "lifecycle", sql: PackageResources.V0101_lifecycle_sql)]),
         MigrationSet("auth_window", [Migration(version: 1, name: "window", sql: PackageResources.V0401_window_sql)]),
+        MigrationSet("auth_avatars", [Migration(version: 1, name: "avatars", sql: PackageResources.V0401_avatars_sql)]),
     ]
     public static var descriptor: (bytes: [UInt8], hash: String) { (AuthMethods.descriptorSet, AuthMethods.descriptorHash) }
 
@@ -59,12 +60,17 @@ public enum AuthModule: ServiceModule {
         help: "Where Apple's public keys are; https, or http on this machine."
     )
 
-    public static let settings: [any AnySetting] = [keyFolder, bcryptCost, refreshSecret, appleClients, appleKeys]
+    public static let settings: [any AnySetting] = [
+        keyFolder, bcryptCost, refreshSecret, appleClients, appleKeys, BlobSettings.publicURL,
+    ]
 
     public static func assemble(_ environment: ServiceEnvironment) async throws -> ServiceAssembly {
         let settings = environment.settings
         let service = AuthService(
-            accounts: AccountRepository(database: environment.database),
+            accounts: AccountRepository(
+                database: environment.database,
+                avatars: AvatarLinks(base: try settings.get(BlobSettings.publicURL))
+            ),
             sessions: SessionRepository(database: environment.database),
             revocations: RevocationRepository(database: environment.database),
             lifecycle: LifecycleRepository(database: environment.database),
@@ -84,7 +90,7 @@ public enum AuthModule: ServiceModule {
         )
         return ServiceAssembly(
             endpoints: service.endpoints(),
-            consumers: FactConsumers.all + [service.moderationHandler],
+            consumers: FactConsumers.all + [service.moderationHandler, service.avatarHandler],
             jobs: [
                 Job("expired_sessions", every: .seconds(60)) { now in try await service.sessions.purge(now: now) },
                 Job("old_login_failures", every: .seconds(60)) { now in try await service.loginFailures.purge(now: now) },

@@ -4,25 +4,23 @@ internal import Hummingbird
 internal import Kernel
 internal import Transcoding
 
-/// `GET /media/{key}?exp=&sig=`: stored photos for whoever holds a signed link (PH-2), with ranges (RFC 9110 §14) and validators.
+/// `GET /media/{key}?exp=&for=&sig=`: stored photos for whoever holds a signed link (PH-2), with ranges (RFC 9110 §14) and validators.
+/// Avatars need no signature: everybody may see them who knows the key, and nobody can guess it.
 struct MediaRoute: Sendable {
+    private static let open = "avatars/"
+
     let blobs: any BlobStore
-    let secret: [UInt8]
+    let signer: SignedURL
     let clock: any Clock
 
     func respond(to request: Request, _ exchange: Exchange) async throws -> Response {
         guard request.method == .get || request.method == .head else {
             throw ServiceError(.unimplemented, "METHOD_NOT_ALLOWED", "This path takes GET and HEAD.")
         }
-        let parameters = request.uri.queryParameters
-        let key = try SignedURL.verify(
-            key: String(request.uri.path.dropFirst("/media/".count)),
-            expires: parameters["exp"].map(String.init) ?? "",
-            signature: parameters["sig"].map(String.init) ?? "",
-            now: clock.now(),
-            secret: secret
-        )
-        guard try await !blobs.isWithheld(key), let info = try await blobs.info(of: key) else {
+        let path = String(request.uri.path.dropFirst("/media/".count))
+        let isOpen = path.hasPrefix(Self.open)
+        let (key, viewer) = try isOpen ? (Self.openKey(path), nil) : signedKey(path, request)
+        guard try await !blobs.isWithheld(key, from: viewer), let info = try await blobs.info(of: key) else {
             throw ServiceError.notFound("file")
         }
         // Blobs never change in place, so the key and size name the bytes.
@@ -30,7 +28,7 @@ struct MediaRoute: Sendable {
         var headers: HTTPFields = [
             .contentType: key.description.hasSuffix(".png") ? "image/png" : "image/jpeg", .eTag: tag, .acceptRanges: "bytes",
             // PH-6: a withheld photo is not shown from a cache for longer than this.
-            .cacheControl: "private, max-age=60", .requestID: exchange.requestID,
+            .cacheControl: isOpen ? "public, max-age=60" : "private, max-age=60", .requestID: exchange.requestID,
         ]
         headers[.xContentTypeOptions] = "nosniff"
         if let known = request.headers[.ifNoneMatch], known.contains(tag) || known == "*" {
@@ -46,6 +44,23 @@ struct MediaRoute: Sendable {
             headers[.contentRange] = "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(info.size)"
             return try await send(key, part, Int64(part.count), .partialContent, headers, isHead: request.method == .head)
         }
+    }
+
+    private static func openKey(_ path: String) throws(ServiceError) -> BlobKey {
+        guard let key = try? BlobKey(path) else { throw .notFound("file") }
+        return key
+    }
+
+    private func signedKey(_ path: String, _ request: Request) throws(ServiceError) -> (BlobKey, UserID?) {
+        let parameters = request.uri.queryParameters
+        let link = try signer.verify(
+            key: path,
+            expires: parameters["exp"].map(String.init) ?? "",
+            viewer: parameters["for"].map(String.init),
+            signature: parameters["sig"].map(String.init) ?? "",
+            now: clock.now()
+        )
+        return (link.key, link.viewer)
     }
 
     private func send(

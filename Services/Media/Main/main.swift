@@ -1,4 +1,5 @@
 import MediaService
 import Runtime
 
+await MediaCommands.runIfAsked()
 await ServiceMain.run(MediaModule.self)

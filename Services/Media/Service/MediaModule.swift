@@ -12,7 +12,7 @@ internal import StreaksAPI
 /// How `media` is put together.
 public enum MediaModule: ServiceModule {
     public static let name = "media"
-    public static let about = "daily snaps, their renditions, and the feed"
+    public static let about = "daily snaps, their renditions, the feed, and avatars"
     public static let migrations = [
         MigrationSet("block_replica", BlockReplica.migrations),
         MigrationSet("profile_replica", ProfileReplica.migrations),
@@ -24,6 +24,8 @@ public enum MediaModule: ServiceModule {
             ]
         ),
         MigrationSet("media_lifecycle", [Migration(version: 1, name: "owners", sql: PackageResources.V0101_owners_sql)]),
+        MigrationSet("media_hidden", [Migration(version: 1, name: "hidden_pairs", sql: PackageResources.V0402_hidden_pairs_sql)]),
+        MigrationSet("media_avatars", [Migration(version: 1, name: "avatars", sql: PackageResources.V0401_avatars_sql)]),
     ]
     public static var descriptor: (bytes: [UInt8], hash: String) { (MediaMethods.descriptorSet, MediaMethods.descriptorHash) }
 
@@ -46,6 +48,11 @@ public enum MediaModule: ServiceModule {
         )
         let streaks = StreaksClient(environment.bus)
         let profiles = ProfileReplica(database: environment.database, bus: environment.bus)
+        let images = ImageProcessor(
+            threads: try settings.get(threads),
+            queueLimit: try settings.get(queue),
+            logger: environment.logger
+        )
         let operations = SnapOperations(
             repository: SnapOperationRepository(database: environment.database),
             snaps: snaps,
@@ -53,19 +60,24 @@ public enum MediaModule: ServiceModule {
             work: environment.work,
             links: links,
             blobs: blobs,
-            images: ImageProcessor(
-                threads: try settings.get(threads),
-                queueLimit: try settings.get(queue),
-                logger: environment.logger
-            ),
+            images: images,
             clock: environment.clock,
             logger: environment.logger
         )
-        let blocks = BlockReplica(database: environment.database, bus: environment.bus)
+        let blocks = BlockReplica(database: environment.database, bus: environment.bus, stored: HiddenPairRepository.note)
+        let avatars = Avatars(
+            repository: AvatarRepository(database: environment.database),
+            mutations: environment.mutations,
+            blobs: blobs,
+            images: images,
+            links: links,
+            ids: environment.ids,
+            logger: environment.logger
+        )
         let service = MediaService(
             snaps: snaps,
-            blocks: blocks,
             operations: operations,
+            avatars: avatars,
             blobs: blobs,
             profiles: profiles,
             streaks: streaks,
@@ -88,6 +100,8 @@ public enum MediaModule: ServiceModule {
                 },
                 OldOperations(operations: operations).job,
                 AbandonedUploads(blobs: blobs).job,
+                HiddenPairs(pairs: HiddenPairRepository(database: environment.database), blobs: blobs).job,
+                OldAvatars(repository: avatars.repository, blobs: blobs).job,
                 PhotoOwners(owners: OwnerRepository(database: environment.database), blobs: blobs).job,
             ]
         )

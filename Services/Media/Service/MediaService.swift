@@ -6,13 +6,14 @@ internal import MediaAPI
 internal import Replicas
 internal import StreaksAPI
 
-/// Daily snaps and the feed made from them. The table of contents: one handler file per RPC in `Handlers/`, what is due in `Jobs/`.
+/// Daily snaps, the feed and the history made from them, and avatars. The table of contents: one handler file per RPC in `Handlers/`, what
+/// is due in `Jobs/`.
 ///
-/// uploadSnap · getFeed · getStreakSnaps · findSnapOwner · exportUserData
+/// uploadSnap · getFeed · getStreakSnaps · getSnapHistory · uploadAvatar · removeAvatar · findSnapOwner · exportUserData
 struct MediaService: MediaServiceProtocol {
     let snaps: SnapRepository
-    let blocks: BlockReplica
     let operations: SnapOperations
+    let avatars: Avatars
     let blobs: any BlobStore
     let profiles: ProfileReplica
     let streaks: StreaksClient

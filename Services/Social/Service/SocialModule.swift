@@ -28,8 +28,15 @@ public enum SocialModule: ServiceModule {
     ]
     public static var descriptor: (bytes: [UInt8], hash: String) { (SocialMethods.descriptorSet, SocialMethods.descriptorHash) }
 
+    public static let settings: [any AnySetting] = [BlobSettings.publicURL]
+
     public static func assemble(_ environment: ServiceEnvironment) async throws -> ServiceAssembly {
-        let service = service(database: environment.database, bus: environment.bus, mutations: environment.mutations)
+        let service = service(
+            database: environment.database,
+            bus: environment.bus,
+            mutations: environment.mutations,
+            avatars: AvatarLinks(base: try environment.settings.get(BlobSettings.publicURL))
+        )
         return ServiceAssembly(
             endpoints: service.endpoints(),
             consumers: [service.profiles.handler()] + LifecycleConsumers.all,
@@ -46,13 +53,18 @@ public enum SocialModule: ServiceModule {
     }
 
     /// The service on a database and whatever answers for the others.
-    static func service(database: Database, bus: any Caller, mutations: Mutations) -> SocialService {
+    static func service(
+        database: Database,
+        bus: any Caller,
+        mutations: Mutations,
+        avatars: AvatarLinks = AvatarLinks()
+    ) -> SocialService {
         SocialService(
-            friendships: FriendshipRepository(database: database),
-            people: SearchRepository(database: database),
+            friendships: FriendshipRepository(database: database, avatars: avatars),
+            people: SearchRepository(database: database, avatars: avatars),
             blocks: BlockRepository(database: database),
             reports: ReportRepository(database: database),
-            profiles: ProfileReplica(database: database, bus: bus, stored: SearchRepository.store),
+            profiles: ProfileReplica(database: database, bus: bus, avatars: avatars, stored: SearchRepository.store),
             streaks: StreaksClient(bus),
             media: MediaClient(bus),
             mutations: mutations

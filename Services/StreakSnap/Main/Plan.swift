@@ -15,7 +15,7 @@ struct Plan: Sendable {
     private static let passedOn = [
         "auth": ["auth.apple-client-ids", "auth.apple-keys-url"],
         "streaks": ["streaks.snap-window"],
-        "gateway": ["http.trusted-proxies", "http.user-rate", "http.address-rate"],
+        "gateway": ["http.trusted-proxies", "http.user-rate", "http.address-rate", "http.idle-timeout", "http.body-timeout"],
     ]
 
     /// The settings of one executable, by key.
@@ -23,7 +23,7 @@ struct Plan: Sendable {
         var values = [
             "nats.url": endpoints.natsURL, "nats.user": name, "nats.password.file": endpoints.natsPasswordFile(of: name),
             "log.level": options.logLevel, "dev.clock": String(options.devClock), "otlp.endpoint": options.otlpEndpoint,
-            "admin.port": String(adminPort(of: name)),
+            "admin.port": String(adminPort(of: name)), "media.public-url": "http://127.0.0.1:\(options.port)",
         ]
         if let url = endpoints.postgresURL(of: name) { values["database.url"] = url }
         switch name {
@@ -34,7 +34,6 @@ struct Plan: Sendable {
         case "media", "gateway":
             values["blob.folder"] = dataFolder + "/blobs"
             values["media.signing-key.file"] = endpoints.mediaSigningKeyFile
-            values["media.public-url"] = "http://127.0.0.1:\(options.port)"
             if name == "gateway" { values["http.port"] = String(options.port) }
         default: break
         }

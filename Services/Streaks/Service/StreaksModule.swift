@@ -54,7 +54,7 @@ public enum StreaksModule: ServiceModule {
         help: "What becomes of a snap outside its author's snap window: label counts it and calls it late, enforce refuses it."
     )
 
-    public static let settings: [any AnySetting] = [snapWindow]
+    public static let settings: [any AnySetting] = [snapWindow, BlobSettings.publicURL]
 
     public static func assemble(_ environment: ServiceEnvironment) async throws -> ServiceAssembly {
         let service = service(
@@ -62,6 +62,7 @@ public enum StreaksModule: ServiceModule {
             bus: environment.bus,
             mutations: environment.mutations,
             snapWindow: try environment.settings.get(snapWindow),
+            avatars: AvatarLinks(base: try environment.settings.get(BlobSettings.publicURL)),
             clock: environment.clock,
             logger: environment.logger
         )
@@ -92,10 +93,11 @@ public enum StreaksModule: ServiceModule {
         bus: any Caller,
         mutations: Mutations,
         snapWindow: SnapWindowRule,
+        avatars: AvatarLinks,
         clock: any Clock,
         logger: Logger
     ) -> StreaksService {
-        let streaks = StreakRepository(database: database)
+        let streaks = StreakRepository(database: database, avatars: avatars)
         let keeper = StreakKeeper(streaks: streaks)
         return StreaksService(
             streaks: streaks,
@@ -108,7 +110,7 @@ public enum StreaksModule: ServiceModule {
                 logger: logger
             ),
             social: SocialClient(bus),
-            profiles: ProfileReplica(database: database, bus: bus),
+            profiles: ProfileReplica(database: database, bus: bus, avatars: avatars),
             entitlements: EntitlementReplica(),
             media: MediaClient(bus),
             work: mutations.work,

@@ -12,7 +12,7 @@ internal import StreaksAPI
 ///
 /// listStreaks · getStreak · startStreak · recover · getCalendar · getMilestoneData · getAchievements · getStats · getYearCalendar ·
 /// getTodaysPrompt · getStreakPrompts · setStreakPrompts · clearStreakPrompts · startForFriendship · getFriendSummaries ·
-/// planContribution · recordContribution · listOpenDates · getMilestoneFacts · exportUserData
+/// planContribution · recordContribution · listOpenDates · getMilestoneFacts · getMembership · exportUserData
 struct StreaksService: StreaksServiceProtocol {
     let streaks: StreakRepository
     let keeper: StreakKeeper

@@ -25,8 +25,8 @@ int cvips_size(const void *bytes, size_t count, CVipsFormat format, int *width, 
 /// Decodes all of it, upright, in sRGB without alpha (on white), shrunk to fit in side × side. Null when any part is damaged.
 CVipsImage *cvips_decode(const void *bytes, size_t count, CVipsFormat format, int side);
 
-/// The middle of the image scaled to side × side. Null when out of memory.
-CVipsImage *cvips_square(CVipsImage *image, int side);
+/// A square cut from the image and scaled to side × side: its middle, or what draws the eye. Null when out of memory.
+CVipsImage *cvips_square(CVipsImage *image, int side, int finds_interest);
 
 /// An image over 8-bit RGB pixels, which must outlive it.
 CVipsImage *cvips_over_pixels(const void *pixels, size_t count, int width, int height);

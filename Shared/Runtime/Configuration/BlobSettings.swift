@@ -20,7 +20,7 @@ public enum BlobSettings {
     public static let publicURL = Setting(
         "media.public-url",
         default: "",
-        help: "Address before /media/… in photo links, https://api.example.com; empty for relative links."
+        help: "Address before /media/… in links to photos and avatars, https://api.example.com; empty for relative links."
     )
 
     /// What both need.

@@ -131,9 +131,15 @@ struct Form: Sendable {
 
     static var contentType: (String, String) { ("Content-Type", "multipart/form-data; boundary=\(boundary)") }
 
-    init(photo: [UInt8]? = nil, fileName: String = "photo.jpg", type: String = "image/jpeg", fields: [(String, String)] = []) {
-        for (name, value) in fields { part("name=\"\(name)\"", nil, Array(value.utf8)) }
-        if let photo { part("name=\"photo\"; filename=\"\(fileName)\"", type, photo) }
+    init(
+        photo: [UInt8]? = nil,
+        part: String = "photo",
+        fileName: String = "photo.jpg",
+        type: String = "image/jpeg",
+        fields: [(String, String)] = []
+    ) {
+        for (name, value) in fields { self.part("name=\"\(name)\"", nil, Array(value.utf8)) }
+        if let photo { self.part("name=\"\(part)\"; filename=\"\(fileName)\"", type, photo) }
         body += Array("--\(Self.boundary)--\r\n".utf8)
     }
 

@@ -22,10 +22,12 @@ final class Installation: Sendable {
     /// - Parameters:
     ///   - options: of `streaksnap up`.
     ///   - rates: requests a second of a user and from an address; tests ask more often than people, so by default there is no limit.
-    ///   - environment: more of the program's environment.
-    init(_ options: [String] = [], rates: (user: Int, address: Int) = (0, 0), environment more: [String: String] = [:])
-        async throws
-    {
+    ///   - environment: more settings, by the names of their variables.
+    init(
+        _ options: [String] = [],
+        rates: (user: Int, address: Int) = (0, 0),
+        environment more: [String: String] = [:]
+    ) async throws {
         let folder = try Self.makeFolder()
         let ports = try Self.freePorts(3)
         (http, natsPort, postgresPort) = (HTTPClient(port: ports[0]), ports[1], ports[2])
@@ -35,9 +37,8 @@ final class Installation: Sendable {
             "--postgres-port", "\(ports[2])", "--data", data.path, "--bcrypt-cost", "4",
             "--ready-file", folder.appending(path: "ready").path,
         ]
-        var environment = ["STREAKSNAP_HTTP_USER_RATE": "\(rates.user)", "STREAKSNAP_HTTP_ADDRESS_RATE": "\(rates.address)"]
-        environment.merge(more) { $1 }
-        guardian = try await Guardian(command + options, environment: environment, folder: folder)
+        let environment = ["STREAKSNAP_HTTP_USER_RATE": "\(rates.user)", "STREAKSNAP_HTTP_ADDRESS_RATE": "\(rates.address)"]
+        guardian = try await Guardian(command + options, environment: environment.merging(more) { $1 }, folder: folder)
         try await eventually("the system is ready", within: .seconds(120)) { [guardian] in
             guard guardian.isRunning else {
                 throw Guardian.Failure(description: "streaksnap ended: \(Files.text(guardian.log)?.suffix(2_000) ?? "")")

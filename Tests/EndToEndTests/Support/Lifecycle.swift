@@ -36,6 +36,12 @@ extension Person {
         return url.path + "?" + (url.query ?? "")
     }
 
+    /// The blob key of the picture this person has.
+    func avatarKey() async throws -> String {
+        let url = try #require(try await export().json["media"]["avatar_url"].string)
+        return try #require(url.split(separator: "/media/").last.map(String.init))
+    }
+
     /// Names of the friends this person sees.
     func friends() async throws -> [String] {
         let reply = try await get("/api/friends")

@@ -106,6 +106,14 @@ struct Person: Sendable {
         )
     }
 
+    /// - Parameter part: the name of the part the picture is in.
+    func setAvatar(_ picture: [UInt8]?, part: String = "avatar", key: String? = nil) async throws -> HTTPReply {
+        var headers = [Form.contentType, ("Authorization", "Bearer \(token)")]
+        if let key { headers.append(("Idempotency-Key", key)) }
+        let body = Form(photo: picture, part: part).body
+        return try await home.http.send("PUT", "/api/users/me/avatar", headers: headers, body: body)
+    }
+
     /// The notifications of one kind.
     func notifications(_ kind: String) async throws -> [JSON] {
         let reply = try await get("/api/notifications?limit=100")

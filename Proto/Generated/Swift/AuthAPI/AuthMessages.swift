@@ -201,6 +201,7 @@ public struct Me: Sendable, Equatable {
     public var email: String = ""
     public var username: String = ""
     public var displayName: String = ""
+    /// 512 px square; the same with `128.jpg` at its end is the small one. Unset when there is no avatar.
     public var avatarURL: String? = nil
     /// IANA name or +hh:mm.
     public var timeZone: String = ""
@@ -536,7 +537,7 @@ public struct PublicProfile: Sendable, Equatable {
     public var userID: String = ""
     public var username: String = ""
     public var displayName: String = ""
-    /// Signed URL; unset when there is no avatar.
+    /// 512 px square; the same with `128.jpg` at its end is the small one. Unset when there is no avatar.
     public var avatarURL: String? = nil
     public var createdAt: Kernel.Instant? = nil
 
@@ -641,7 +642,7 @@ public struct ProfileState: Sendable, Equatable {
     public var version: Int64 = 0
     public var username: String = ""
     public var displayName: String = ""
-    /// Blob key of the avatar; empty when there is none.
+    /// Blob key of the avatar's 512 px rendition; empty when there is none.
     public var avatarKey: String = ""
     /// IANA name or +hh:mm.
     public var timeZone: String = ""

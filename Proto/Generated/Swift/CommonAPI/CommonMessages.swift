@@ -54,7 +54,7 @@ public struct UserSummary: Sendable, Equatable {
     public var userID: String = ""
     public var username: String = ""
     public var displayName: String = ""
-    /// Signed URL; unset when there is no avatar.
+    /// 512 px square; the same with `128.jpg` at its end is the small one. Unset when there is no avatar.
     public var avatarURL: String? = nil
 
     /// All fields unset.

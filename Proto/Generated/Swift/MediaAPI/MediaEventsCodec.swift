@@ -40,3 +40,29 @@ extension SnapPosted: Wire.CMessage {
         return UnsafeMutableRawPointer(c)
     }
 }
+
+extension AvatarChanged: Wire.CMessage {
+    public static var fullName: String { "streaksnap.media.v1.AvatarChanged" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Media__V1__AvatarChanged()
+        streaksnap__media__v1__avatar_changed__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__AvatarChanged.self)
+        self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
+        self.version = c.pointee.version
+        self.avatarKey = try Wire.Decode.string(c.pointee.avatar_key, "avatar_key")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Media__V1__AvatarChanged.self)
+        streaksnap__media__v1__avatar_changed__init(c)
+        if !self.userID.isEmpty { c.pointee.user_id = try arena.string(self.userID, "user_id") }
+        c.pointee.version = self.version
+        if !self.avatarKey.isEmpty { c.pointee.avatar_key = try arena.string(self.avatarKey, "avatar_key") }
+        return UnsafeMutableRawPointer(c)
+    }
+}

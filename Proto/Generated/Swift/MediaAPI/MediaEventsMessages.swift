@@ -24,7 +24,31 @@ public struct SnapPosted: Sendable, Equatable {
     }
 }
 
+/// Somebody has another avatar, or none any more: the whole state and its version (D13).
+public struct AvatarChanged: Sendable, Equatable {
+    public var userID: String = ""
+    /// Grows with every change; an older one never overwrites a newer.
+    public var version: Int64 = 0
+    /// Blob key of the 512 px rendition, `avatars/<user>/<id>/512.jpg`; empty when there is none.
+    public var avatarKey: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(userID: String = "", version: Int64 = 0, avatarKey: String = "") {
+        self.userID = userID
+        self.version = version
+        self.avatarKey = avatarKey
+    }
+}
+
 extension SnapPosted: Wire.Event {
     public static var subject: String { "evt.media.v1.SnapPosted" }
+    public var aggregateID: String { userID }
+}
+
+extension AvatarChanged: Wire.Event {
+    public static var subject: String { "evt.media.v1.AvatarChanged" }
     public var aggregateID: String { userID }
 }

@@ -5,3 +5,7 @@ public import Wire
 extension SnapPosted {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
 }
+
+extension AvatarChanged {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}

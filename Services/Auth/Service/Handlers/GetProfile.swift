@@ -11,7 +11,7 @@ extension AuthService {
             userID: id.description,
             username: account.username,
             displayName: account.displayName,
-            avatarURL: nil,
+            avatarURL: accounts.avatars.url(account.avatarKey),
             createdAt: account.createdAt
         )
     }

@@ -2,6 +2,7 @@ internal import AuthAPI
 internal import AuthDomain
 internal import Database
 internal import Kernel
+internal import Replicas
 
 /// An account as its row stands.
 struct Account: Sendable, Equatable {
@@ -47,6 +48,7 @@ struct Account: Sendable, Equatable {
 /// Accounts and the facts other services tell about them.
 struct AccountRepository: Sendable {
     let database: Database
+    var avatars = AvatarLinks()
 
     static let columns: Query = """
         id, email, password_hash, username, display_name, avatar_key, time_zone, time_zone_since, is_admin, status, terms_version,
@@ -141,6 +143,18 @@ struct AccountRepository: Sendable {
         ).first.map(Self.account)
     }
 
+    /// Stores which avatar an account has, as the account's next version; also of one that is suspended or deleted, which may come back.
+    ///
+    /// - Returns: the account as it is now; nil when a newer avatar is known, or there is no such account.
+    func store(avatar key: String, version: Int64, of id: UserID, now: Instant, _ sql: Transaction) async throws -> Account? {
+        try await sql.query(
+            """
+            UPDATE account SET avatar_key = \(key), avatar_version = \(version), version = version + 1, updated_at = \(now)
+            WHERE id = \(id) AND avatar_version < \(version) RETURNING \(Self.columns)
+            """
+        ).first.map(Self.account)
+    }
+
     /// Accounts after an id, in the order of ids.
     func page(after: UserID?, limit: Int) async throws -> [Account] {
         let start = after ?? UserID(high: 0, low: 0)
@@ -158,7 +172,7 @@ struct AccountRepository: Sendable {
             SELECT a.email, a.username, a.display_name, a.time_zone, coalesce(e.is_premium, false), a.is_admin, a.created_at,
                 a.updated_at, a.terms_version, a.terms_accepted_at, a.email_verified_at IS NOT NULL, a.username_changed_at,
                 coalesce(s.active_streaks, 0), coalesce(s.longest_streak, 0),
-                coalesce(s.total_photos, 0), coalesce(r.balance, 0), a.window_start_hour
+                coalesce(s.total_photos, 0), coalesce(r.balance, 0), a.window_start_hour, a.avatar_key
             FROM account a
             LEFT JOIN streak_stats s ON s.user_id = a.id
             LEFT JOIN recovery_balance r ON r.user_id = a.id
@@ -169,13 +183,13 @@ struct AccountRepository: Sendable {
         guard let row = rows.first else { return nil }
         let (
             email, username, name, zone, isPremium, isAdmin, created, updated, terms, acceptedAt, isVerified, renamedAt, active,
-            longest, photos, tokens, hour
+            longest, photos, tokens, hour, avatar
         ) =
             try row.decode(
                 as: (
                     String.self, String.self, String.self, String.self, Bool.self, Bool.self, Instant.self, Instant.self,
                     String?.self, Instant?.self, Bool.self, Instant?.self,
-                    Int32.self, Int32.self, Int32.self, Int32.self, Int32.self
+                    Int32.self, Int32.self, Int32.self, Int32.self, Int32.self, String.self
                 )
             )
         return Me(
@@ -183,7 +197,7 @@ struct AccountRepository: Sendable {
             email: email,
             username: username,
             displayName: name,
-            avatarURL: nil,
+            avatarURL: avatars.url(avatar),
             timeZone: zone,
             isPremium: isPremium,
             isAdmin: isAdmin,

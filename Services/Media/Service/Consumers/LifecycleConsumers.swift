@@ -19,6 +19,8 @@ enum LifecycleConsumers {
         EventHandler(AccountPurged.self) { event, work in
             let user = try UserID(parsing: event.userID, field: "user_id")
             try await OwnerRepository.purge(user, work.sql)
+            try await AvatarRepository.purge(user, work.sql)
+            try await HiddenPairRepository.noteAll(of: user, work.sql)
             try await BlockReplica.erase(user, work.sql)
             try await Mutations.forget(caller: user, work.sql)
         },

@@ -5,7 +5,7 @@ internal import Kernel
 internal import MediaAPI
 
 extension MediaService {
-    /// AU-10: what was posted, with links to the photos that live as long as any (24 h).
+    /// AU-10: what was posted, with links to the photos that live as long as any (24 h), and the avatar.
     func exportUserData(_ request: ExportUserDataRequest, context _: CallContext) async throws -> ExportUserDataReply {
         let user = try UserID(parsing: request.userID, field: "user_id")
         let now = clock.now()
@@ -23,13 +23,15 @@ extension MediaService {
                 photo_url: try links.link(snap.displayKey, now: now)
             )
         }
-        let json = try JSONEncoder().encode(Part(snaps: snaps))
+        let avatar = try await avatars.repository.shown(of: user).map { links.avatar(try $0.large) }
+        let json = try JSONEncoder().encode(Part(snaps: snaps, avatar_url: avatar))
         return ExportUserDataReply(json: String(decoding: json, as: UTF8.self))
     }
 
     /// In the API's own names.
     private struct Part: Encodable {
         let snaps: [Snap]
+        let avatar_url: String?
 
         struct Snap: Encodable {
             let id: String

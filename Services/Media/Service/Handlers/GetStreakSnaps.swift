@@ -1,7 +1,6 @@
 internal import Bus
 internal import Kernel
 internal import MediaAPI
-internal import Replicas
 
 extension MediaService {
     /// PH-4, PH-6: what the feed shows, of one streak.
@@ -16,15 +15,15 @@ extension MediaService {
         let yourDate = try date(request.yourDate, "your_date")
         let friendDate = try date(request.friendDate, "friend_date")
         let now = clock.now()
-        let shown = try await snaps.shown(in: [streak], since: min(yourDate, friendDate))
-        let yours = shown.first { $0.slot == SnapSlot(streak: streak, date: yourDate, user: user) }
-        var friends = shown.first { $0.slot == SnapSlot(streak: streak, date: friendDate, user: friend) }
-        // Asked only when there is something to hide (SO-7).
-        if friends != nil, try await blocks.hidden(from: user, among: [friend]).contains(friend) { friends = nil }
+        let slots = [
+            SnapSlot(streak: streak, date: yourDate, user: user), SnapSlot(streak: streak, date: friendDate, user: friend),
+        ]
+        let contents = try await snaps.contents(of: slots, for: user)
+        let (yours, friends) = (contents[0].snap, contents[1].snap)
         let isLocked = friends != nil && yours == nil
         return GetStreakSnapsReply(
-            yourSnap: try yours.map { try view($0, now) },
-            friendSnap: isLocked ? nil : try friends.map { try view($0, now) },
+            yourSnap: try yours.map { try view($0, for: user, now) },
+            friendSnap: isLocked ? nil : try friends.map { try view($0, for: user, now) },
             locked: isLocked
         )
     }

@@ -130,7 +130,7 @@ extension MediaService {
         )
     }
 
-    private func forget(_ incoming: BlobKey) async {
+    func forget(_ incoming: BlobKey) async {
         do { try await blobs.delete(incoming) } catch {
             // The collector of abandoned uploads deletes it later.
             logger.warning("an upload was not deleted", metadata: ["key": "\(incoming)", "error": "\(error)"])

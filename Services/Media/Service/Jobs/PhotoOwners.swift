@@ -6,7 +6,7 @@ internal import Runtime
 /// blobs themselves go (AU-7). Each step may be repeated.
 struct PhotoOwners: Sendable {
     /// Folders whose second segment is the owner.
-    private static let folders = ["snaps"]
+    private static let folders = ["snaps", "avatars"]
     /// How long a replica has for one batch before another takes it up.
     private static let lease = Interval.seconds(30)
 

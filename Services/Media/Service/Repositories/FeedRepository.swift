@@ -10,7 +10,7 @@ struct SnapSlot: Hashable, Sendable {
 
 /// A snap as a streak shows it.
 struct ShownSnap: Sendable {
-    let slot: SnapSlot
+    let user: UserID
     let id: SnapID
     let caption: String?
     let capturedAt: Instant
@@ -20,6 +20,41 @@ struct ShownSnap: Sendable {
     let thumbnailKey: String
     let width: Int32
     let height: Int32
+
+    /// In the order `init` reads them.
+    static let columns: Query = """
+        p.id, p.caption, p.captured_at, p.posted_at, p.on_time, p.display_key, p.thumbnail_key, p.width, p.height
+        """
+
+    /// - Parameter first: where in the row `columns` begin.
+    init(_ row: Row, at first: Int, of user: UserID) throws {
+        self.user = user
+        id = try row.get(at: first)
+        caption = try row.get(at: first + 1)
+        capturedAt = try row.get(at: first + 2)
+        postedAt = try row.get(at: first + 3)
+        isOnTime = try row.get(at: first + 4)
+        displayKey = try row.get(at: first + 5)
+        thumbnailKey = try row.get(at: first + 6)
+        width = try row.get(at: first + 7)
+        height = try row.get(at: first + 8)
+    }
+}
+
+/// What a reader finds in a slot.
+enum SlotContent: Sendable {
+    /// Nobody has posted, or the photos of whoever has are withheld (PH-6).
+    case empty
+    case snap(ShownSnap)
+    /// The reader blocks the slot's person, or is blocked (SO-7).
+    case hidden
+}
+
+/// Both members' snaps for one date.
+struct SharedDate: Sendable {
+    let date: CalendarDate
+    var own: ShownSnap?
+    var friends: ShownSnap?
 }
 
 extension SnapRepository {
@@ -28,29 +63,65 @@ extension SnapRepository {
         try await database.query("SELECT user_id FROM snap WHERE id = \(id)").first?.decode(as: UserID.self)
     }
 
-    /// The snaps of these streaks since a date.
-    func shown(in streaks: [StreakID], since date: CalendarDate) async throws -> [ShownSnap] {
-        guard !streaks.isEmpty else { return [] }
-        return try await database.query(
+    /// What `reader` finds in these slots, in their order: snaps, blocks and withheld owners in one statement, all by primary key.
+    func contents(of slots: [SnapSlot], for reader: UserID) async throws -> [SlotContent] {
+        guard !slots.isEmpty else { return [] }
+        var contents = [SlotContent](repeating: .empty, count: slots.count)
+        let rows = try await database.query(
             """
-            SELECT s.streak_id, s.on_date, s.user_id, p.id, p.caption, p.captured_at, p.posted_at, p.on_time, p.display_key,
-                p.thumbnail_key, p.width, p.height
-            FROM streak_snap s JOIN snap p ON p.id = s.snap_id WHERE s.streak_id = ANY(\(streaks)) AND s.on_date >= \(date)
-                AND NOT EXISTS (SELECT 1 FROM photo_owner o WHERE o.user_id = s.user_id AND o.is_withheld)
+            SELECT slot.place, slot.person <> \(reader) AND
+                (EXISTS (SELECT FROM block_replica b WHERE b.active AND b.blocker = \(reader) AND b.blocked = slot.person)
+                 OR EXISTS (SELECT FROM block_replica b WHERE b.active AND b.blocker = slot.person AND b.blocked = \(reader))),
+                p.id IS NULL OR EXISTS (SELECT FROM photo_owner o WHERE o.user_id = slot.person AND o.is_withheld),
+                \(ShownSnap.columns)
+            FROM unnest(\(slots.map(\.streak)), \(slots.map(\.date)), \(slots.map(\.user)))
+                WITH ORDINALITY AS slot (streak, day, person, place)
+            LEFT JOIN streak_snap s ON s.streak_id = slot.streak AND s.on_date = slot.day AND s.user_id = slot.person
+            LEFT JOIN snap p ON p.id = s.snap_id
             """
-        ).map { row in
-            ShownSnap(
-                slot: SnapSlot(streak: try row.get(at: 0), date: try row.get(at: 1), user: try row.get(at: 2)),
-                id: try row.get(at: 3),
-                caption: try row.get(at: 4),
-                capturedAt: try row.get(at: 5),
-                postedAt: try row.get(at: 6),
-                isOnTime: try row.get(at: 7),
-                displayKey: try row.get(at: 8),
-                thumbnailKey: try row.get(at: 9),
-                width: try row.get(at: 10),
-                height: try row.get(at: 11)
-            )
+        )
+        for row in rows {
+            let place = Int(try row.get(at: 0, as: Int64.self)) - 1
+            if try row.get(at: 1, as: Bool.self) {
+                contents[place] = .hidden
+            } else if try !row.get(at: 2, as: Bool.self) {
+                contents[place] = .snap(try ShownSnap(row, at: 3, of: slots[place].user))
+            }
         }
+        return contents
+    }
+
+    /// What two members of a streak have posted, newest date first; of a friend whom `reader` may not see, nothing (PH-5, PH-6).
+    ///
+    /// - Parameters:
+    ///   - before: only dates before this one; nil for all.
+    ///   - limit: the most dates.
+    func history(
+        of streak: StreakID,
+        for reader: UserID,
+        with friend: UserID,
+        before: CalendarDate?,
+        limit: Int
+    ) async throws -> [SharedDate] {
+        let bound: Query = before.map { "AND s.on_date < \($0)" } ?? ""
+        // A date has at most two rows, so these are enough for `limit` whole dates.
+        let rows = try await database.query(
+            """
+            SELECT s.on_date, s.user_id, \(ShownSnap.columns) FROM streak_snap s JOIN snap p ON p.id = s.snap_id
+            WHERE s.streak_id = \(streak) \(bound) AND (s.user_id = \(reader) OR s.user_id = \(friend)
+                AND NOT EXISTS (SELECT FROM block_replica b WHERE b.active AND b.blocker = \(reader) AND b.blocked = \(friend))
+                AND NOT EXISTS (SELECT FROM block_replica b WHERE b.active AND b.blocker = \(friend) AND b.blocked = \(reader))
+                AND NOT EXISTS (SELECT FROM photo_owner o WHERE o.user_id = \(friend) AND o.is_withheld))
+            ORDER BY s.on_date DESC LIMIT \(2 * limit)
+            """
+        )
+        var dates: [SharedDate] = []
+        for row in rows {
+            let (date, user) = (try row.get(at: 0, as: CalendarDate.self), try row.get(at: 1, as: UserID.self))
+            if dates.last?.date != date { dates.append(SharedDate(date: date)) }
+            let snap = try ShownSnap(row, at: 2, of: user)
+            if user == reader { dates[dates.count - 1].own = snap } else { dates[dates.count - 1].friends = snap }
+        }
+        return Array(dates.prefix(limit))
     }
 }

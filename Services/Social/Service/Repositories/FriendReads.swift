@@ -24,7 +24,7 @@ extension FriendshipRepository {
         // Two index scans instead of one OR: each reads only the rows it returns.
         return try await database.query(
             """
-            SELECT f.id, f.friend, f.since, p.username, p.display_name, p.status FROM (
+            SELECT f.id, f.friend, f.since, p.username, p.display_name, p.status, p.avatar_key FROM (
                 (SELECT id, user_high AS friend, since FROM friendship
                  WHERE user_low = \(user) AND state = \(accepted) AND (since, id) < (\(start), \(startID))
                  ORDER BY since DESC, id DESC LIMIT \(limit))
@@ -48,7 +48,7 @@ extension FriendshipRepository {
                         userID: friend.description,
                         username: $0,
                         displayName: try row.get(at: 4),
-                        avatarURL: nil
+                        avatarURL: avatars.url(try row.get(at: 6, as: String?.self) ?? "")
                     )
                 },
                 isVisible: try row.get(at: 5, as: Int32?.self) == 1

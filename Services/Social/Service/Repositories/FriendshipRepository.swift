@@ -1,5 +1,6 @@
 internal import Database
 internal import Kernel
+internal import Replicas
 internal import Runtime
 internal import SocialDomain
 
@@ -20,6 +21,7 @@ struct StoredFriendship: Sendable {
 /// Friendships, one row a pair.
 struct FriendshipRepository: Sendable {
     let database: Database
+    let avatars: AvatarLinks
 
     private static let columns: Query = "id, user_low, user_high, state, requester, created_at, since"
 

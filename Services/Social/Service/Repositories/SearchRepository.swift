@@ -1,12 +1,14 @@
 internal import AuthAPI
 internal import Database
 internal import Kernel
+internal import Replicas
 internal import SocialAPI
 internal import SocialDomain
 
 /// The index of people (SO-5): everybody with an active account, by what they may be found by.
 struct SearchRepository: Sendable {
     let database: Database
+    let avatars: AvatarLinks
 
     /// Takes up a profile that is newer than what was known, in the transaction that stores it.
     static func store(_ state: ProfileState, _ sql: Transaction) async throws {
@@ -42,11 +44,11 @@ struct SearchRepository: Sendable {
     /// or are blocked, never by how many match. The candidates are more than the limit because a person may be found by several names.
     func search(_ search: SearchText, by user: UserID, limit: Int) async throws -> [FoundUser] {
         try await database.query(Self.query(search, by: user, limit: limit)).map { row in
-            let (id, username, name, state, friendship, requester) = try row.decode(
-                as: (UserID.self, String.self, String.self, Int32?.self, FriendshipID?.self, UserID?.self)
+            let (id, username, name, state, friendship, requester, avatar) = try row.decode(
+                as: (UserID.self, String.self, String.self, Int32?.self, FriendshipID?.self, UserID?.self, String?.self)
             )
             return FoundUser(
-                user: .init(userID: id.description, username: username, displayName: name, avatarURL: nil),
+                user: .init(userID: id.description, username: username, displayName: name, avatarURL: avatars.url(avatar ?? "")),
                 friendshipStatus: state.map { FriendshipStatus(rawValue: $0) } ?? .unspecified,
                 friendshipID: friendship?.description,
                 direction: state == Friendship.State.pending.rawValue ? (requester == user ? .outgoing : .incoming) : .unspecified
@@ -64,7 +66,7 @@ struct SearchRepository: Sendable {
             UNION ALL \(part(rank: 3, kind: 2, search, by: user, candidates))
             """ : ""
         return """
-            SELECT p.user_id, p.username, p.display_name, f.state, f.id, f.requester
+            SELECT p.user_id, p.username, p.display_name, f.state, f.id, f.requester, known.avatar_key
             FROM (
                 SELECT user_id, min(rank) AS rank, min(term) AS term FROM (
                     (SELECT 0 AS rank, username COLLATE "C" AS term, user_id FROM search_person t
@@ -74,6 +76,7 @@ struct SearchRepository: Sendable {
                 ) AS hit GROUP BY user_id ORDER BY rank, term, user_id LIMIT \(limit)
             ) AS best
             JOIN search_person p ON p.user_id = best.user_id
+            LEFT JOIN profile_replica known ON known.user_id = best.user_id
             LEFT JOIN friendship f ON f.user_low = least(p.user_id, \(user)) AND f.user_high = greatest(p.user_id, \(user))
                 AND f.state IN (1, 2)
             ORDER BY best.rank, best.term, best.user_id

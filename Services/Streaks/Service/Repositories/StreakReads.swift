@@ -29,8 +29,8 @@ extension StreakRepository {
         let profile: Query =
             withFriends
             ? """
-            , p.username, p.display_name FROM mine
-            LEFT JOIN (SELECT user_id AS known, username, display_name FROM profile_replica) AS p ON p.known = mine.friend
+            , p.username, p.display_name, p.avatar_key FROM mine
+            LEFT JOIN (SELECT user_id AS known, username, display_name, avatar_key FROM profile_replica) AS p ON p.known = mine.friend
             """ : " FROM mine"
         let rows = try await database.query(
             """
@@ -54,7 +54,7 @@ extension StreakRepository {
                 row: streak,
                 yourDate: try date(at: first, of: row),
                 friendDate: try date(at: first + 1, of: row),
-                friend: withFriends ? try Self.summary(of: streak.friend(of: user), row, at: first + 2) : nil
+                friend: withFriends ? try summary(of: streak.friend(of: user), row, at: first + 2) : nil
             )
         }
     }
@@ -87,9 +87,14 @@ extension StreakRepository {
         """
     }
 
-    private static func summary(of user: UserID, _ row: Row, at column: Int) throws -> UserSummary? {
+    private func summary(of user: UserID, _ row: Row, at column: Int) throws -> UserSummary? {
         guard let username = try row.get(at: column, as: String?.self) else { return nil }
-        return UserSummary(userID: user.description, username: username, displayName: try row.get(at: column + 1), avatarURL: nil)
+        return UserSummary(
+            userID: user.description,
+            username: username,
+            displayName: try row.get(at: column + 1),
+            avatarURL: avatars.url(try row.get(at: column + 2))
+        )
     }
 
     /// Who posted for which date, from a date on.

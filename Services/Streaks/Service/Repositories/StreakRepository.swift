@@ -1,11 +1,13 @@
 internal import Database
 internal import Kernel
+internal import Replicas
 internal import StreaksAPI
 internal import StreaksDomain
 
 /// Streaks and their ledgers.
 struct StreakRepository: Sendable {
     let database: Database
+    var avatars = AvatarLinks()
     private static let beforeEverything = CalendarDate(dayNumber: -100_000)
 
     /// A new streak with count 0.

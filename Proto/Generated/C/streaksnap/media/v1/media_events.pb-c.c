@@ -52,6 +52,51 @@ void   streaksnap__media__v1__snap_posted__free_unpacked
   assert(message->base.descriptor == &streaksnap__media__v1__snap_posted__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__media__v1__avatar_changed__init
+                     (Streaksnap__Media__V1__AvatarChanged         *message)
+{
+  static const Streaksnap__Media__V1__AvatarChanged init_value = STREAKSNAP__MEDIA__V1__AVATAR_CHANGED__INIT;
+  *message = init_value;
+}
+size_t streaksnap__media__v1__avatar_changed__get_packed_size
+                     (const Streaksnap__Media__V1__AvatarChanged *message)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__avatar_changed__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__media__v1__avatar_changed__pack
+                     (const Streaksnap__Media__V1__AvatarChanged *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__avatar_changed__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__media__v1__avatar_changed__pack_to_buffer
+                     (const Streaksnap__Media__V1__AvatarChanged *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__avatar_changed__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Media__V1__AvatarChanged *
+       streaksnap__media__v1__avatar_changed__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Media__V1__AvatarChanged *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__avatar_changed__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__media__v1__avatar_changed__free_unpacked
+                     (Streaksnap__Media__V1__AvatarChanged *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__media__v1__avatar_changed__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 static const ProtobufCFieldDescriptor streaksnap__media__v1__snap_posted__field_descriptors[5] =
 {
   {
@@ -140,5 +185,69 @@ const ProtobufCMessageDescriptor streaksnap__media__v1__snap_posted__descriptor 
   streaksnap__media__v1__snap_posted__field_indices_by_name,
   1,  streaksnap__media__v1__snap_posted__number_ranges,
   (ProtobufCMessageInit) streaksnap__media__v1__snap_posted__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__media__v1__avatar_changed__field_descriptors[3] =
+{
+  {
+    "user_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__AvatarChanged, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "version",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT64,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__AvatarChanged, version),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "avatar_key",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__AvatarChanged, avatar_key),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__media__v1__avatar_changed__field_indices_by_name[] = {
+  2,   /* field[2] = avatar_key */
+  0,   /* field[0] = user_id */
+  1,   /* field[1] = version */
+};
+static const ProtobufCIntRange streaksnap__media__v1__avatar_changed__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor streaksnap__media__v1__avatar_changed__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.media.v1.AvatarChanged",
+  "AvatarChanged",
+  "Streaksnap__Media__V1__AvatarChanged",
+  "streaksnap.media.v1",
+  sizeof(Streaksnap__Media__V1__AvatarChanged),
+  3,
+  streaksnap__media__v1__avatar_changed__field_descriptors,
+  streaksnap__media__v1__avatar_changed__field_indices_by_name,
+  1,  streaksnap__media__v1__avatar_changed__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__avatar_changed__init,
   NULL,NULL,NULL    /* reserved[123] */
 };

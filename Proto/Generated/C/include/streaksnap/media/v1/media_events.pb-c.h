@@ -17,6 +17,7 @@ PROTOBUF_C__BEGIN_DECLS
 #include "google/protobuf/timestamp.pb-c.h"
 
 typedef struct Streaksnap__Media__V1__SnapPosted Streaksnap__Media__V1__SnapPosted;
+typedef struct Streaksnap__Media__V1__AvatarChanged Streaksnap__Media__V1__AvatarChanged;
 
 
 /* --- enums --- */
@@ -39,6 +40,18 @@ struct  Streaksnap__Media__V1__SnapPosted
     , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0,NULL, NULL, 0 }
 
 
+struct  Streaksnap__Media__V1__AvatarChanged
+{
+  ProtobufCMessage base;
+  char *user_id;
+  int64_t version;
+  char *avatar_key;
+};
+#define STREAKSNAP__MEDIA__V1__AVATAR_CHANGED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__avatar_changed__descriptor) \
+    , (char *)protobuf_c_empty_string, 0, (char *)protobuf_c_empty_string }
+
+
 /* Streaksnap__Media__V1__SnapPosted methods */
 void   streaksnap__media__v1__snap_posted__init
                      (Streaksnap__Media__V1__SnapPosted         *message);
@@ -58,10 +71,32 @@ Streaksnap__Media__V1__SnapPosted *
 void   streaksnap__media__v1__snap_posted__free_unpacked
                      (Streaksnap__Media__V1__SnapPosted *message,
                       ProtobufCAllocator *allocator);
+/* Streaksnap__Media__V1__AvatarChanged methods */
+void   streaksnap__media__v1__avatar_changed__init
+                     (Streaksnap__Media__V1__AvatarChanged         *message);
+size_t streaksnap__media__v1__avatar_changed__get_packed_size
+                     (const Streaksnap__Media__V1__AvatarChanged   *message);
+size_t streaksnap__media__v1__avatar_changed__pack
+                     (const Streaksnap__Media__V1__AvatarChanged   *message,
+                      uint8_t             *out);
+size_t streaksnap__media__v1__avatar_changed__pack_to_buffer
+                     (const Streaksnap__Media__V1__AvatarChanged   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Media__V1__AvatarChanged *
+       streaksnap__media__v1__avatar_changed__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__media__v1__avatar_changed__free_unpacked
+                     (Streaksnap__Media__V1__AvatarChanged *message,
+                      ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
 typedef void (*Streaksnap__Media__V1__SnapPosted_Closure)
                  (const Streaksnap__Media__V1__SnapPosted *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Media__V1__AvatarChanged_Closure)
+                 (const Streaksnap__Media__V1__AvatarChanged *message,
                   void *closure_data);
 
 /* --- services --- */
@@ -70,6 +105,7 @@ typedef void (*Streaksnap__Media__V1__SnapPosted_Closure)
 /* --- descriptors --- */
 
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__snap_posted__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__media__v1__avatar_changed__descriptor;
 
 PROTOBUF_C__END_DECLS
 

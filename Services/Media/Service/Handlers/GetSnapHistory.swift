@@ -1,0 +1,42 @@
+internal import Bus
+internal import CommonAPI
+internal import Kernel
+internal import MediaAPI
+internal import MediaDomain
+internal import StreaksAPI
+
+extension MediaService {
+    /// PH-5. Somebody who is not part of the streak is answered as if there were none (PF-2).
+    func getSnapHistory(_ request: GetSnapHistoryRequest, context: CallContext) async throws -> GetSnapHistoryReply {
+        let user = try context.requireUser()
+        let streak = try StreakID(parsing: request.streakID, field: "streak_id")
+        let limit = request.limit == 0 ? 30 : Int(request.limit)
+        let before = request.cursor.isEmpty ? nil : CalendarDate(request.cursor)
+        guard request.cursor.isEmpty || before != nil else {
+            throw ServiceError.validation(field: "cursor", "is not one this list has given out")
+        }
+        let membership = try await streaks.getMembership(
+            GetMembershipRequest(userID: user.description, streakID: streak.description),
+            context: context
+        )
+        guard let friend = membership.friendID.flatMap({ UserID($0) }) else { throw ServiceError.notFound("streak") }
+        let openFrom = membership.openFrom.flatMap { CalendarDate($0) }
+        let now = clock.now()
+        let dates = try await snaps.history(of: streak, for: user, with: friend, before: before, limit: limit + 1)
+        let days = try dates.prefix(limit).map { shared in
+            let isLocked = MutualReveal.isLocked(
+                shared.date,
+                youPosted: shared.own != nil,
+                friendPosted: shared.friends != nil,
+                openFrom: openFrom
+            )
+            return SnapDay(
+                date: shared.date.description,
+                yourSnap: try shared.own.map { try view($0, for: user, now) },
+                friendSnap: isLocked ? nil : try shared.friends.map { try view($0, for: user, now) },
+                locked: isLocked
+            )
+        }
+        return GetSnapHistoryReply(days: days, meta: PageMeta(nextCursor: dates.count > limit ? days.last?.date : nil))
+    }
+}

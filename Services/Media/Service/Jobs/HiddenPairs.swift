@@ -1,0 +1,33 @@
+internal import BlobStore
+internal import Kernel
+internal import Runtime
+
+/// Brings the blob store in line with who blocks whom (PH-6): links that either was given to the other's photos die, and live again when
+/// the block ends before they do. Each step may be repeated.
+struct HiddenPairs: Sendable {
+    private static let batch = 50
+    /// How long a replica has for one batch before another takes it up.
+    private static let lease = Interval.seconds(30)
+
+    let pairs: HiddenPairRepository
+    let blobs: any BlobStore
+
+    var job: Job {
+        Job("hidden_pairs", every: .seconds(1)) { [pairs, blobs] _ in
+            // Leases run on the machine's clock, as everywhere.
+            let now = SystemClock.now()
+            let due = try await pairs.takeDue(now: now, until: now + Self.lease, limit: Self.batch)
+            for pair in due {
+                for (owner, viewer) in [(pair.one, pair.other), (pair.other, pair.one)] {
+                    if pair.isBlocked {
+                        try await blobs.hide(owner, from: viewer)
+                    } else {
+                        try await blobs.show(owner, to: viewer)
+                    }
+                }
+                try await pairs.done(pair)
+            }
+            return due.count
+        }
+    }
+}

@@ -1,0 +1,247 @@
+/// What decoding a HEIC would cost, read from its boxes (ISO/IEC 23008-12, 14496-12, 14496-15) before it begins.
+///
+/// The size a file states need not be that of the pictures coded in it, nor need a grid name each of its tiles once: a kilobyte can make a
+/// decoder fill gigabytes. Whatever two readers of the same boxes could take for different things is refused.
+struct HEIFItems {
+    /// The most pixels of one picture: those of an upload, and what coding rounds up to.
+    static let mostOfOne = 56_000_000
+
+    /// What may be spent on a file.
+    private struct Budget {
+        /// Items visited and units of video data looked at. A photo of 48 megapixels in tiles of 512 × 512 takes about a thousand.
+        var steps = 20_000
+        /// Pixels of all that is decoded: the photo, its alpha and its preview.
+        var pixels = 128_000_000
+        /// Pixels gone over: each slice of a picture may be as large as the picture.
+        var passes = 1_000_000_000
+
+        mutating func step() -> Bool {
+            steps -= 1
+            return steps > 0
+        }
+    }
+
+    private struct Item {
+        var type = ""
+        /// What this one is put together from.
+        var parts: [Int] = []
+        /// Alpha, depth and previews, which a decoder may open with it.
+        var companions: [Int] = []
+        /// The body of the box that configures the decoder.
+        var configuration: Range<Int>?
+        /// Where its data are; nil also when they are scattered, which no maker of photos does.
+        var place: Range<Int>?
+    }
+
+    /// A file has about 300; each costs memory here.
+    private static let mostItems = 4_096
+
+    private let bytes: UnsafeRawBufferPointer
+    private var items: [Int: Item] = [:]
+    private var primary = -1
+    private var itemData = 0..<0
+
+    /// Whether these bytes can be decoded within the limits; false also when the boxes make no sense.
+    static func areWithinLimits(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard let structure = HEIFItems(bytes) else { return false }
+        var budget = Budget()
+        return structure.pay(for: structure.primary, depth: 0, &budget)
+    }
+
+    private init?(_ bytes: UnsafeRawBufferPointer) {
+        self.bytes = bytes
+        // Behind the last box some cameras put data of their own, so the outermost may end in something else.
+        let metas = boxes(in: 0..<bytes.count, areAll: false)?.filter { $0.type == "meta" } ?? []
+        guard metas.count == 1, metas[0].body.count > 4, let children = boxes(in: metas[0].body.dropFirst(4)) else { return nil }
+        var seen: Set<String> = []
+        // The data of items are needed to place them.
+        for (type, body) in children where type == "idat" { itemData = body }
+        for (type, body) in children {
+            var reader = BoxReader(bytes, body)
+            let isRead: Bool? =
+                switch type {
+                case "pitm": readPrimary(&reader)
+                case "iinf": readTypes(&reader)
+                case "iprp": readProperties(body)
+                case "iref": readReferences(&reader)
+                case "iloc": readPlaces(&reader)
+                case "idat": true
+                default: nil
+                }
+            guard let isRead else { continue }
+            guard isRead, seen.insert(type).inserted else { return nil }
+        }
+    }
+
+    /// The boxes of a range; nil when they do not fill it exactly, unless `areAll` is false, or are too many.
+    private func boxes(in range: Range<Int>, areAll: Bool = true) -> [(type: String, body: Range<Int>)]? {
+        var found: [(type: String, body: Range<Int>)] = []
+        var reader = BoxReader(bytes, range)
+        while reader.left > 0 {
+            let start = reader.position
+            guard var size = reader.number(4), let type = reader.text(4) else { return areAll ? nil : found }
+            if size == 1 { size = reader.number(8) ?? 0 } else if size == 0, !areAll { size = range.upperBound - start }
+            guard size >= reader.position - start, size <= range.upperBound - start else { return areAll ? nil : found }
+            guard found.count < Self.mostItems else { return nil }
+            found.append((type, reader.position..<start + size))
+            reader.position = start + size
+        }
+        return found
+    }
+
+    /// False when there are too many items.
+    private mutating func change(_ id: Int, _ change: (inout Item) -> Void) -> Bool {
+        guard items[id] != nil || items.count < Self.mostItems else { return false }
+        change(&items[id, default: Item()])
+        return true
+    }
+
+    private mutating func readPrimary(_ reader: inout BoxReader) -> Bool {
+        guard let version = reader.version(), let id = reader.number(version == 0 ? 2 : 4) else { return false }
+        primary = id
+        return true
+    }
+
+    private mutating func readTypes(_ reader: inout BoxReader) -> Bool {
+        guard let version = reader.version(), reader.number(version == 0 ? 2 : 4) != nil,
+            let entries = boxes(in: reader.position..<reader.end)
+        else { return false }
+        for entry in entries where entry.type == "infe" {
+            var reader = BoxReader(bytes, entry.body)
+            guard let version = reader.version(), version == 2 || version == 3, let id = reader.number(version == 2 ? 2 : 4),
+                reader.number(2) != nil, let type = reader.text(4), items[id]?.type.isEmpty ?? true,
+                change(id, { $0.type = type })
+            else { return false }
+        }
+        return true
+    }
+
+    /// Of the properties only those count that configure a decoder.
+    private mutating func readProperties(_ body: Range<Int>) -> Bool {
+        guard let children = boxes(in: body) else { return false }
+        let containers = children.filter { $0.type == "ipco" }
+        guard containers.count == 1, let properties = boxes(in: containers[0].body) else { return false }
+        for child in children where child.type == "ipma" {
+            var reader = BoxReader(bytes, child.body)
+            guard let head = reader.number(4), let count = reader.number(4) else { return false }
+            for _ in 0..<count {
+                guard let id = reader.number(head >> 24 < 1 ? 2 : 4), let links = reader.number(1) else { return false }
+                for _ in 0..<links {
+                    guard let link = reader.number(head & 1 == 0 ? 1 : 2) else { return false }
+                    // Numbered from 1; the highest bit says whether it is essential.
+                    let index = link & (head & 1 == 0 ? 0x7F : 0x7FFF) - 1
+                    guard properties.indices.contains(index), properties[index].type == "hvcC" else { continue }
+                    guard items[id]?.configuration == nil, change(id, { $0.configuration = properties[index].body }) else {
+                        return false
+                    }
+                }
+            }
+        }
+        return true
+    }
+
+    private mutating func readReferences(_ reader: inout BoxReader) -> Bool {
+        guard let version = reader.version(), let children = boxes(in: reader.position..<reader.end) else { return false }
+        let size = version == 0 ? 2 : 4
+        for (type, body) in children {
+            var reader = BoxReader(bytes, body)
+            guard let from = reader.number(size), let count = reader.number(2) else { return false }
+            for _ in 0..<count {
+                guard let to = reader.number(size) else { return false }
+                let isKnown =
+                    switch type {
+                    case "dimg": change(from) { $0.parts.append(to) }
+                    case "auxl", "thmb": change(to) { $0.companions.append(from) }
+                    default: true
+                    }
+                guard isKnown else { return false }
+            }
+        }
+        return true
+    }
+
+    private mutating func readPlaces(_ reader: inout BoxReader) -> Bool {
+        guard let version = reader.version(), version <= 2, let sizes = reader.number(2),
+            let count = reader.number(version < 2 ? 2 : 4)
+        else { return false }
+        var placed: Set<Int> = []
+        for _ in 0..<count {
+            guard let id = reader.number(version < 2 ? 2 : 4), let method = version == 0 ? 0 : reader.number(2),
+                reader.number(2) != nil, let base = reader.number(sizes >> 4 & 15), let extents = reader.number(2), extents <= 32,
+                placed.insert(id).inserted
+            else { return false }
+            var place: Range<Int>?
+            for _ in 0..<extents {
+                guard version == 0 || reader.number(sizes & 15) != nil, let offset = reader.number(sizes >> 12),
+                    let length = reader.number(sizes >> 8 & 15)
+                else { return false }
+                place = range(method & 15, base, offset, length)
+            }
+            guard change(id, { $0.place = extents == 1 ? place : nil }) else { return false }
+        }
+        return true
+    }
+
+    /// Where data are in these bytes: counted from their beginning (method 0) or inside the box for small data (1).
+    private func range(_ method: Int, _ base: Int, _ offset: Int, _ length: Int) -> Range<Int>? {
+        let whole = method == 0 ? 0..<bytes.count : itemData
+        let (start, isOver) = base.addingReportingOverflow(offset)
+        guard method <= 1, !isOver, start <= whole.count, length <= whole.count - start else { return nil }
+        let from = whole.lowerBound + start
+        return from..<(length == 0 ? whole.upperBound : from + length)
+    }
+}
+
+extension HEIFItems {
+    /// Takes what decoding an item costs from the budget; false when it does not suffice, and for what is no HEVC.
+    private func pay(for id: Int, depth: Int, _ budget: inout Budget) -> Bool {
+        guard budget.step(), depth < 4, let item = items[id] else { return false }
+        switch item.type {
+        case "hvc1": guard pay(forCoded: item, &budget) else { return false }
+        case "grid", "iovl":
+            guard let place = item.place, hasBearableCanvas(item.type, place), !item.parts.isEmpty else { return false }
+        case "iden": guard !item.parts.isEmpty else { return false }
+        default: return false
+        }
+        for other in item.parts + item.companions {
+            guard pay(for: other, depth: depth + 1, &budget) else { return false }
+        }
+        return true
+    }
+
+    /// What tiles or layers are put on is as large as their own data say.
+    private func hasBearableCanvas(_ type: String, _ place: Range<Int>) -> Bool {
+        var reader = BoxReader(bytes, place)
+        // A version, flags, then rows and columns, or a colour.
+        guard let head = reader.number(2), reader.skip(type == "grid" ? 2 : 8) else { return false }
+        let size = head & 1 == 0 ? 2 : 4
+        guard let width = reader.number(size), let height = reader.number(size) else { return false }
+        let (pixels, isOver) = width.multipliedReportingOverflow(by: height)
+        return !isOver && pixels <= Self.mostOfOne
+    }
+
+    /// The largest picture that a parameter set of this item speaks of, be it beside its pixels or among them, once a slice.
+    private func pay(forCoded item: Item, _ budget: inout Budget) -> Bool {
+        guard let configuration = item.configuration, let place = item.place else { return false }
+        var reader = BoxReader(bytes, configuration)
+        // Lengths of other sizes are legal, but decoders take all for 4 bytes.
+        guard reader.skip(21), let sizes = reader.number(1), sizes & 3 == 3, let arrays = reader.number(1) else { return false }
+        var coded = CodedPicture()
+        for _ in 0..<arrays {
+            guard reader.number(1) != nil, let count = reader.number(2) else { return false }
+            for _ in 0..<count {
+                guard budget.step(), let unit = reader.unit(lengthSize: 2) else { return false }
+                coded.add(unit)
+            }
+        }
+        reader = BoxReader(bytes, place)
+        while reader.left > 0 {
+            guard budget.step(), let unit = reader.unit(lengthSize: 4) else { return false }
+            coded.add(unit)
+        }
+        guard coded.beginnings <= 1, (1...Self.mostOfOne).contains(coded.pixels) else { return false }
+        budget.pixels -= coded.pixels
+        budget.passes -= coded.pixels * max(1, coded.slices)
+        return budget.pixels >= 0 && budget.passes >= 0
+    }
+}

@@ -1,0 +1,87 @@
+import Images
+import Kernel
+import Logging
+import Testing
+
+/// Files made to break a decoder: refused, and cheaply.
+@Suite struct HostileTests {
+    private let processor = ImageProcessor(logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
+
+    private func refusal(of bytes: [UInt8]) async -> String? {
+        do {
+            _ = try await processor.renditions(of: bytes)
+            return nil
+        } catch { return (error as? ServiceError)?.reason ?? "\(error)" }
+    }
+
+    @Test func aFileThatEndsEarlyIsRefusedInEveryFormat() async throws {
+        let whole = PrivacyTests.photos + [Fixtures.heic, Fixtures.p3WebP, HandmadePNG.quarters().bytes]
+        for photo in whole {
+            #expect(await refusal(of: photo) == nil)
+            for part in [13, photo.count / 4, photo.count / 2] {
+                let reason = await refusal(of: Array(photo.prefix(part)))
+                #expect(reason == "IMAGE_UNDECODABLE", "\(part) of \(photo.count) bytes: \(reason ?? "accepted")")
+            }
+        }
+    }
+
+    @Test func tooManyPixelsAreRefusedInEveryFormat() async throws {
+        var jpeg = Fixtures.plantedJPEG
+        let frame = try #require(jpeg.firstRange(of: [0xFF, 0xC0]))
+        jpeg.replaceSubrange(frame.lowerBound + 5..<frame.lowerBound + 9, with: [0x27, 0x11, 0x13, 0x88])
+        var webp = Fixtures.plantedWebP
+        let canvas = try #require(webp.firstRange(of: Array("VP8X".utf8)))
+        // 16,000 × 16,000, the canvas and the picture on it.
+        webp.replaceSubrange(canvas.lowerBound + 12..<canvas.lowerBound + 18, with: [0x7F, 0x3E, 0, 0x7F, 0x3E, 0])
+        let lossless = try #require(webp.firstRange(of: Array("VP8L".utf8)))
+        webp.replaceSubrange(lossless.lowerBound + 9..<lossless.lowerBound + 13, with: [0x7F, 0xFE, 0x9F, 0x0F])
+        let claims = [jpeg, webp, claiming(Fixtures.heic)]
+        for (format, bytes) in zip(["jpeg", "webp", "heic"], claims) {
+            #expect(await refusal(of: bytes) == "IMAGE_TOO_LARGE", "\(format)")
+        }
+    }
+
+    /// The sizes of all its items are said to be 10,001 × 5,000.
+    private func claiming(_ photo: [UInt8]) -> [UInt8] {
+        var photo = photo
+        var position = 0
+        while let size = photo[position...].firstRange(of: Array("ispe".utf8)) {
+            photo.replaceSubrange(size.upperBound + 4..<size.upperBound + 12, with: [0, 0, 0x27, 0x11, 0, 0, 0x13, 0x88])
+            position = size.upperBound
+        }
+        return photo
+    }
+
+    @Test func aWrongChecksumIsRefused() async throws {
+        var png = HandmadePNG.quarters().bytes
+        let pixels = try #require(png.firstRange(of: Array("IDAT".utf8)))
+        png[pixels.upperBound + 20] ^= 0x10
+        #expect(await refusal(of: png) == "IMAGE_UNDECODABLE")
+    }
+
+    /// A progressive JPEG of 16 × 16 pixels that is gone over again and again, a coefficient and bit at a time.
+    private func scanned(_ times: Int) -> [UInt8] {
+        func segment(_ marker: UInt8, _ body: [UInt8]) -> [UInt8] {
+            [0xFF, marker, UInt8((body.count + 2) >> 8), UInt8((body.count + 2) & 255)] + body
+        }
+        var bytes: [UInt8] = [0xFF, 0xD8] + segment(0xDB, [0] + [UInt8](repeating: 1, count: 64))
+        bytes += segment(0xC2, [8, 0, 16, 0, 16, 1, 1, 0x11, 0])
+        // One code each, the bit 0: no difference of brightness, and “this band ends here”.
+        bytes += segment(0xC4, [0x00, 1] + [UInt8](repeating: 0, count: 15) + [0x00])
+        bytes += segment(0xC4, [0x10, 1] + [UInt8](repeating: 0, count: 15) + [0x00])
+        bytes += segment(0xDA, [1, 1, 0, 0, 0, 0]) + [0x0F]
+        for scan in 0..<times {
+            let (band, bit) = (UInt8(1 + scan / 10), UInt8(scan % 10))
+            let bits = bit == 0 ? 9 : (10 - bit) << 4 | (9 - bit)
+            bytes += segment(0xDA, [1, 1, 0, band, band, bits]) + [0x0F]
+        }
+        return bytes + [0xFF, 0xD9]
+    }
+
+    @Test func aJPEGThatIsGoneOverWithoutEndIsRefused() async throws {
+        #expect(await refusal(of: scanned(20)) == nil, "such files are legal")
+        #expect(await refusal(of: scanned(99)) == nil)
+        #expect(await refusal(of: scanned(100)) == "IMAGE_UNDECODABLE")
+        #expect(await refusal(of: scanned(600)) == "IMAGE_UNDECODABLE")
+    }
+}
