@@ -259,6 +259,10 @@ let testTargets: [Target] = [
     ),
     tests("OutgoingHTTPTests", ["OutgoingHTTP", "Kernel", hummingbird, logging]),
     tests("GatewayTests", ["GatewayService", "Tokens", "Kernel", "Processes"]),
+    tests(
+        "MediaServiceTests",
+        ["MediaService", "MediaDomain", "MediaAPI", "Images", "BlobStore", "Kernel", logging]
+    ),
     tests("DomainTests", ["AuthDomain", "SocialDomain", "MediaDomain", "BillingDomain", "Kernel"]),
     benchmark("bus-benchmark", "Bus", ["Bus", "Kernel", "CNats", "Processes", "TestSupport", logging]),
     benchmark("database-benchmark", "Database", ["Database", "Kernel", "Processes", "TestSupport", logging]),

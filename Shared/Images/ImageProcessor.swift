@@ -1,4 +1,4 @@
-private import CVips
+internal import CVips
 private import FoundationEssentials
 private import Kernel
 public import Logging
@@ -104,7 +104,8 @@ public final class ImageProcessor: Sendable {
 }
 
 extension ImageFormat {
-    fileprivate var loader: CVipsFormat {
+    /// The loader of libvips for it.
+    var loader: CVipsFormat {
         switch self {
         case .jpeg: CVIPS_JPEG
         case .png: CVIPS_PNG

@@ -35,6 +35,8 @@ enum Vips {
 struct VipsFailure: Error, CustomStringConvertible {
     let description: String
 
+    init(_ reason: String) { self.description = reason }
+
     init() {
         let text = String(unsafeUninitializedCapacity: 512) { buffer in
             buffer.withMemoryRebound(to: CChar.self) { characters in
