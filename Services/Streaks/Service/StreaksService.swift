@@ -8,7 +8,7 @@ internal import StreaksAPI
 /// `Consumers/`, what is due in `Jobs/`.
 ///
 /// listStreaks · getStreak · getTodaysPrompt · startForFriendship · getFriendSummaries · planContribution · recordContribution ·
-/// listOpenDates · exportUserData
+/// listOpenDates · getMilestoneFacts · exportUserData
 struct StreaksService: StreaksServiceProtocol {
     let streaks: StreakRepository
     let keeper: StreakKeeper

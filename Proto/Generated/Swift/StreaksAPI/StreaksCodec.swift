@@ -727,3 +727,73 @@ extension OpenDate: Wire.CMessage {
         return UnsafeMutableRawPointer(c)
     }
 }
+
+extension GetMilestoneFactsRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.GetMilestoneFactsRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__GetMilestoneFactsRequest()
+        streaksnap__streaks__v1__get_milestone_facts_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__GetMilestoneFactsRequest.self)
+        self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
+        self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
+        self.milestone = c.pointee.milestone
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__GetMilestoneFactsRequest.self)
+        streaksnap__streaks__v1__get_milestone_facts_request__init(c)
+        if !self.userID.isEmpty { c.pointee.user_id = try arena.string(self.userID, "user_id") }
+        if !self.streakID.isEmpty { c.pointee.streak_id = try arena.string(self.streakID, "streak_id") }
+        c.pointee.milestone = self.milestone
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension GetMilestoneFactsReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.GetMilestoneFactsReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__GetMilestoneFactsReply()
+        streaksnap__streaks__v1__get_milestone_facts_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__GetMilestoneFactsReply.self)
+        self.isMember = c.pointee.is_member != 0
+        self.isReached = c.pointee.is_reached != 0
+        self.milestone = c.pointee.milestone
+        self.currentCount = c.pointee.current_count
+        if c.pointee._from_date_case.rawValue == 5 {
+            self.fromDate = try Wire.Decode.string(c.pointee.from_date, "from_date")
+        }
+        if c.pointee._to_date_case.rawValue == 6 {
+            self.toDate = try Wire.Decode.string(c.pointee.to_date, "to_date")
+        }
+        self.friendID = try Wire.Decode.string(c.pointee.friend_id, "friend_id")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__GetMilestoneFactsReply.self)
+        streaksnap__streaks__v1__get_milestone_facts_reply__init(c)
+        c.pointee.is_member = self.isMember ? 1 : 0
+        c.pointee.is_reached = self.isReached ? 1 : 0
+        c.pointee.milestone = self.milestone
+        c.pointee.current_count = self.currentCount
+        if let value = self.fromDate {
+            c.pointee._from_date_case = .init(rawValue: 5)
+            c.pointee.from_date = try arena.string(value, "from_date")
+        }
+        if let value = self.toDate {
+            c.pointee._to_date_case = .init(rawValue: 6)
+            c.pointee.to_date = try arena.string(value, "to_date")
+        }
+        if !self.friendID.isEmpty { c.pointee.friend_id = try arena.string(self.friendID, "friend_id") }
+        return UnsafeMutableRawPointer(c)
+    }
+}

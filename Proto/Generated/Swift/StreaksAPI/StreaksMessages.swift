@@ -603,3 +603,52 @@ public struct OpenDate: Sendable, Equatable {
         self.atRisk = atRisk
     }
 }
+
+public struct GetMilestoneFactsRequest: Sendable, Equatable {
+    /// Who asks for the card.
+    public var userID: String = ""
+    public var streakID: String = ""
+    /// A celebrated count (MS-6); 0 means the highest that was reached.
+    public var milestone: Int32 = 0
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(userID: String = "", streakID: String = "", milestone: Int32 = 0) {
+        self.userID = userID
+        self.streakID = streakID
+        self.milestone = milestone
+    }
+}
+
+public struct GetMilestoneFactsReply: Sendable, Equatable {
+    /// Whether the user is one of the two. If not, or if there is no such streak, nothing else is set.
+    public var isMember: Bool = false
+    /// Whether the streak has ever reached the milestone, whatever became of it since. What was reached stays reached.
+    public var isReached: Bool = false
+    /// The milestone that was asked for, or the highest that was reached; 0 when none was.
+    public var milestone: Int32 = 0
+    /// The streak's count now.
+    public var currentCount: Int32 = 0
+    /// The first counted date of the run that reached the milestone, YYYY-MM-DD; unset when it was not reached.
+    public var fromDate: String? = nil
+    /// The date that made the milestone, YYYY-MM-DD; unset when it was not reached.
+    public var toDate: String? = nil
+    /// The other one of the two.
+    public var friendID: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(isMember: Bool = false, isReached: Bool = false, milestone: Int32 = 0, currentCount: Int32 = 0, fromDate: String? = nil, toDate: String? = nil, friendID: String = "") {
+        self.isMember = isMember
+        self.isReached = isReached
+        self.milestone = milestone
+        self.currentCount = currentCount
+        self.fromDate = fromDate
+        self.toDate = toDate
+        self.friendID = friendID
+    }
+}

@@ -21,6 +21,8 @@ public protocol StreaksServiceProtocol: Sendable {
     func recordContribution(_ request: RecordContributionRequest, context: Bus.CallContext) async throws -> RecordContributionReply
     /// Today's dates and posted flags of a user's active streaks: what the feed is made from (PH-5).
     func listOpenDates(_ request: ListOpenDatesRequest, context: Bus.CallContext) async throws -> ListOpenDatesReply
+    /// What is true of a streak and a milestone of it, for a card about it (MC-1). Changes nothing and settles nothing.
+    func getMilestoneFacts(_ request: GetMilestoneFactsRequest, context: Bus.CallContext) async throws -> GetMilestoneFactsReply
     /// Everything streaks holds about one person: this service's part of the export (AU-10).
     func exportUserData(_ request: CommonAPI.ExportUserDataRequest, context: Bus.CallContext) async throws -> CommonAPI.ExportUserDataReply
 }
@@ -51,6 +53,9 @@ public enum StreaksMethods {
     /// Today's dates and posted flags of a user's active streaks: what the feed is made from (PH-5).
     public static let listOpenDates = Bus.Method<ListOpenDatesRequest, ListOpenDatesReply>(
         service: "streaks", version: "v1", name: "ListOpenDates", isIdempotent: true, timeout: .seconds(10))
+    /// What is true of a streak and a milestone of it, for a card about it (MC-1). Changes nothing and settles nothing.
+    public static let getMilestoneFacts = Bus.Method<GetMilestoneFactsRequest, GetMilestoneFactsReply>(
+        service: "streaks", version: "v1", name: "GetMilestoneFacts", isIdempotent: true, timeout: .seconds(10))
     /// Everything streaks holds about one person: this service's part of the export (AU-10).
     public static let exportUserData = Bus.Method<CommonAPI.ExportUserDataRequest, CommonAPI.ExportUserDataReply>(
         service: "streaks", version: "v1", name: "ExportUserData", isIdempotent: true, timeout: .seconds(10))
@@ -108,6 +113,11 @@ public struct StreaksClient: Sendable {
         try await caller.call(StreaksMethods.listOpenDates, request, context: context)
     }
 
+    /// What is true of a streak and a milestone of it, for a card about it (MC-1). Changes nothing and settles nothing.
+    public func getMilestoneFacts(_ request: GetMilestoneFactsRequest, context: Bus.CallContext) async throws -> GetMilestoneFactsReply {
+        try await caller.call(StreaksMethods.getMilestoneFacts, request, context: context)
+    }
+
     /// Everything streaks holds about one person: this service's part of the export (AU-10).
     public func exportUserData(_ request: CommonAPI.ExportUserDataRequest, context: Bus.CallContext) async throws -> CommonAPI.ExportUserDataReply {
         try await caller.call(StreaksMethods.exportUserData, request, context: context)
@@ -126,6 +136,7 @@ extension StreaksServiceProtocol {
             Bus.Endpoint(StreaksMethods.planContribution) { try await self.planContribution($0, context: $1) },
             Bus.Endpoint(StreaksMethods.recordContribution) { try await self.recordContribution($0, context: $1) },
             Bus.Endpoint(StreaksMethods.listOpenDates) { try await self.listOpenDates($0, context: $1) },
+            Bus.Endpoint(StreaksMethods.getMilestoneFacts) { try await self.getMilestoneFacts($0, context: $1) },
             Bus.Endpoint(StreaksMethods.exportUserData) { try await self.exportUserData($0, context: $1) },
         ]
     }

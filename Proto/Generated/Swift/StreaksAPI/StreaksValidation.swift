@@ -145,3 +145,23 @@ extension ListOpenDatesReply {
 extension OpenDate {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
 }
+
+extension GetMilestoneFactsRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.userID.isEmpty {
+            violations.required(at: path, "user_id")
+        } else {
+            violations.format(self.userID, .uuid, at: path, "user_id")
+        }
+        if self.streakID.isEmpty {
+            violations.required(at: path, "streak_id")
+        } else {
+            violations.format(self.streakID, .uuid, at: path, "streak_id")
+        }
+        violations.bounds(self.milestone, min: 0, max: 1000000, at: path, "milestone")
+    }
+}
+
+extension GetMilestoneFactsReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}

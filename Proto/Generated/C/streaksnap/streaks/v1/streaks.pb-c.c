@@ -997,6 +997,96 @@ void   streaksnap__streaks__v1__open_date__free_unpacked
   assert(message->base.descriptor == &streaksnap__streaks__v1__open_date__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__streaks__v1__get_milestone_facts_request__init
+                     (Streaksnap__Streaks__V1__GetMilestoneFactsRequest         *message)
+{
+  static const Streaksnap__Streaks__V1__GetMilestoneFactsRequest init_value = STREAKSNAP__STREAKS__V1__GET_MILESTONE_FACTS_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__get_milestone_facts_request__get_packed_size
+                     (const Streaksnap__Streaks__V1__GetMilestoneFactsRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_milestone_facts_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__get_milestone_facts_request__pack
+                     (const Streaksnap__Streaks__V1__GetMilestoneFactsRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_milestone_facts_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__get_milestone_facts_request__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__GetMilestoneFactsRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_milestone_facts_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__GetMilestoneFactsRequest *
+       streaksnap__streaks__v1__get_milestone_facts_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__GetMilestoneFactsRequest *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__get_milestone_facts_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__get_milestone_facts_request__free_unpacked
+                     (Streaksnap__Streaks__V1__GetMilestoneFactsRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_milestone_facts_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__get_milestone_facts_reply__init
+                     (Streaksnap__Streaks__V1__GetMilestoneFactsReply         *message)
+{
+  static const Streaksnap__Streaks__V1__GetMilestoneFactsReply init_value = STREAKSNAP__STREAKS__V1__GET_MILESTONE_FACTS_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__get_milestone_facts_reply__get_packed_size
+                     (const Streaksnap__Streaks__V1__GetMilestoneFactsReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_milestone_facts_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__get_milestone_facts_reply__pack
+                     (const Streaksnap__Streaks__V1__GetMilestoneFactsReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_milestone_facts_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__get_milestone_facts_reply__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__GetMilestoneFactsReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_milestone_facts_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__GetMilestoneFactsReply *
+       streaksnap__streaks__v1__get_milestone_facts_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__GetMilestoneFactsReply *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__get_milestone_facts_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__get_milestone_facts_reply__free_unpacked
+                     (Streaksnap__Streaks__V1__GetMilestoneFactsReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_milestone_facts_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 #define streaksnap__streaks__v1__list_streaks_request__field_descriptors NULL
 #define streaksnap__streaks__v1__list_streaks_request__field_indices_by_name NULL
 #define streaksnap__streaks__v1__list_streaks_request__number_ranges NULL
@@ -2623,6 +2713,186 @@ const ProtobufCMessageDescriptor streaksnap__streaks__v1__open_date__descriptor 
   streaksnap__streaks__v1__open_date__field_indices_by_name,
   1,  streaksnap__streaks__v1__open_date__number_ranges,
   (ProtobufCMessageInit) streaksnap__streaks__v1__open_date__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__get_milestone_facts_request__field_descriptors[3] =
+{
+  {
+    "user_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__GetMilestoneFactsRequest, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "streak_id",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__GetMilestoneFactsRequest, streak_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "milestone",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__GetMilestoneFactsRequest, milestone),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__get_milestone_facts_request__field_indices_by_name[] = {
+  2,   /* field[2] = milestone */
+  1,   /* field[1] = streak_id */
+  0,   /* field[0] = user_id */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__get_milestone_facts_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_milestone_facts_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.GetMilestoneFactsRequest",
+  "GetMilestoneFactsRequest",
+  "Streaksnap__Streaks__V1__GetMilestoneFactsRequest",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__GetMilestoneFactsRequest),
+  3,
+  streaksnap__streaks__v1__get_milestone_facts_request__field_descriptors,
+  streaksnap__streaks__v1__get_milestone_facts_request__field_indices_by_name,
+  1,  streaksnap__streaks__v1__get_milestone_facts_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__get_milestone_facts_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__get_milestone_facts_reply__field_descriptors[7] =
+{
+  {
+    "is_member",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__GetMilestoneFactsReply, is_member),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "is_reached",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__GetMilestoneFactsReply, is_reached),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "milestone",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__GetMilestoneFactsReply, milestone),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "current_count",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__GetMilestoneFactsReply, current_count),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "from_date",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Streaks__V1__GetMilestoneFactsReply, _from_date_case),
+    offsetof(Streaksnap__Streaks__V1__GetMilestoneFactsReply, from_date),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "to_date",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Streaks__V1__GetMilestoneFactsReply, _to_date_case),
+    offsetof(Streaksnap__Streaks__V1__GetMilestoneFactsReply, to_date),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "friend_id",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__GetMilestoneFactsReply, friend_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__get_milestone_facts_reply__field_indices_by_name[] = {
+  3,   /* field[3] = current_count */
+  6,   /* field[6] = friend_id */
+  4,   /* field[4] = from_date */
+  0,   /* field[0] = is_member */
+  1,   /* field[1] = is_reached */
+  2,   /* field[2] = milestone */
+  5,   /* field[5] = to_date */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__get_milestone_facts_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 7 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_milestone_facts_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.GetMilestoneFactsReply",
+  "GetMilestoneFactsReply",
+  "Streaksnap__Streaks__V1__GetMilestoneFactsReply",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__GetMilestoneFactsReply),
+  7,
+  streaksnap__streaks__v1__get_milestone_facts_reply__field_descriptors,
+  streaksnap__streaks__v1__get_milestone_facts_reply__field_indices_by_name,
+  1,  streaksnap__streaks__v1__get_milestone_facts_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__get_milestone_facts_reply__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCEnumValue streaksnap__streaks__v1__streak_status__enum_values_by_number[4] =

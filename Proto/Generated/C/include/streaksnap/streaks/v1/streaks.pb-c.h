@@ -39,6 +39,8 @@ typedef struct Streaksnap__Streaks__V1__ContributionOutcome Streaksnap__Streaks_
 typedef struct Streaksnap__Streaks__V1__ListOpenDatesRequest Streaksnap__Streaks__V1__ListOpenDatesRequest;
 typedef struct Streaksnap__Streaks__V1__ListOpenDatesReply Streaksnap__Streaks__V1__ListOpenDatesReply;
 typedef struct Streaksnap__Streaks__V1__OpenDate Streaksnap__Streaks__V1__OpenDate;
+typedef struct Streaksnap__Streaks__V1__GetMilestoneFactsRequest Streaksnap__Streaks__V1__GetMilestoneFactsRequest;
+typedef struct Streaksnap__Streaks__V1__GetMilestoneFactsReply Streaksnap__Streaks__V1__GetMilestoneFactsReply;
 
 
 /* --- enums --- */
@@ -424,6 +426,52 @@ struct  Streaksnap__Streaks__V1__OpenDate
 #define STREAKSNAP__STREAKS__V1__OPEN_DATE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__open_date__descriptor) \
     , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL, 0, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, 0, NULL, 0 }
+
+
+struct  Streaksnap__Streaks__V1__GetMilestoneFactsRequest
+{
+  ProtobufCMessage base;
+  char *user_id;
+  char *streak_id;
+  int32_t milestone;
+};
+#define STREAKSNAP__STREAKS__V1__GET_MILESTONE_FACTS_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__get_milestone_facts_request__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0 }
+
+
+typedef enum {
+  STREAKSNAP__STREAKS__V1__GET_MILESTONE_FACTS_REPLY___FROM_DATE__NOT_SET = 0,
+  STREAKSNAP__STREAKS__V1__GET_MILESTONE_FACTS_REPLY___FROM_DATE_FROM_DATE = 5
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__GET_MILESTONE_FACTS_REPLY___FROM_DATE__CASE)
+} Streaksnap__Streaks__V1__GetMilestoneFactsReply__FromDateCase;
+
+typedef enum {
+  STREAKSNAP__STREAKS__V1__GET_MILESTONE_FACTS_REPLY___TO_DATE__NOT_SET = 0,
+  STREAKSNAP__STREAKS__V1__GET_MILESTONE_FACTS_REPLY___TO_DATE_TO_DATE = 6
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__GET_MILESTONE_FACTS_REPLY___TO_DATE__CASE)
+} Streaksnap__Streaks__V1__GetMilestoneFactsReply__ToDateCase;
+
+struct  Streaksnap__Streaks__V1__GetMilestoneFactsReply
+{
+  ProtobufCMessage base;
+  protobuf_c_boolean is_member;
+  protobuf_c_boolean is_reached;
+  int32_t milestone;
+  int32_t current_count;
+  char *friend_id;
+  Streaksnap__Streaks__V1__GetMilestoneFactsReply__FromDateCase _from_date_case;
+  union {
+    char *from_date;
+  };
+  Streaksnap__Streaks__V1__GetMilestoneFactsReply__ToDateCase _to_date_case;
+  union {
+    char *to_date;
+  };
+};
+#define STREAKSNAP__STREAKS__V1__GET_MILESTONE_FACTS_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__get_milestone_facts_reply__descriptor) \
+    , 0, 0, 0, 0, (char *)protobuf_c_empty_string, STREAKSNAP__STREAKS__V1__GET_MILESTONE_FACTS_REPLY___FROM_DATE__NOT_SET, {0}, STREAKSNAP__STREAKS__V1__GET_MILESTONE_FACTS_REPLY___TO_DATE__NOT_SET, {0} }
 
 
 /* Streaksnap__Streaks__V1__ListStreaksRequest methods */
@@ -844,6 +892,44 @@ Streaksnap__Streaks__V1__OpenDate *
 void   streaksnap__streaks__v1__open_date__free_unpacked
                      (Streaksnap__Streaks__V1__OpenDate *message,
                       ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__GetMilestoneFactsRequest methods */
+void   streaksnap__streaks__v1__get_milestone_facts_request__init
+                     (Streaksnap__Streaks__V1__GetMilestoneFactsRequest         *message);
+size_t streaksnap__streaks__v1__get_milestone_facts_request__get_packed_size
+                     (const Streaksnap__Streaks__V1__GetMilestoneFactsRequest   *message);
+size_t streaksnap__streaks__v1__get_milestone_facts_request__pack
+                     (const Streaksnap__Streaks__V1__GetMilestoneFactsRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__get_milestone_facts_request__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__GetMilestoneFactsRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__GetMilestoneFactsRequest *
+       streaksnap__streaks__v1__get_milestone_facts_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__get_milestone_facts_request__free_unpacked
+                     (Streaksnap__Streaks__V1__GetMilestoneFactsRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__GetMilestoneFactsReply methods */
+void   streaksnap__streaks__v1__get_milestone_facts_reply__init
+                     (Streaksnap__Streaks__V1__GetMilestoneFactsReply         *message);
+size_t streaksnap__streaks__v1__get_milestone_facts_reply__get_packed_size
+                     (const Streaksnap__Streaks__V1__GetMilestoneFactsReply   *message);
+size_t streaksnap__streaks__v1__get_milestone_facts_reply__pack
+                     (const Streaksnap__Streaks__V1__GetMilestoneFactsReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__get_milestone_facts_reply__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__GetMilestoneFactsReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__GetMilestoneFactsReply *
+       streaksnap__streaks__v1__get_milestone_facts_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__get_milestone_facts_reply__free_unpacked
+                     (Streaksnap__Streaks__V1__GetMilestoneFactsReply *message,
+                      ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
 typedef void (*Streaksnap__Streaks__V1__ListStreaksRequest_Closure)
@@ -912,6 +998,12 @@ typedef void (*Streaksnap__Streaks__V1__ListOpenDatesReply_Closure)
 typedef void (*Streaksnap__Streaks__V1__OpenDate_Closure)
                  (const Streaksnap__Streaks__V1__OpenDate *message,
                   void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__GetMilestoneFactsRequest_Closure)
+                 (const Streaksnap__Streaks__V1__GetMilestoneFactsRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__GetMilestoneFactsReply_Closure)
+                 (const Streaksnap__Streaks__V1__GetMilestoneFactsReply *message,
+                  void *closure_data);
 
 /* --- services --- */
 
@@ -944,6 +1036,8 @@ extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__contribution_ou
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__list_open_dates_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__list_open_dates_reply__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__open_date__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_milestone_facts_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_milestone_facts_reply__descriptor;
 
 PROTOBUF_C__END_DECLS
 
