@@ -150,7 +150,7 @@ let services: [[Target]] = [
             swiftSettings: strict
         )
     ],
-    service("Media", apis: ["AuthAPI", "MediaAPI", "StreaksAPI"], extra: ["BlobStore", "Images", "Replicas", crypto, logging]),
+    service("Media", apis: ["AuthAPI", "MediaAPI", "SocialAPI", "StreaksAPI"], extra: ["BlobStore", "Images", "Replicas", crypto, logging]),
     service("Notifications", apis: ["AuthAPI", "NotificationsAPI", "SocialAPI", "StreaksAPI"], extra: ["Replicas"]),
     service("Billing", apis: ["AuthAPI", "BillingAPI", "StreaksAPI"]),
 ]

@@ -3,7 +3,8 @@ public import Kernel
 /// Blobs of one owner that are not served for a while, whatever links are about (PH-6): kept, and back at once when the owner is.
 ///
 /// Whoever serves blobs asks `isWithheld`. The convention that makes one small marker enough for all blobs of an owner, however many:
-/// the second segment of a key names its owner, `snaps/<owner>/2026-01-02/<id>/display.jpg`; the marker is `withheld/<owner>`.
+/// the second segment of a key names its owner, `snaps/<owner>/2026-01-02/<id>/display.jpg`; the marker is `withheld/<owner>`. What shows
+/// several people belongs to each of them, `cards/<owner>_<owner>/<id>.png`, and is served while none of them is withheld.
 extension BlobStore {
     /// Stops serving the blobs of an owner; doing it again changes nothing.
     public func withhold(_ owner: UserID) async throws { try await put(try marker(of: "\(owner)"), [UInt8(ascii: "1")]) }
@@ -11,12 +12,13 @@ extension BlobStore {
     /// Serves them again; for one that is not withheld it changes nothing.
     public func release(_ owner: UserID) async throws { try await delete(try marker(of: "\(owner)")) }
 
-    /// Whether the owner of this blob is withheld, and so must nobody be served it. The markers themselves are never served.
+    /// Whether an owner of this blob is withheld, and so must nobody be served it. The markers themselves are never served.
     public func isWithheld(_ key: BlobKey) async throws -> Bool {
         let segments = key.description.split(separator: "/", maxSplits: 2)
         guard segments.count > 1 else { return false }
         if segments[0] == "withheld" { return true }
-        return try await info(of: try marker(of: segments[1])) != nil
+        for owner in segments[1].split(separator: "_") where try await info(of: try marker(of: owner)) != nil { return true }
+        return false
     }
 
     private func marker(of owner: some StringProtocol) throws -> BlobKey { try BlobKey("withheld/\(owner)") }

@@ -22,6 +22,13 @@ struct MediaRoute: Sendable {
             now: clock.now(),
             secret: secret
         )
+        return try await serve(key, to: request, exchange)
+    }
+
+    /// A blob that the caller may see.
+    ///
+    /// - Throws: `NOT_FOUND` when there is none, or its owner is withheld.
+    func serve(_ key: BlobKey, to request: Request, _ exchange: Exchange) async throws -> Response {
         guard try await !blobs.isWithheld(key), let info = try await blobs.info(of: key) else {
             throw ServiceError.notFound("file")
         }

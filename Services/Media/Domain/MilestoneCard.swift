@@ -20,11 +20,21 @@ public struct CardPerson: Sendable, Hashable {
     /// The handle, without `@`.
     public let username: String
 
-    /// One of the two people on a card.
+    /// One of the two people on a card. Characters of the name that command instead of showing (controls, marks that turn the direction
+    /// of what follows) are left out, runs of white space become one space; of a name that has nothing else, the handle is shown.
     public init(id: UserID, displayName: String, username: String) {
+        let shown = displayName.unicodeScalars.filter { !Self.isCommand($0) || $0.properties.isWhitespace }
+        let words = String(String.UnicodeScalarView(shown)).split { $0.isWhitespace }
         self.id = id
-        self.displayName = displayName
+        self.displayName = words.isEmpty ? username : words.joined(separator: " ")
         self.username = username
+    }
+
+    private static func isCommand(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0...0x1F, 0x7F...0x9F, 0x200E...0x200F, 0x2028...0x202E, 0x2060...0x206F, 0xFEFF, 0xFFF9...0xFFFC: true
+        default: false
+        }
     }
 
     /// What stands for an avatar: the first letters of the first and the last word, upper-case; one character of a script without
@@ -62,6 +72,14 @@ public struct MilestoneCard: Sendable, Hashable {
         self.firstDay = firstDay
         self.lastDay = lastDay
         self.people = people
+    }
+
+    /// What the card celebrates, in one line.
+    public var title: String { "\(Self.emoji) \(count)-day streak: \(people.map(\.displayName).joined(separator: " & "))" }
+
+    /// The same as a sentence.
+    public var sentence: String {
+        "\(people.map(\.displayName).joined(separator: " and ")) kept their streak alive for \(count) days, \(dateRange)."
     }
 
     /// `3 – 9 Jan 2026`; what both days have in common is said once.

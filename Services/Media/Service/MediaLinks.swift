@@ -18,6 +18,9 @@ struct MediaLinks: Sendable {
         self.base = base.hasSuffix("/") ? String(base.dropLast()) : base
     }
 
+    /// A path of the public address.
+    func address(_ path: String) -> String { base + path }
+
     func link(_ key: String, now: Instant) throws -> String {
         base + SignedURL.sign(key: try BlobKey(key), expires: now + Self.lifetime, secret: secret)
     }

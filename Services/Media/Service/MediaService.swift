@@ -4,19 +4,22 @@ internal import Kernel
 internal import Logging
 internal import MediaAPI
 internal import Replicas
+internal import Runtime
 internal import StreaksAPI
 
 /// Daily snaps and the feed made from them. The table of contents: one handler file per RPC in `Handlers/`, what is due in `Jobs/`.
 ///
-/// uploadSnap · getFeed · findSnapOwner · exportUserData
+/// uploadSnap · getFeed · generateMilestoneCard · markMilestoneShared · revokeMilestoneShare · getSharePage · findSnapOwner · exportUserData
 struct MediaService: MediaServiceProtocol {
     let snaps: SnapRepository
     let blocks: BlockReplica
     let operations: SnapOperations
+    let cards: MilestoneCards
     let blobs: any BlobStore
     let profiles: ProfileReplica
     let streaks: StreaksClient
     let links: MediaLinks
+    let mutations: Mutations
     let clock: any Clock
     let ids: any IDSource
     let logger: Logger

@@ -2,6 +2,53 @@
 
 public import CommonAPI
 public import Kernel
+public import Wire
+
+public enum CardStyle: Wire.OpenEnum {
+    /// Orange.
+    case unspecified
+    case orange
+    case purple
+    case green
+    case dark
+    /// A value that is newer than this code.
+    case unrecognized(Int32)
+
+    public static let allCases: [CardStyle] = [.unspecified, .orange, .purple, .green, .dark]
+
+    public init(rawValue: Int32) {
+        switch rawValue {
+        case 0: self = .unspecified
+        case 1: self = .orange
+        case 2: self = .purple
+        case 3: self = .green
+        case 4: self = .dark
+        default: self = .unrecognized(rawValue)
+        }
+    }
+
+    public var rawValue: Int32 {
+        switch self {
+        case .unspecified: 0
+        case .orange: 1
+        case .purple: 2
+        case .green: 3
+        case .dark: 4
+        case .unrecognized(let number): number
+        }
+    }
+
+    public var name: String {
+        switch self {
+        case .unspecified: "unspecified"
+        case .orange: "orange"
+        case .purple: "purple"
+        case .green: "green"
+        case .dark: "dark"
+        case .unrecognized(let number): String(number)
+        }
+    }
+}
 
 public struct UploadSnapRequest: Sendable, Equatable {
     /// JPEG or PNG, at most 10 MB and 50 megapixels; decided from the bytes.
@@ -147,6 +194,142 @@ public struct FeedItem: Sendable, Equatable {
         self.friendSnap = friendSnap
         self.yourSnap = yourSnap
         self.deadlineAt = deadlineAt
+    }
+}
+
+public struct GenerateMilestoneCardRequest: Sendable, Equatable {
+    public var streakID: String = ""
+    /// The count to celebrate (MS-6); unset means the highest that was reached.
+    public var milestone: Int32? = nil
+    /// Its gradient; orange by default.
+    public var style: CardStyle = .unspecified
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(streakID: String = "", milestone: Int32? = nil, style: CardStyle = .unspecified) {
+        self.streakID = streakID
+        self.milestone = milestone
+        self.style = style
+    }
+}
+
+public struct GenerateMilestoneCardReply: Sendable, Equatable {
+    public var milestoneID: String = ""
+    public var streakID: String = ""
+    /// The count on the card.
+    public var milestone: Int32 = 0
+    public var style: CardStyle = .unspecified
+    /// The PNG; signed, valid for 24 h.
+    public var imageURL: String = ""
+    /// The public page; unset while the other person has withdrawn it.
+    public var shareURL: String? = nil
+    /// In pixels.
+    public var width: Int32 = 0
+    public var height: Int32 = 0
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(milestoneID: String = "", streakID: String = "", milestone: Int32 = 0, style: CardStyle = .unspecified, imageURL: String = "", shareURL: String? = nil, width: Int32 = 0, height: Int32 = 0) {
+        self.milestoneID = milestoneID
+        self.streakID = streakID
+        self.milestone = milestone
+        self.style = style
+        self.imageURL = imageURL
+        self.shareURL = shareURL
+        self.width = width
+        self.height = height
+    }
+}
+
+public struct MarkMilestoneSharedRequest: Sendable, Equatable {
+    public var milestoneID: String = ""
+    /// Where to.
+    public var platform: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(milestoneID: String = "", platform: String = "") {
+        self.milestoneID = milestoneID
+        self.platform = platform
+    }
+}
+
+public struct MarkMilestoneSharedReply: Sendable, Equatable {
+    public var milestoneID: String = ""
+    public var platform: String = ""
+    /// The latest time this person shared it there.
+    public var sharedAt: Kernel.Instant? = nil
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(milestoneID: String = "", platform: String = "", sharedAt: Kernel.Instant? = nil) {
+        self.milestoneID = milestoneID
+        self.platform = platform
+        self.sharedAt = sharedAt
+    }
+}
+
+public struct RevokeMilestoneShareRequest: Sendable, Equatable {
+    public var milestoneID: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(milestoneID: String = "") {
+        self.milestoneID = milestoneID
+    }
+}
+
+public struct RevokeMilestoneShareReply: Sendable, Equatable {
+    public var milestoneID: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(milestoneID: String = "") {
+        self.milestoneID = milestoneID
+    }
+}
+
+public struct GetSharePageRequest: Sendable, Equatable {
+    /// As in `share_url`, with or without `.png`.
+    public var token: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(token: String = "") {
+        self.token = token
+    }
+}
+
+public struct GetSharePageReply: Sendable, Equatable {
+    /// The page; also when there is nothing to show.
+    public var html: String = ""
+    /// Key of the PNG in the blob store; only when the image was asked for and is there.
+    public var imageKey: String = ""
+    /// 404 when there is nothing (any more).
+    public var status: Int32 = 0
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(html: String = "", imageKey: String = "", status: Int32 = 0) {
+        self.html = html
+        self.imageKey = imageKey
+        self.status = status
     }
 }
 

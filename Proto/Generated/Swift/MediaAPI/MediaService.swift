@@ -9,6 +9,15 @@ public protocol MediaServiceProtocol: Sendable {
     func uploadSnap(_ request: UploadSnapRequest, context: Bus.CallContext) async throws -> UploadSnapReply
     /// Today's snaps of the user's active streaks; a friend's is locked until you have posted (PH-4, PH-5).
     func getFeed(_ request: GetFeedRequest, context: Bus.CallContext) async throws -> GetFeedReply
+    /// Makes a card about a milestone that a streak of the user's has reached, or gives the one that was made before (MC-1). The card has a
+    /// public page from then on; a new one when the user had withdrawn it and asks again.
+    func generateMilestoneCard(_ request: GenerateMilestoneCardRequest, context: Bus.CallContext) async throws -> GenerateMilestoneCardReply
+    /// Notes that a member has shared a card, where and when (MC-2).
+    func markMilestoneShared(_ request: MarkMilestoneSharedRequest, context: Bus.CallContext) async throws -> MarkMilestoneSharedReply
+    /// Withdraws a card's public page, whoever of the two made or shared it (MC-2). Its address never works again.
+    func revokeMilestoneShare(_ request: RevokeMilestoneShareRequest, context: Bus.CallContext) async throws -> RevokeMilestoneShareReply
+    /// The public page of a card, for browsers and for the previews of messengers; with `.png` after the token, the card itself (MC-2).
+    func getSharePage(_ request: GetSharePageRequest, context: Bus.CallContext) async throws -> GetSharePageReply
     /// Whose a snap is, for a report about it (SO-8).
     func findSnapOwner(_ request: FindSnapOwnerRequest, context: Bus.CallContext) async throws -> FindSnapOwnerReply
     /// Everything media holds about one person: this service's part of the export (AU-10).
@@ -23,6 +32,19 @@ public enum MediaMethods {
     /// Today's snaps of the user's active streaks; a friend's is locked until you have posted (PH-4, PH-5).
     public static let getFeed = Bus.Method<GetFeedRequest, GetFeedReply>(
         service: "media", version: "v1", name: "GetFeed", isIdempotent: true, timeout: .seconds(10))
+    /// Makes a card about a milestone that a streak of the user's has reached, or gives the one that was made before (MC-1). The card has a
+    /// public page from then on; a new one when the user had withdrawn it and asks again.
+    public static let generateMilestoneCard = Bus.Method<GenerateMilestoneCardRequest, GenerateMilestoneCardReply>(
+        service: "media", version: "v1", name: "GenerateMilestoneCard", isIdempotent: false, timeout: .seconds(20))
+    /// Notes that a member has shared a card, where and when (MC-2).
+    public static let markMilestoneShared = Bus.Method<MarkMilestoneSharedRequest, MarkMilestoneSharedReply>(
+        service: "media", version: "v1", name: "MarkMilestoneShared", isIdempotent: true, timeout: .seconds(10))
+    /// Withdraws a card's public page, whoever of the two made or shared it (MC-2). Its address never works again.
+    public static let revokeMilestoneShare = Bus.Method<RevokeMilestoneShareRequest, RevokeMilestoneShareReply>(
+        service: "media", version: "v1", name: "RevokeMilestoneShare", isIdempotent: true, timeout: .seconds(10))
+    /// The public page of a card, for browsers and for the previews of messengers; with `.png` after the token, the card itself (MC-2).
+    public static let getSharePage = Bus.Method<GetSharePageRequest, GetSharePageReply>(
+        service: "media", version: "v1", name: "GetSharePage", isIdempotent: true, timeout: .seconds(10))
     /// Whose a snap is, for a report about it (SO-8).
     public static let findSnapOwner = Bus.Method<FindSnapOwnerRequest, FindSnapOwnerReply>(
         service: "media", version: "v1", name: "FindSnapOwner", isIdempotent: true, timeout: .seconds(10))
@@ -53,6 +75,27 @@ public struct MediaClient: Sendable {
         try await caller.call(MediaMethods.getFeed, request, context: context)
     }
 
+    /// Makes a card about a milestone that a streak of the user's has reached, or gives the one that was made before (MC-1). The card has a
+    /// public page from then on; a new one when the user had withdrawn it and asks again.
+    public func generateMilestoneCard(_ request: GenerateMilestoneCardRequest, context: Bus.CallContext) async throws -> GenerateMilestoneCardReply {
+        try await caller.call(MediaMethods.generateMilestoneCard, request, context: context)
+    }
+
+    /// Notes that a member has shared a card, where and when (MC-2).
+    public func markMilestoneShared(_ request: MarkMilestoneSharedRequest, context: Bus.CallContext) async throws -> MarkMilestoneSharedReply {
+        try await caller.call(MediaMethods.markMilestoneShared, request, context: context)
+    }
+
+    /// Withdraws a card's public page, whoever of the two made or shared it (MC-2). Its address never works again.
+    public func revokeMilestoneShare(_ request: RevokeMilestoneShareRequest, context: Bus.CallContext) async throws -> RevokeMilestoneShareReply {
+        try await caller.call(MediaMethods.revokeMilestoneShare, request, context: context)
+    }
+
+    /// The public page of a card, for browsers and for the previews of messengers; with `.png` after the token, the card itself (MC-2).
+    public func getSharePage(_ request: GetSharePageRequest, context: Bus.CallContext) async throws -> GetSharePageReply {
+        try await caller.call(MediaMethods.getSharePage, request, context: context)
+    }
+
     /// Whose a snap is, for a report about it (SO-8).
     public func findSnapOwner(_ request: FindSnapOwnerRequest, context: Bus.CallContext) async throws -> FindSnapOwnerReply {
         try await caller.call(MediaMethods.findSnapOwner, request, context: context)
@@ -70,6 +113,10 @@ extension MediaServiceProtocol {
         [
             Bus.Endpoint(MediaMethods.uploadSnap) { try await self.uploadSnap($0, context: $1) },
             Bus.Endpoint(MediaMethods.getFeed) { try await self.getFeed($0, context: $1) },
+            Bus.Endpoint(MediaMethods.generateMilestoneCard) { try await self.generateMilestoneCard($0, context: $1) },
+            Bus.Endpoint(MediaMethods.markMilestoneShared) { try await self.markMilestoneShared($0, context: $1) },
+            Bus.Endpoint(MediaMethods.revokeMilestoneShare) { try await self.revokeMilestoneShare($0, context: $1) },
+            Bus.Endpoint(MediaMethods.getSharePage) { try await self.getSharePage($0, context: $1) },
             Bus.Endpoint(MediaMethods.findSnapOwner) { try await self.findSnapOwner($0, context: $1) },
             Bus.Endpoint(MediaMethods.exportUserData) { try await self.exportUserData($0, context: $1) },
         ]
