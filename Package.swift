@@ -150,7 +150,11 @@ let services: [[Target]] = [
             swiftSettings: strict
         )
     ],
-    service("Media", apis: ["AuthAPI", "MediaAPI", "SocialAPI", "StreaksAPI"], extra: ["BlobStore", "Images", "Replicas", crypto, logging]),
+    service(
+        "Media",
+        apis: ["AuthAPI", "MediaAPI", "SocialAPI", "StreaksAPI"],
+        extra: ["BlobStore", "Images", "Replicas", crypto, logging]
+    ),
     service("Notifications", apis: ["AuthAPI", "NotificationsAPI", "SocialAPI", "StreaksAPI"], extra: ["Replicas"]),
     service("Billing", apis: ["AuthAPI", "BillingAPI", "StreaksAPI"]),
 ]
@@ -261,7 +265,7 @@ let testTargets: [Target] = [
     tests("GatewayTests", ["GatewayService", "Tokens", "Kernel", "Processes"]),
     tests(
         "MediaServiceTests",
-        ["MediaService", "MediaDomain", "MediaAPI", "Images", "BlobStore", "Kernel", logging]
+        ["MediaService", "MediaDomain", "MediaAPI", "Images", "Kernel", crypto, logging]
     ),
     tests("DomainTests", ["AuthDomain", "SocialDomain", "MediaDomain", "BillingDomain", "Kernel"]),
     benchmark("bus-benchmark", "Bus", ["Bus", "Kernel", "CNats", "Processes", "TestSupport", logging]),

@@ -54,6 +54,11 @@ struct GatewayResponder: HTTPResponder {
             response = exchange.failure(failure(error, exchange))
         }
         if let allowance = course.allowance { response.tell(allowance) }
+        if request.method == .head, let length = response.body.contentLength, length > 0 {
+            // RFC 9110 §9.3.2: what GET would be answered, without the content.
+            response.headers[.contentLength] = String(length)
+            response.body = ResponseBody()
+        }
         metrics.completed(exchange, request, course.template, status: response.status.code, ContinuousClock.now - started)
         return response
     }

@@ -72,7 +72,7 @@ struct Lettering {
         let font = "\(words.first ?? "Inter"), Noto Sans, Noto Sans CJK SC \(words.dropFirst().joined(separator: " ")) \(size)"
         let image = try VipsImage(cvips_text(markup, font))
         let raster = try image.raster()
-        return Lettering(raster: raster, rise: size * 97 / 100 - Int(cvips_top(image.pointer)), size: size, text: text)
+        return Lettering(raster: raster, rise: size * 97 / 100 - image.top, size: size, text: text)
     }
 
     private static func hex(_ value: UInt8) -> String {
@@ -90,7 +90,9 @@ struct Lettering {
             case "\"": result += "&quot;"
             case "'": result += "&#39;"
             case "\n", "\r", "\t", "\u{2028}", "\u{2029}": result += " "
-            case "\u{0}"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{202A}"..."\u{202E}", "\u{2066}"..."\u{2069}", "\u{FFFC}", "\u{FFFE}"..."\u{FFFF}": continue
+            case "\u{0}"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{202A}"..."\u{202E}", "\u{2066}"..."\u{2069}", "\u{FFFC}",
+                "\u{FFFE}"..."\u{FFFF}":
+                continue
             default: result.unicodeScalars.append(scalar)
             }
         }
@@ -98,7 +100,17 @@ struct Lettering {
     }
 }
 
+// Methods, for a caller that only passed `pointer` on might have let the image go before it is read.
 extension VipsImage {
+    /// How far below the top of its line the ink of a text begins.
+    var top: Int { Int(cvips_top(pointer)) }
+
+    /// The middle, scaled to this side.
+    func square(_ side: Int) throws(VipsFailure) -> VipsImage { try VipsImage(cvips_square(pointer, Int32(side))) }
+
+    /// As PNG.
+    func drawing() throws(VipsFailure) -> [UInt8] { try Vips.bytes { cvips_save_drawing(pointer, $0, $1) } }
+
     /// Its pixels, computed now.
     func raster() throws(VipsFailure) -> Raster {
         var bands: Int32 = 0

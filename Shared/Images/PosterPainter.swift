@@ -62,19 +62,23 @@ public final class PosterPainter: Sendable {
         }
         return try canvas.pixels.withUnsafeBytes { pixels in
             let image = try VipsImage(cvips_over_pixels(pixels.baseAddress, pixels.count, Int32(width), Int32(height)))
-            return try Vips.bytes { cvips_save_drawing(image.pointer, $0, $1) }
+            return try image.drawing()
         }
     }
 
     /// The middle of a photo as a square of RGB.
     private static func photo(_ bytes: [UInt8], side: Int) throws -> Raster {
+        try decoded(bytes, within: 1_024).square(side).raster()
+    }
+
+    /// A photo upright in RGB, shrunk to a square of this side if it is larger.
+    static func decoded(_ bytes: [UInt8], within side: Int) throws -> VipsImage {
         guard let format = ImageFormat(sniffing: bytes) else { throw VipsFailure("it is no image") }
         return try bytes.withUnsafeBytes { bytes in
             var (width, height): (Int32, Int32) = (0, 0)
             guard cvips_size(bytes.baseAddress, bytes.count, format.loader, &width, &height) == 0 else { throw VipsFailure() }
             guard Int(width) * Int(height) <= ImageProcessor.mostPixels else { throw VipsFailure("it is too large") }
-            let whole = try VipsImage(cvips_decode(bytes.baseAddress, bytes.count, format.loader, 1_024))
-            return try VipsImage(cvips_square(whole.pointer, Int32(side))).raster()
+            return try VipsImage(cvips_decode(bytes.baseAddress, bytes.count, format.loader, Int32(side)))
         }
     }
 }

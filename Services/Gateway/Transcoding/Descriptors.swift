@@ -209,7 +209,8 @@ public struct MethodPolicy: Hashable, Sendable {
             /// From `Name: value`; nil when it is none, and for headers that are HTTP's own business or would sign somebody in.
             init?(_ text: String) {
                 let parts = text.split(separator: ":", maxSplits: 1)
-                guard parts.count == 2, parts[0].utf8.allSatisfy({ byte in byte == 45 || (65...90).contains(byte) || (97...122).contains(byte) }),
+                guard parts.count == 2,
+                    parts[0].utf8.allSatisfy({ byte in byte == 45 || (65...90).contains(byte) || (97...122).contains(byte) }),
                     text.utf8.allSatisfy({ (32...126).contains($0) })
                 else { return nil }
                 let value = parts[1].drop { $0 == " " }

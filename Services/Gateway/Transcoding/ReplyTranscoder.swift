@@ -149,7 +149,8 @@ public struct ReplyTranscoder: Sendable {
         return .raw(
             try Self.content(cursor, table, fields.content, schema.tables),
             contentType: type.isEmpty ? fields.otherwiseContentType : type,
-            status: try fields.status.map { field throws(WireProblem) in try Self.number(cursor, table, field, schema.tables) } ?? 0
+            status: try fields.status.map { field throws(WireProblem) in try Self.number(cursor, table, field, schema.tables) }
+                ?? 0
         )
     }
 

@@ -153,7 +153,9 @@ extension Route {
         orElse fail: (String) -> DescriptorError
     ) throws(DescriptorError) -> ReplyTranscoder.Form {
         guard let body = method.policy.body else { return method.policy.bare ? .bare : .envelope }
-        if let refused = body.refusedHeaders.first { throw fail("answers with \(ByteText.shown(refused.utf8)), which is no header it may send") }
+        if let refused = body.refusedHeaders.first {
+            throw fail("answers with \(ByteText.shown(refused.utf8)), which is no header it may send")
+        }
         func position(_ name: String, _ kinds: Set<FieldKind>) throws(DescriptorError) -> Int {
             guard let path = tables.path(name, in: message), path.count == 1,
                 tables.fields[path[0]].shape == .scalar || tables.fields[path[0]].shape == .optional,

@@ -73,7 +73,8 @@ extension MediaService {
     }
 
     private static func notReached(_ milestone: Int32?, count: Int32) -> ServiceError {
-        let what = milestone.map { "The streak has not reached \($0) as a milestone" } ?? "The streak has not reached a milestone yet"
+        let what =
+            milestone.map { "The streak has not reached \($0) as a milestone" } ?? "The streak has not reached a milestone yet"
         return ServiceError(.failedPrecondition, "MILESTONE_NOT_REACHED", "\(what); it is at \(count).")
     }
 }

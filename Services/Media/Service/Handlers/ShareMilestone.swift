@@ -4,7 +4,8 @@ internal import MediaAPI
 
 extension MediaService {
     /// MC-2: where a card was shared, and when.
-    func markMilestoneShared(_ request: MarkMilestoneSharedRequest, context: CallContext) async throws -> MarkMilestoneSharedReply {
+    func markMilestoneShared(_ request: MarkMilestoneSharedRequest, context: CallContext) async throws -> MarkMilestoneSharedReply
+    {
         let user = try context.requireUser()
         let id = try MilestoneCardID(parsing: request.milestoneID, field: "milestone_id")
         let now = clock.now()
