@@ -84,7 +84,7 @@ public final class ImageProcessor: Sendable {
             guard Int(width) * Int(height) <= mostPixels else { throw ImageError.tooLarge(mostPixels / 1_000_000) }
             defer { cvips_trim() }
             let display = try VipsImage(cvips_decode(bytes.baseAddress, bytes.count, format.loader, Int32(displaySide)))
-            let thumbnail = try VipsImage(cvips_square(display.pointer, Int32(thumbnailSide)))
+            let thumbnail = try display.square(thumbnailSide)
             return Renditions(
                 display: try jpeg(display),
                 thumbnail: try jpeg(thumbnail),
@@ -99,7 +99,7 @@ public final class ImageProcessor: Sendable {
     }
 
     private static func jpeg(_ image: VipsImage) throws(VipsFailure) -> [UInt8] {
-        try Vips.bytes { cvips_save_jpeg(image.pointer, quality, 0, $0, $1) }
+        try Vips.bytes { bytes, count in image.with { cvips_save_jpeg($0, quality, 0, bytes, count) } }
     }
 }
 

@@ -100,22 +100,23 @@ struct Lettering {
     }
 }
 
-// Methods, for a caller that only passed `pointer` on might have let the image go before it is read.
 extension VipsImage {
     /// How far below the top of its line the ink of a text begins.
-    var top: Int { Int(cvips_top(pointer)) }
+    var top: Int { Int(with(cvips_top)) }
 
     /// The middle, scaled to this side.
-    func square(_ side: Int) throws(VipsFailure) -> VipsImage { try VipsImage(cvips_square(pointer, Int32(side))) }
+    func square(_ side: Int) throws(VipsFailure) -> VipsImage { try VipsImage(with { cvips_square($0, Int32(side)) }) }
 
     /// As PNG.
-    func drawing() throws(VipsFailure) -> [UInt8] { try Vips.bytes { cvips_save_drawing(pointer, $0, $1) } }
+    func drawing() throws(VipsFailure) -> [UInt8] {
+        try Vips.bytes { bytes, count in with { cvips_save_drawing($0, bytes, count) } }
+    }
 
     /// Its pixels, computed now.
     func raster() throws(VipsFailure) -> Raster {
         var bands: Int32 = 0
         var count = 0
-        guard let pixels = cvips_pixels(pointer, &bands, &count) else { throw VipsFailure() }
+        guard let pixels = with({ cvips_pixels($0, &bands, &count) }) else { throw VipsFailure() }
         defer { cvips_free(pixels) }
         guard count == width * height * Int(bands) else { throw VipsFailure() }
         return Raster(
