@@ -35,6 +35,11 @@ struct GatewayResponder: HTTPResponder {
     let bodyTimeout: Duration
 
     func respond(to request: Request, context: GatewayContext) async throws -> Response {
+        let response = await reply(to: request, context)
+        return request.method == .head ? response.withoutContent : response
+    }
+
+    private func reply(to request: Request, _ context: GatewayContext) async -> Response {
         let exchange = Exchange(request, ids: ids, tracer: tracer)
         let started = ContinuousClock.now
         guard limiter.enter() else {
@@ -54,11 +59,6 @@ struct GatewayResponder: HTTPResponder {
             response = exchange.failure(failure(error, exchange))
         }
         if let allowance = course.allowance { response.tell(allowance) }
-        if request.method == .head, let length = response.body.contentLength, length > 0 {
-            // RFC 9110 §9.3.2: what GET would be answered, without the content.
-            response.headers[.contentLength] = String(length)
-            response.body = ResponseBody()
-        }
         metrics.completed(exchange, request, course.template, status: response.status.code, ContinuousClock.now - started)
         return response
     }

@@ -93,8 +93,12 @@ extension ClockTests {
         let tag = try #require(image.header("ETag"))
         #expect(try await home.http.send("GET", card.page + ".png", headers: [("If-None-Match", tag)]).status == 304)
         #expect(try await home.http.send("GET", card.page + ".png", headers: [("Range", "bytes=0-7")]).body.count == 8)
-        let head = try await home.http.send("HEAD", card.page)
-        #expect(head.status == 200 && head.body.isEmpty)
+        // Messengers ask so before they fetch.
+        for (target, whole) in [(card.page, page), (card.page + ".png", image)] {
+            let head = try await home.http.send("HEAD", target)
+            #expect(head.status == 200 && head.body.isEmpty && head.header("Content-Length") == "\(whole.body.count)")
+            #expect(head.header("Content-Type") == whole.header("Content-Type"))
+        }
         for missing in ["/s/none", "/s/none.png", "/s/\(String(repeating: "A", count: 32))", card.page + "x", card.page + ".jpg"]
         {
             let reply = try await home.http.send("GET", missing)
