@@ -18,6 +18,7 @@ extension ClockTests {
 
         let card = try await made(ivy, jon, streak)
         try await shown(card, ivy)
+        try await looked(card, home)
         try await refusals(card, streak, ivy, stranger: kim)
         try await withdrawn(card, streak, ivy, jon)
         try await departed(kim, lee, other)
@@ -104,6 +105,29 @@ extension ClockTests {
             let reply = try await home.http.send("GET", missing)
             #expect(reply.status == 404 && reply.text.contains("Nothing here"), "\(missing): \(reply.text)")
         }
+    }
+
+    /// In a real browser, which obeys the policy: style sheet and picture are let through, and nothing is cut off.
+    private func looked(_ card: Card, _ home: Installation) async throws {
+        let site = "http://127.0.0.1:\(home.http.port)"
+        for (width, height) in [(390, 844), (844, 390), (1_280, 800)] {
+            let name = "cards/page-\(width)x\(height)"
+            let page = try await Screenshot(of: site + card.page, width: width, height: height, name: name)
+            try #require(page.width == width && page.height == height)
+            for (x, y) in [(0, 0), (width - 1, 0), (0, height - 1), (width - 1, height - 1)] {
+                let (red, green, blue) = page.pixel(x, y)
+                #expect(blue > 150 && blue > red + 40 && red > green, "purple to the corners: \((red, green, blue)) at \((x, y))")
+            }
+            let edges = page.count(columns: 0..<10) { $0.green > 200 } + page.count(columns: width - 10..<width) { $0.green > 200 }
+            #expect(edges == 0, "no text or picture is cut off")
+            let card = width > height ? 0..<width / 2 : 0..<width
+            #expect(page.count(columns: card) { $0.red > 230 && $0.green < 200 && $0.blue < 60 } > 200, "the flame on the card")
+            #expect(page.count(columns: card) { min($0.red, $0.green, $0.blue) > 250 } > 2_000, "its seven")
+            guard width > height else { continue }
+            #expect(page.count(columns: width / 2..<width) { min($0.red, $0.green, $0.blue) > 250 } > 500, "the words beside it")
+        }
+        let nothing = try await Screenshot(of: site + "/s/none", width: 390, height: 844, name: "cards/page-nothing")
+        #expect(nothing.pixel(0, 0).red < 60 && nothing.count(columns: 10..<380) { $0.green > 240 } > 500)
     }
 
     private func refusals(_ card: Card, _ streak: String, _ ivy: Person, stranger kim: Person) async throws {

@@ -4,7 +4,7 @@ internal import Wire
 
 /// The FileDescriptorSet of this package and its imports, with comments.
 enum EmbeddedDescriptor {
-    static let hash = "139fe06d00a3c67f5cd8c62fcefe45e24f1686cd5c10972788f40c7d6945a833"
+    static let hash = "a2fd04b2c3ba065c9d05a3c32dddf52d78b5e2688bc6e499aec321ff45d74b61"
     static let bytes: [UInt8] = Wire.Base64.decode(
         """
         CqkFChVnb29nbGUvYXBpL2h0dHAucHJvdG8SCmdvb2dsZS5hcGkieQoESHR0cBIqCgVydWxlcxgBIAMoCzIULmdvb2dsZS5hcGkuSHR0cFJ1bGVSBXJ1bGVz
@@ -234,7 +234,7 @@ enum EmbeddedDescriptor {
         ZRIoLnN0cmVha3NuYXAubWVkaWEudjEuR2V0U2hhcmVQYWdlUmVxdWVzdBomLnN0cmVha3NuYXAubWVkaWEudjEuR2V0U2hhcmVQYWdlUmVwbHkihgOC0+ST
         AgwSCi9zL3t0b2tlbn2StRjvAggBEAEq6AIKBGh0bWwaGHRleHQvaHRtbDsgY2hhcnNldD11dGYtOCoJaW1hZ2Vfa2V5MgZzdGF0dXM6IUNhY2hlLUNvbnRy
         b2w6IHB1YmxpYywgbWF4LWFnZT02MDq5AUNvbnRlbnQtU2VjdXJpdHktUG9saWN5OiBkZWZhdWx0LXNyYyAnbm9uZSc7IGltZy1zcmMgJ3NlbGYnOyBzdHls
-        ZS1zcmMgJ3NoYTI1Ni0vQlY0TTZ4bmRvb01jRTZmN1loOG8vbEgwdkxMeWRqcGtNSmtaeWlzdEZzPSc7IGJhc2UtdXJpICdub25lJzsgZm9ybS1hY3Rpb24g
+        ZS1zcmMgJ3NoYTI1Ni1mNk1sVVA2VnFqakhLVkhtdTZ6V0lHcmNaYU9uTkdOSkVBa0k1aXdQaTlRPSc7IGJhc2UtdXJpICdub25lJzsgZm9ybS1hY3Rpb24g
         J25vbmUnOyBmcmFtZS1hbmNlc3RvcnMgJ25vbmUnOhxSZWZlcnJlci1Qb2xpY3k6IG5vLXJlZmVycmVyOh9YLUNvbnRlbnQtVHlwZS1PcHRpb25zOiBub3Nu
         aWZmOhVYLVJvYm90cy1UYWc6IG5vaW5kZXgSbQoNRmluZFNuYXBPd25lchIpLnN0cmVha3NuYXAubWVkaWEudjEuRmluZFNuYXBPd25lclJlcXVlc3QaJy5z
         dHJlYWtzbmFwLm1lZGlhLnYxLkZpbmRTbmFwT3duZXJSZXBseSIIkrUYBAgGEAEScgoORXhwb3J0VXNlckRhdGESKy5zdHJlYWtzbmFwLmNvbW1vbi52MS5F

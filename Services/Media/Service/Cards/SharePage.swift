@@ -77,9 +77,10 @@ struct SharePage: Sendable {
         div{min-width:0;max-width:30rem}
         h1{font-size:clamp(2rem,7vw,3.25rem);line-height:1.1;font-weight:800;letter-spacing:-.02em}
         .mark{font-weight:700;opacity:.75;margin-bottom:.75rem}
+        h1+p{margin-top:.75rem}
         .names{font-size:1.375rem;font-weight:600;margin-top:1rem;overflow-wrap:anywhere}
         .about{margin-top:1.5rem;opacity:.8}
-        @media(min-width:52rem) and (min-height:26rem){main{flex-direction:row;gap:4rem;text-align:left}img{max-height:86vh;max-width:26rem}}
+        @media(min-width:40rem) and (orientation:landscape){main{flex-direction:row;gap:min(4rem,6vw);text-align:left}img{max-height:86vh;max-width:26rem}}
         """
 
     private static func page(title: String, look: String, head: String, body: String) -> String {
