@@ -156,7 +156,11 @@ let services: [[Target]] = [
             swiftSettings: strict
         )
     ],
-    service("Media", apis: ["AuthAPI", "MediaAPI", "StreaksAPI"], extra: ["BlobStore", "Images", "Replicas", crypto, logging]),
+    service(
+        "Media",
+        apis: ["AuthAPI", "MediaAPI", "SocialAPI", "StreaksAPI"],
+        extra: ["BlobStore", "Images", "Replicas", crypto, logging]
+    ),
     service("Notifications", apis: ["AuthAPI", "NotificationsAPI", "SocialAPI", "StreaksAPI"], extra: ["Replicas"]),
     service("Billing", apis: ["AuthAPI", "BillingAPI", "StreaksAPI"]),
 ]
@@ -281,6 +285,10 @@ let testTargets: [Target] = [
     ),
     tests("OutgoingHTTPTests", ["OutgoingHTTP", "Kernel", hummingbird, logging]),
     tests("GatewayTests", ["GatewayService", "Tokens", "Kernel", "Processes"]),
+    tests(
+        "MediaServiceTests",
+        ["MediaService", "MediaDomain", "MediaAPI", "Images", "Kernel", crypto, logging]
+    ),
     tests("DomainTests", ["AuthDomain", "SocialDomain", "MediaDomain", "BillingDomain", "Kernel"]),
     .executableTarget(
         name: "soak",

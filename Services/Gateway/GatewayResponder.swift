@@ -1,3 +1,4 @@
+internal import BlobStore
 internal import Bus
 internal import HTTPTypes
 internal import Hummingbird
@@ -34,6 +35,11 @@ struct GatewayResponder: HTTPResponder {
     let bodyTimeout: Duration
 
     func respond(to request: Request, context: GatewayContext) async throws -> Response {
+        let response = await reply(to: request, context)
+        return request.method == .head ? response.withoutContent : response
+    }
+
+    private func reply(to request: Request, _ context: GatewayContext) async -> Response {
         let exchange = Exchange(request, ids: ids, tracer: tracer)
         let started = ContinuousClock.now
         guard limiter.enter() else {
@@ -150,14 +156,25 @@ struct GatewayResponder: HTTPResponder {
             if let blob { await uploads.discard(blob) }
             throw error
         }
-        switch try route.reply.transcode(reply, requestID: exchange.requestID) {
-        case .json(let bytes):
-            return exchange.response(status: Int(route.policy.successStatus), contentType: Exchange.json, bytes: bytes)
-        case .raw(let bytes, let contentType):
-            return exchange.response(status: Int(route.policy.successStatus), contentType: contentType, bytes: bytes)
+        return try await send(try route.reply.transcode(reply, requestID: exchange.requestID), of: route, request, exchange)
+    }
+
+    private func send(_ output: ReplyOutput, of route: Route, _ request: Request, _ exchange: Exchange) async throws -> Response {
+        let success = Int(route.policy.successStatus)
+        var response: Response
+        switch output {
+        case .json(let bytes): return exchange.response(status: success, contentType: Exchange.json, bytes: bytes)
+        case .raw(let bytes, let contentType, let status):
+            let status = (200...599).contains(status) ? status : success
+            response = exchange.response(status: status, contentType: contentType, bytes: bytes)
+        case .blob(let key): response = try await own.media.serve(try BlobKey(key), to: request, exchange)
         case .redirect(let location):
-            return Response(status: .found, headers: [.location: location, .requestID: exchange.requestID])
+            response = Response(status: .found, headers: [.location: location, .requestID: exchange.requestID])
         }
+        for header in route.policy.body?.headers ?? [] {
+            if let name = HTTPField.Name(header.name) { response.headers[name] = header.value }
+        }
+        return response
     }
 
     /// PF-4: 1 to 255 visible characters.

@@ -14,6 +14,7 @@
     X(vips_image_set_string) X(vips_image_set_int) X(vips_image_set_blob_copy) X(vips_image_new_from_memory) \
     X(vips_image_copy_memory) X(vips_image_get_typeof) X(vips_image_hasalpha) X(vips_jpegload_buffer) X(vips_pngload_buffer) X(vips_webpload_buffer) \
     X(vips_heifload_buffer) X(vips_thumbnail_buffer) X(vips_thumbnail_image) X(vips_flatten) X(vips_colourspace) X(vips_cast) \
+    X(vips_text) X(vips_image_get_bands) X(vips_image_get_yoffset) X(vips_image_write_to_memory) \
     X(vips_copy) X(vips_jpegsave_buffer) X(vips_pngsave_buffer) X(vips_webpsave_buffer) X(vips_array_double_newv) \
     X(vips_area_unref) X(g_object_unref) X(g_free) X(g_log_set_handler)
 
@@ -139,6 +140,19 @@ CVipsImage *cvips_over_pixels(const void *pixels, size_t count, int width, int h
     return (CVipsImage *)image;
 }
 
+CVipsImage *cvips_text(const char *markup, const char *font) {
+    VipsImage *image = NULL;
+    if (lib.vips_text(&image, markup, "font", font, "dpi", 72, "rgba", 1, NULL)) return NULL;
+    return (CVipsImage *)image;
+}
+
+void *cvips_pixels(CVipsImage *image, int *bands, size_t *count) {
+    *bands = lib.vips_image_get_bands((VipsImage *)image);
+    return lib.vips_image_write_to_memory((VipsImage *)image, count);
+}
+
+int cvips_top(CVipsImage *image) { return lib.vips_image_get_yoffset((VipsImage *)image); }
+
 void cvips_set_text(CVipsImage *image, const char *name, const char *value) {
     lib.vips_image_set_string((VipsImage *)image, name, value);
 }
@@ -162,6 +176,11 @@ int cvips_save_jpeg(CVipsImage *image, int quality, int keep, void **bytes, size
 
 int cvips_save_png(CVipsImage *image, int keep, void **bytes, size_t *count) {
     return lib.vips_pngsave_buffer((VipsImage *)image, bytes, count, "strip", keep == 0, NULL);
+}
+
+int cvips_save_drawing(CVipsImage *image, void **bytes, size_t *count) {
+    return lib.vips_pngsave_buffer(
+        (VipsImage *)image, bytes, count, "strip", 1, "compression", 6, "filter", VIPS_FOREIGN_PNG_FILTER_SUB, NULL);
 }
 
 int cvips_save_webp(CVipsImage *image, int quality, int keep, void **bytes, size_t *count) {

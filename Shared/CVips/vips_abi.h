@@ -10,6 +10,7 @@ typedef struct _VipsArea VipsArrayDouble;
 
 enum { VIPS_ACCESS_SEQUENTIAL = 1, VIPS_SIZE_DOWN = 2, VIPS_INTERESTING_CENTRE = 1, VIPS_INTERESTING_ATTENTION = 3 };
 enum { VIPS_INTERPRETATION_sRGB = 22, VIPS_FORMAT_UCHAR = 0 };
+enum { VIPS_FOREIGN_PNG_FILTER_SUB = 0x10 };
 enum { G_LOG_LEVEL_WARNING = 1 << 4, G_LOG_LEVEL_MESSAGE = 1 << 5, G_LOG_LEVEL_INFO = 1 << 6, G_LOG_LEVEL_DEBUG = 1 << 7 };
 
 int vips_init(const char *program);
@@ -23,6 +24,9 @@ void vips_error_clear(void);
 
 int vips_image_get_width(const VipsImage *image);
 int vips_image_get_height(const VipsImage *image);
+int vips_image_get_bands(const VipsImage *image);
+int vips_image_get_yoffset(const VipsImage *image);
+void *vips_image_write_to_memory(VipsImage *image, size_t *count);
 size_t vips_image_get_typeof(const VipsImage *image, const char *name);
 int vips_image_hasalpha(VipsImage *image);
 void vips_image_set_string(VipsImage *image, const char *name, const char *value);
@@ -38,6 +42,7 @@ int vips_webpload_buffer(void *bytes, size_t count, VipsImage **out, ...);
 int vips_heifload_buffer(void *bytes, size_t count, VipsImage **out, ...);
 int vips_thumbnail_buffer(void *bytes, size_t count, VipsImage **out, int width, ...);
 int vips_thumbnail_image(VipsImage *in, VipsImage **out, int width, ...);
+int vips_text(VipsImage **out, const char *text, ...);
 int vips_flatten(VipsImage *in, VipsImage **out, ...);
 int vips_colourspace(VipsImage *in, VipsImage **out, int interpretation, ...);
 int vips_cast(VipsImage *in, VipsImage **out, int format, ...);

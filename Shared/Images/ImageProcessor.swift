@@ -1,4 +1,4 @@
-private import CVips
+internal import CVips
 private import FoundationEssentials
 private import Kernel
 public import Logging
@@ -129,7 +129,7 @@ public final class ImageProcessor: Sendable {
     }
 
     private static func renditions(_ display: VipsImage, _ format: ImageFormat) throws -> Renditions {
-        let thumbnail = try VipsImage(cvips_square(display.pointer, Int32(thumbnailSide), 0))
+        let thumbnail = try display.square(thumbnailSide)
         return Renditions(
             display: try jpeg(display),
             thumbnail: try jpeg(thumbnail),
@@ -140,18 +140,19 @@ public final class ImageProcessor: Sendable {
     }
 
     private static func avatarRenditions(_ image: VipsImage, _: ImageFormat) throws -> AvatarRenditions {
-        let large = try VipsImage(cvips_square(image.pointer, Int32(avatarSides.large), 1))
-        let small = try VipsImage(cvips_square(large.pointer, Int32(avatarSides.small), 0))
+        let large = try image.square(avatarSides.large, findsInterest: true)
+        let small = try large.square(avatarSides.small)
         return AvatarRenditions(large: try jpeg(large), small: try jpeg(small))
     }
 
     private static func jpeg(_ image: VipsImage) throws(VipsFailure) -> [UInt8] {
-        try Vips.bytes { cvips_save_jpeg(image.pointer, quality, 0, $0, $1) }
+        try Vips.bytes { bytes, count in image.with { cvips_save_jpeg($0, quality, 0, bytes, count) } }
     }
 }
 
 extension ImageFormat {
-    fileprivate var loader: CVipsFormat {
+    /// The loader of libvips for it.
+    var loader: CVipsFormat {
         switch self {
         case .jpeg: CVIPS_JPEG
         case .png: CVIPS_PNG

@@ -64,15 +64,15 @@ public struct SamplePhoto: Sendable {
             try Vips.start()
             return try paint().withUnsafeBytes { pixels in
                 let image = try VipsImage(cvips_over_pixels(pixels.baseAddress, pixels.count, Int32(width), Int32(height)))
-                setMetadata(of: image.pointer)
-                return try Vips.bytes { save(image.pointer, $0, $1) }
+                image.with(setMetadata)
+                return try Vips.bytes { bytes, count in image.with { save($0, bytes, count) } }
             }
         } catch {
             throw ServiceError(.internal, "INTERNAL", "No sample photo can be made: \(error)")
         }
     }
 
-    private func setMetadata(of image: OpaquePointer) {
+    private func setMetadata(_ image: OpaquePointer) {
         if orientation != 1 { cvips_set_orientation(image, Int32(orientation)) }
         if let comment {
             cvips_set_text(image, "exif-ifd0-ImageDescription", comment)

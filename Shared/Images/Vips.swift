@@ -35,6 +35,8 @@ enum Vips {
 struct VipsFailure: Error, CustomStringConvertible {
     let description: String
 
+    init(_ reason: String) { self.description = reason }
+
     init() {
         let text = String(unsafeUninitializedCapacity: 512) { buffer in
             buffer.withMemoryRebound(to: CChar.self) { characters in
@@ -49,7 +51,7 @@ struct VipsFailure: Error, CustomStringConvertible {
 
 /// An image of libvips, released with this object.
 final class VipsImage {
-    let pointer: OpaquePointer
+    private let pointer: OpaquePointer
 
     /// Takes over what a call gave.
     ///
@@ -61,6 +63,12 @@ final class VipsImage {
 
     deinit { cvips_release(pointer) }
 
-    var width: Int { Int(cvips_width(pointer)) }
-    var height: Int { Int(cvips_height(pointer)) }
+    /// Calls libvips with the image. The only way to its pointer: one that is handed out may outlive the image, since Swift releases an object
+    /// after its last use.
+    func with<Result>(_ call: (OpaquePointer) -> Result) -> Result {
+        withExtendedLifetime(self) { call(pointer) }
+    }
+
+    var width: Int { Int(with(cvips_width)) }
+    var height: Int { Int(with(cvips_height)) }
 }

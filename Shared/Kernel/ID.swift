@@ -101,6 +101,8 @@ public enum Tag {
     public enum Streak {}
     /// One posted photo of a day; owned by `media`.
     public enum Snap {}
+    /// A picture about a milestone of a streak; owned by `media`.
+    public enum MilestoneCard {}
     /// An entry of the in-app notification log; owned by `notifications`.
     public enum Notification {}
     /// A row of a token ledger; owned by `billing`.
@@ -129,6 +131,8 @@ public typealias ModerationActionID = ID<Tag.ModerationAction>
 public typealias StreakID = ID<Tag.Streak>
 /// The id of a snap.
 public typealias SnapID = ID<Tag.Snap>
+/// The id of a milestone card.
+public typealias MilestoneCardID = ID<Tag.MilestoneCard>
 /// The id of an entry of the in-app log.
 public typealias NotificationID = ID<Tag.Notification>
 /// The id of a row of a token ledger.

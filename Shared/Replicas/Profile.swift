@@ -10,6 +10,8 @@ public struct Profile: Sendable, Hashable {
     public let username: String
     /// The name shown.
     public let displayName: String
+    /// Where the blob store has the avatar; empty when there is none.
+    public let avatarKey: String
     /// Link to the avatar; nil when there is none.
     public let avatarURL: String?
     /// The person's time zone.

@@ -107,6 +107,8 @@ struct SecurityWalkTests {
         let blocked = try await ada.post("/api/blocks", "{\"user_id\":\"\(dan.id)\"}")
         ids["block_id"] = blocked.data["block_id"].string ?? blocked.data["id"].string ?? UUID().uuidString.lowercased()
         ids["report_id"] = UUID().uuidString.lowercased()
+        // Nobody reaches a milestone without the clock; one of somebody else is answered like one that is not there (`CardJourneyTests`).
+        ids["milestone_id"] = UUID().uuidString.lowercased()
         ids["user_id"] = ben.id
         ids["action_id"] = UUID().uuidString.lowercased()
         return (ada, ids, friendship)

@@ -141,7 +141,7 @@ struct ReplyTests {
         #expect(throws: ReplyError.self) { try json(wire, "Everything", bare: true) }
     }
 
-    @Test("A body reply is its bytes and media type, or a redirect")
+    @Test("A body reply is its bytes and media type with a status, a blob, or a redirect")
     func body() throws {
         let (route, _) = try Fixture.route("GET", "/api/menu.pdf")
         #expect(
@@ -149,6 +149,9 @@ struct ReplyTests {
         )
         #expect(try route.reply.transcode([0x12, 1, 0x78], requestID: "") == .raw([], contentType: "x"))
         #expect(try route.reply.transcode([0x1A, 2, 0x2F, 0x61, 0x0A, 1, 0x78], requestID: "") == .redirect("/a"))
+        #expect(try route.reply.transcode([0x22, 3, 0x61, 0x2F, 0x62, 0x0A, 1, 0x78], requestID: "") == .blob("a/b"))
+        let gone = try route.reply.transcode([0x0A, 1, 0x78, 0x28, 0x9A, 0x03], requestID: "")
+        #expect(gone == .raw([0x78], contentType: "application/pdf", status: 410))
     }
 
     @Test("A failure has PF-1's envelope and PF-2's status")

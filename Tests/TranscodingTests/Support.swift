@@ -60,7 +60,8 @@ extension ReplyOutput {
     var text: String {
         switch self {
         case .json(let bytes): bytes.text
-        case .raw(let bytes, let type): "raw \(type) \(bytes.text)"
+        case .raw(let bytes, let type, let status): "raw \(type) \(status) \(bytes.text)"
+        case .blob(let key): "blob \(key)"
         case .redirect(let url): "redirect \(url)"
         }
     }

@@ -20,6 +20,18 @@ struct MediaRoute: Sendable {
         let path = String(request.uri.path.dropFirst("/media/".count))
         let isOpen = path.hasPrefix(Self.open)
         let (key, viewer) = try isOpen ? (Self.openKey(path), nil) : signedKey(path, request)
+        return try await serve(key, from: viewer, isOpen: isOpen, to: request, exchange)
+    }
+
+    /// A blob that the caller may see.
+    ///
+    /// - Parameters:
+    ///   - viewer: whom the link was made for; nil for nobody in particular.
+    ///   - isOpen: whether everybody may keep it.
+    /// - Throws: `NOT_FOUND` when there is none, or it is withheld.
+    func serve(_ key: BlobKey, from viewer: UserID? = nil, isOpen: Bool = false, to request: Request, _ exchange: Exchange)
+        async throws -> Response
+    {
         guard try await !blobs.isWithheld(key, from: viewer), let info = try await blobs.info(of: key) else {
             throw ServiceError.notFound("file")
         }

@@ -192,6 +192,37 @@ public struct MethodPolicy: Hashable, Sendable {
         public internal(set) var contentType = ""
         /// Field of the reply that holds a URL to redirect to (302) when it is not empty.
         public internal(set) var redirectField = ""
+        /// Field of the reply that holds the key of a blob to send when it is not empty.
+        public internal(set) var blobField = ""
+        /// Field of the reply that holds the HTTP status; 0 means that of a success.
+        public internal(set) var statusField = ""
+        /// Headers of every such reply.
+        public internal(set) var headers: [Header] = []
+        /// What was declared as a header and is none that may be sent.
+        var refusedHeaders: [String] = []
+
+        /// One header.
+        public struct Header: Hashable, Sendable {
+            /// A token of RFC 9110 and visible ASCII with spaces.
+            public let name, value: String
+
+            /// From `Name: value`; nil when it is none, and for headers that are HTTP's own business or would sign somebody in.
+            init?(_ text: String) {
+                let parts = text.split(separator: ":", maxSplits: 1)
+                guard parts.count == 2,
+                    parts[0].utf8.allSatisfy({ byte in byte == 45 || (65...90).contains(byte) || (97...122).contains(byte) }),
+                    text.utf8.allSatisfy({ (32...126).contains($0) })
+                else { return nil }
+                let value = parts[1].drop { $0 == " " }
+                guard !value.isEmpty, !Self.reserved.contains(parts[0].lowercased()) else { return nil }
+                self.name = String(parts[0])
+                self.value = String(value)
+            }
+
+            private static let reserved: Set<String> = [
+                "connection", "content-length", "content-type", "location", "set-cookie", "transfer-encoding", "x-request-id",
+            ]
+        }
     }
 
     public internal(set) var auth = Auth.user

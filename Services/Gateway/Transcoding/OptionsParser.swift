@@ -145,6 +145,15 @@ enum OptionsParser {
             case 2: body.contentTypeField = try text.text()
             case 3: body.contentType = try text.text()
             case 4: body.redirectField = try text.text()
+            case 5: body.blobField = try text.text()
+            case 6: body.statusField = try text.text()
+            case 7:
+                let declared = try text.text()
+                if let header = MethodPolicy.Body.Header(declared) {
+                    body.headers.append(header)
+                } else {
+                    body.refusedHeaders.append(declared)
+                }
             default: break
             }
         }

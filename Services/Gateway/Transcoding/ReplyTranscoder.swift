@@ -10,8 +10,10 @@ public struct ReplyError: Error, Hashable, Sendable, CustomStringConvertible {
 public enum ReplyOutput: Hashable, Sendable {
     /// A JSON document.
     case json([UInt8])
-    /// Bytes as they are, with their media type (`body` policy).
-    case raw([UInt8], contentType: String)
+    /// Bytes as they are, with their media type, and the status when the reply says one (`body` policy).
+    case raw([UInt8], contentType: String, status: Int = 0)
+    /// The blob with this key (`body` policy).
+    case blob(String)
     /// A redirect (302) to a URL (`body` policy).
     case redirect(String)
 }
@@ -26,7 +28,17 @@ public struct ReplyTranscoder: Sendable {
     enum Form: Sendable {
         case envelope
         case bare
-        case body(field: Int, contentTypeField: Int?, contentType: String, redirectField: Int?)
+        case body(BodyFields)
+    }
+
+    /// Positions within the reply of what makes a reply that is not JSON.
+    struct BodyFields: Sendable {
+        var content: Int
+        var contentType: Int?
+        var otherwiseContentType: String
+        var redirect: Int?
+        var blob: Int?
+        var status: Int?
     }
 
     let schema: Schema
@@ -89,20 +101,7 @@ public struct ReplyTranscoder: Sendable {
         switch form {
         case .envelope: try envelope(&encoder, cursor, requestID)
         case .bare: try encoder.message(message, cursor)
-        case .body(let field, let contentTypeField, let contentType, let redirectField):
-            let table = schema.tables.messages[Int(message)]
-            if let redirectField {
-                let url = try Self.content(cursor, table, redirectField, schema.tables)
-                if !url.isEmpty { return .redirect(String(decoding: url, as: UTF8.self)) }
-            }
-            let type = try contentTypeField.map { field throws(WireProblem) in
-                String(decoding: try Self.content(cursor, table, field, schema.tables), as: UTF8.self)
-            }
-            let chosen = type.flatMap { $0.isEmpty ? nil : $0 } ?? contentType
-            return .raw(
-                try Self.content(cursor, table, field, schema.tables),
-                contentType: chosen.isEmpty ? "application/octet-stream" : chosen
-            )
+        case .body(let fields): return try body(fields, cursor)
         }
         return .json(encoder.out.bytes())
     }
@@ -134,6 +133,41 @@ public struct ReplyTranscoder: Sendable {
         }
         encoder.out.append("}}")
         encoder.close(opened)
+    }
+
+    private func body(_ fields: BodyFields, _ cursor: WireCursor) throws(WireProblem) -> ReplyOutput {
+        let table = schema.tables.messages[Int(message)]
+        func text(_ field: Int?) throws(WireProblem) -> String {
+            guard let field else { return "" }
+            return String(decoding: try Self.content(cursor, table, field, schema.tables), as: UTF8.self)
+        }
+        let url = try text(fields.redirect)
+        if !url.isEmpty { return .redirect(url) }
+        let key = try text(fields.blob)
+        if !key.isEmpty { return .blob(key) }
+        let type = try text(fields.contentType)
+        return .raw(
+            try Self.content(cursor, table, fields.content, schema.tables),
+            contentType: type.isEmpty ? fields.otherwiseContentType : type,
+            status: try fields.status.map { field throws(WireProblem) in try Self.number(cursor, table, field, schema.tables) }
+                ?? 0
+        )
+    }
+
+    /// The value of an integer field; 0 when it is absent.
+    private static func number(
+        _ message: WireCursor,
+        _ table: MessageTable,
+        _ index: Int,
+        _ tables: SchemaTables
+    ) throws(WireProblem) -> Int {
+        let number = tables.fields[Int(table.firstField) + index].number
+        var cursor = message
+        var result = 0
+        while let (found, value) = try cursor.next() {
+            if found == number, case .varint(let raw) = value { result = Int(Int32(truncatingIfNeeded: raw)) }
+        }
+        return result
     }
 
     /// The content of a string or bytes field; empty when it is absent.

@@ -153,20 +153,31 @@ extension Route {
         orElse fail: (String) -> DescriptorError
     ) throws(DescriptorError) -> ReplyTranscoder.Form {
         guard let body = method.policy.body else { return method.policy.bare ? .bare : .envelope }
-        func position(_ name: String, allowsBytes: Bool) throws(DescriptorError) -> Int {
+        if let refused = body.refusedHeaders.first {
+            throw fail("answers with \(ByteText.shown(refused.utf8)), which is no header it may send")
+        }
+        func position(_ name: String, _ kinds: Set<FieldKind>) throws(DescriptorError) -> Int {
             guard let path = tables.path(name, in: message), path.count == 1,
                 tables.fields[path[0]].shape == .scalar || tables.fields[path[0]].shape == .optional,
-                tables.fields[path[0]].kind == .string || (allowsBytes && tables.fields[path[0]].kind == .bytes)
-            else { throw fail("answers with its field \(name), which is no \(allowsBytes ? "bytes or string" : "string") field") }
+                kinds.contains(tables.fields[path[0]].kind)
+            else {
+                let wanted = kinds.map { "\($0)" }.sorted().joined(separator: " or ")
+                throw fail("answers with its field \(name), which is no \(wanted) field")
+            }
             return path[0] - Int(tables.messages[message].firstField)
         }
-        let type = body.contentTypeField.isEmpty ? nil : try position(body.contentTypeField, allowsBytes: false)
-        let redirect = body.redirectField.isEmpty ? nil : try position(body.redirectField, allowsBytes: false)
+        func named(_ name: String, _ kind: FieldKind) throws(DescriptorError) -> Int? {
+            name.isEmpty ? nil : try position(name, [kind])
+        }
         return .body(
-            field: try position(body.field, allowsBytes: true),
-            contentTypeField: type,
-            contentType: body.contentType,
-            redirectField: redirect
+            ReplyTranscoder.BodyFields(
+                content: try position(body.field, [.string, .bytes]),
+                contentType: try named(body.contentTypeField, .string),
+                otherwiseContentType: body.contentType.isEmpty ? "application/octet-stream" : body.contentType,
+                redirect: try named(body.redirectField, .string),
+                blob: try named(body.blobField, .string),
+                status: try named(body.statusField, .int32)
+            )
         )
     }
 }

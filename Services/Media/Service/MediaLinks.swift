@@ -26,6 +26,9 @@ struct MediaLinks: Sendable {
         signer.sign(key: try BlobKey(key), expires: now + Self.lifetime, viewer: viewer, base: base)
     }
 
+    /// A path of the public address.
+    func address(_ path: String) -> String { base + path }
+
     /// The link to one of an avatar's renditions.
     func avatar(_ key: BlobKey) -> String { avatars.url(key.description) ?? "" }
 }

@@ -12,7 +12,7 @@ internal import StreaksAPI
 /// How `media` is put together.
 public enum MediaModule: ServiceModule {
     public static let name = "media"
-    public static let about = "daily snaps, their renditions, the feed, and avatars"
+    public static let about = "daily snaps, their renditions, the feed, avatars, and milestone cards"
     public static let migrations = [
         MigrationSet("block_replica", BlockReplica.migrations),
         MigrationSet("profile_replica", ProfileReplica.migrations),
@@ -22,6 +22,10 @@ public enum MediaModule: ServiceModule {
                 Migration(version: 1, name: "snaps", sql: PackageResources.V0001_snaps_sql),
                 Migration(version: 2, name: "one_operation", sql: PackageResources.V0002_one_operation_sql),
             ]
+        ),
+        MigrationSet(
+            "media_cards",
+            [Migration(version: 1, name: "milestone_cards", sql: PackageResources.V0301_milestone_cards_sql)]
         ),
         MigrationSet("media_lifecycle", [Migration(version: 1, name: "owners", sql: PackageResources.V0101_owners_sql)]),
         MigrationSet("media_hidden", [Migration(version: 1, name: "hidden_pairs", sql: PackageResources.V0402_hidden_pairs_sql)]),
@@ -74,14 +78,24 @@ public enum MediaModule: ServiceModule {
             ids: environment.ids,
             logger: environment.logger
         )
+        let cards = MilestoneCards(
+            repository: CardRepository(database: environment.database),
+            painter: PosterPainter(queueLimit: try settings.get(queue), logger: environment.logger),
+            avatars: CardAvatars(blobs: blobs, logger: environment.logger),
+            blobs: blobs,
+            clock: environment.clock,
+            logger: environment.logger
+        )
         let service = MediaService(
             snaps: snaps,
             operations: operations,
             avatars: avatars,
+            cards: cards,
             blobs: blobs,
             profiles: profiles,
             streaks: streaks,
             links: links,
+            mutations: environment.mutations,
             clock: environment.clock,
             ids: environment.ids,
             logger: environment.logger
@@ -102,6 +116,7 @@ public enum MediaModule: ServiceModule {
                 AbandonedUploads(blobs: blobs).job,
                 HiddenPairs(pairs: HiddenPairRepository(database: environment.database), blobs: blobs).job,
                 OldAvatars(repository: avatars.repository, blobs: blobs).job,
+                RemovedCards(cards: cards.repository, blobs: blobs).job,
                 PhotoOwners(owners: OwnerRepository(database: environment.database), blobs: blobs).job,
             ]
         )

@@ -4,20 +4,24 @@ internal import Kernel
 internal import Logging
 internal import MediaAPI
 internal import Replicas
+internal import Runtime
 internal import StreaksAPI
 
-/// Daily snaps, the feed and the history made from them, and avatars. The table of contents: one handler file per RPC in `Handlers/`, what
-/// is due in `Jobs/`.
+/// Daily snaps, the feed and the history made from them, avatars, and milestone cards. The table of contents: one handler file per
+/// RPC in `Handlers/`, what is due in `Jobs/`.
 ///
-/// uploadSnap · getFeed · getStreakSnaps · getSnapHistory · uploadAvatar · removeAvatar · findSnapOwner · exportUserData
+/// uploadSnap · getFeed · getStreakSnaps · getSnapHistory · uploadAvatar · removeAvatar · generateMilestoneCard · markMilestoneShared ·
+/// revokeMilestoneShare · getSharePage · findSnapOwner · exportUserData
 struct MediaService: MediaServiceProtocol {
     let snaps: SnapRepository
     let operations: SnapOperations
     let avatars: Avatars
+    let cards: MilestoneCards
     let blobs: any BlobStore
     let profiles: ProfileReplica
     let streaks: StreaksClient
     let links: MediaLinks
+    let mutations: Mutations
     let clock: any Clock
     let ids: any IDSource
     let logger: Logger

@@ -31,6 +31,15 @@ CVipsImage *cvips_square(CVipsImage *image, int side, int finds_interest);
 /// An image over 8-bit RGB pixels, which must outlive it.
 CVipsImage *cvips_over_pixels(const void *pixels, size_t count, int width, int height);
 
+/// One line of Pango markup as RGBA, trimmed to its ink; font: "Inter Black 96", the size in pixels. Null when nothing of it has ink.
+CVipsImage *cvips_text(const char *markup, const char *font);
+
+/// How far below the top of its line the ink of a text begins, in pixels.
+int cvips_top(CVipsImage *image);
+
+/// The 8-bit pixels row by row, to be freed with cvips_free; null when out of memory or when the image cannot be computed.
+void *cvips_pixels(CVipsImage *image, int *bands, size_t *count);
+
 /// Sets metadata: a text field ("exif-ifd3-GPSLatitude"), the EXIF orientation, or the bytes of a blob ("xmp-data").
 void cvips_set_text(CVipsImage *image, const char *name, const char *value);
 void cvips_set_orientation(CVipsImage *image, int orientation);
@@ -42,6 +51,8 @@ int cvips_height(CVipsImage *image);
 /// Encodes the image; free the bytes with cvips_free. Metadata is written only when keep is not 0. 0, or -1.
 int cvips_save_jpeg(CVipsImage *image, int quality, int keep, void **bytes, size_t *count);
 int cvips_save_png(CVipsImage *image, int keep, void **bytes, size_t *count);
+/// As PNG with what suits smooth surfaces, without metadata.
+int cvips_save_drawing(CVipsImage *image, void **bytes, size_t *count);
 int cvips_save_webp(CVipsImage *image, int quality, int keep, void **bytes, size_t *count);
 
 void cvips_free(void *bytes);

@@ -72,7 +72,7 @@ struct BlobCheck: Sendable {
         let rest = keys.filter { !isOf(changing, $0) }
         if folder == "withheld" { return rest.filter { !isOf(withheld, $0) } }
         guard let table = tables.first(where: { $0.folder == folder }) else { return rest }
-        let ids = rest.map { segment(table.idSegment, $0).flatMap { OperationID(String($0)) } }
+        let ids = rest.map { segment(table.idSegment, $0).flatMap { OperationID(String($0.prefix { $0 != "." })) } }
         let known = try await repository.known(ids.compactMap { $0 }, by: table)
         return zip(rest, ids).filter { _, id in id.map { !known.contains($0) } ?? true }.map(\.0)
     }

@@ -3,6 +3,7 @@ internal import Kernel
 internal import Outbox
 internal import Replicas
 internal import Runtime
+internal import SocialAPI
 
 /// Whose photos are shown (AU-7, SO-9, PH-6). A profile's status says it whatever the reason: deletion, restoration, suspension, its end.
 enum LifecycleConsumers {
@@ -16,11 +17,20 @@ enum LifecycleConsumers {
                 work.sql
             )
         },
+        EventHandler(UserBlocked.self) { event, work in
+            guard let block = event.block else { return }
+            try await CardRepository.withdraw(
+                between: try UserID(parsing: block.blockerID, field: "blocker_id"),
+                and: try UserID(parsing: block.blockedID, field: "blocked_id"),
+                work.sql
+            )
+        },
         EventHandler(AccountPurged.self) { event, work in
             let user = try UserID(parsing: event.userID, field: "user_id")
             try await OwnerRepository.purge(user, work.sql)
             try await AvatarRepository.purge(user, work.sql)
             try await HiddenPairRepository.noteAll(of: user, work.sql)
+            try await CardRepository.purge(user, work.sql)
             try await BlockReplica.erase(user, work.sql)
             try await Mutations.forget(caller: user, work.sql)
         },

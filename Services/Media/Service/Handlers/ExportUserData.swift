@@ -24,7 +24,20 @@ extension MediaService {
             )
         }
         let avatar = try await avatars.repository.shown(of: user).map { links.avatar(try $0.large) }
-        let json = try JSONEncoder().encode(Part(snaps: snaps, avatar_url: avatar))
+        let made = try await cards.repository.cards(of: user).map { card in
+            Part.Card(
+                id: card.id.description,
+                streak_id: card.streak.description,
+                milestone: card.milestone,
+                style: card.style.name,
+                image_url: try links.link(card.blobKey, for: user, now: now),
+                share_url: card.token.map { links.address("/s/\($0)") }
+            )
+        }
+        let shares = try await cards.repository.shares(of: user).map { share in
+            Part.Share(milestone_id: share.card.description, platform: share.platform, shared_at: share.at.description)
+        }
+        let json = try JSONEncoder().encode(Part(snaps: snaps, avatar_url: avatar, milestone_cards: made, milestone_shares: shares))
         return ExportUserDataReply(json: String(decoding: json, as: UTF8.self))
     }
 
@@ -32,6 +45,23 @@ extension MediaService {
     private struct Part: Encodable {
         let snaps: [Snap]
         let avatar_url: String?
+        let milestone_cards: [Card]
+        let milestone_shares: [Share]
+
+        struct Card: Encodable {
+            let id: String
+            let streak_id: String
+            let milestone: Int32
+            let style: String
+            let image_url: String
+            let share_url: String?
+        }
+
+        struct Share: Encodable {
+            let milestone_id: String
+            let platform: String
+            let shared_at: String
+        }
 
         struct Snap: Encodable {
             let id: String

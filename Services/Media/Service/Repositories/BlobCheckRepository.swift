@@ -15,14 +15,14 @@ struct BlobTable: Sendable {
     let name: String
     /// The folder of the blobs.
     let folder: String
-    /// Which segment of a key is the row's id.
+    /// Which segment of a key is the row's id, without what follows a dot.
     let idSegment: Int
     /// Of these ids, those that a row knows.
     let known: @Sendable (_ ids: [OperationID]) -> Query
     /// Columns `id, keys`: rows that need their blobs.
     let claims: @Sendable (_ condition: Query) -> Query
 
-    static let all: [BlobTable] = [snaps, avatars]
+    static let all: [BlobTable] = [snaps, avatars, cards]
 
     /// An operation knows its renditions from before they are made until they are deleted; a snap from then on.
     private static let snaps = BlobTable(
@@ -52,6 +52,14 @@ struct BlobTable: Sendable {
             FROM avatar WHERE state = 1 AND \(condition)
             """
         }
+    )
+
+    private static let cards = BlobTable(
+        name: "milestone_card",
+        folder: "cards",
+        idSegment: 2,
+        known: { ids in "SELECT id FROM milestone_card WHERE id = ANY(\(ids))" },
+        claims: { condition in "SELECT id, ARRAY[blob_key] FROM milestone_card WHERE state = 1 AND \(condition)" }
     )
 }
 

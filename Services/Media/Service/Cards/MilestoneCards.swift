@@ -1,0 +1,91 @@
+internal import BlobStore
+internal import Bus
+internal import Crypto
+internal import Images
+internal import Kernel
+internal import Logging
+internal import MediaDomain
+internal import Replicas
+
+/// Makes each card once, however many ask for it at once and whoever dies (MC-1, D6): claimed → painted → stored → made.
+///
+/// The row comes first and each step may be repeated, so whoever finds a card that nobody finishes takes it over; the job removes those
+/// that nobody asks for again.
+struct MilestoneCards: Sendable {
+    /// How long the maker of a card has before others take it for dead.
+    static let lease = Interval.seconds(15)
+    /// How often somebody who waits looks whether the first has made it.
+    private static let glance = Duration.milliseconds(20)
+    /// Least time of a request that waiting makes sense in.
+    private static let leastTime = Interval.milliseconds(200)
+
+    let repository: CardRepository
+    let painter: PosterPainter
+    let avatars: CardAvatars
+    let blobs: any BlobStore
+    let clock: any Clock
+    let logger: Logger
+
+    /// The card, made now or before.
+    ///
+    /// - Parameters:
+    ///   - wanted: what it is about; its id counts only when it is new.
+    ///   - profiles: of the two, to be painted.
+    /// - Throws: `UNAVAILABLE` when too many are being made or another maker does not end in time; `NOT_FOUND` when one of the two is
+    ///   gone meanwhile.
+    func made(_ wanted: StoredCard, _ profiles: [Profile], context: CallContext) async throws -> StoredCard {
+        while context.remaining > Self.leastTime {
+            let now = SystemClock.now()
+            if try await repository.claim(wanted, until: now + Self.lease, now: clock.now()) {
+                return try await make(wanted, profiles)
+            }
+            if let known = try await repository.find(like: wanted) {
+                switch known.standing {
+                case .made: return known
+                case .beingMade(let lease) where lease <= now:
+                    if try await repository.takeOver(known.id, seen: lease, until: now + Self.lease) {
+                        return try await make(known, profiles)
+                    }
+                case .beingMade, .toBeRemoved: break
+                }
+            }
+            try await Task.sleep(for: Self.glance)
+        }
+        throw ServiceError.unavailable("The card is still being made.")
+    }
+
+    /// A name for a public page that nobody guesses: 192 random bits (MC-2).
+    static func token() -> String {
+        Base64URL.encode(SymmetricKey(size: SymmetricKeySize(bitCount: 192)).withUnsafeBytes { Array($0) })
+    }
+
+    private func make(_ card: StoredCard, _ profiles: [Profile]) async throws -> StoredCard {
+        do {
+            let poster = CardPoster(card: card.content(profiles), avatars: await avatars.bytes(of: profiles)).poster
+            _ = try await blobs.put(try BlobKey(card.blobKey), try await painter.png(poster))
+        } catch {
+            try await repository.letGo(card.id, now: SystemClock.now())
+            throw error
+        }
+        if try await repository.finish(card.id, token: Self.token(), now: SystemClock.now()) {
+            logger.info("a milestone card was made", metadata: ["card": "\(card.id)"])
+        }
+        // Whoever was faster, its token is the token.
+        if let stored = try await repository.find(card.id), case .made = stored.standing { return stored }
+        try await blobs.delete(try BlobKey(card.blobKey))
+        throw ServiceError.notFound("streak")
+    }
+}
+
+extension StoredCard {
+    /// What the card says.
+    func content(_ profiles: [Profile]) -> MilestoneCard {
+        MilestoneCard(
+            count: milestone,
+            style: style,
+            firstDay: firstDay,
+            lastDay: lastDay,
+            people: profiles.map { CardPerson(id: $0.userID, displayName: $0.displayName, username: $0.username) }
+        )
+    }
+}

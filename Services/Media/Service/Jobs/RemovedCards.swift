@@ -1,0 +1,22 @@
+internal import BlobStore
+internal import Kernel
+internal import Runtime
+
+/// Removes milestone cards of people who are gone, and those that nobody has finished: first the picture, then the row.
+struct RemovedCards: Sendable {
+    private static let batch = 100
+    let cards: CardRepository
+    let blobs: any BlobStore
+
+    var job: Job {
+        Job("removed_cards", every: .seconds(1)) { [cards, blobs] _ in
+            // Leases run on the machine's clock, as everywhere.
+            let removable = try await cards.removable(now: SystemClock.now(), limit: Self.batch)
+            for card in removable {
+                try await blobs.delete(try BlobKey(card.blobKey))
+                try await cards.delete(card.id)
+            }
+            return removable.count
+        }
+    }
+}
