@@ -1,4 +1,5 @@
 internal import BlobStore
+internal import BlobConfiguration
 internal import Bus
 
 internal import Hummingbird
