@@ -101,7 +101,7 @@ let sharedModules: [Target] = [
     ),
     shared("BlobStore", ["Kernel", "WorkPool", "OutgoingHTTP", crypto, logging]),
     // Not in Runtime: only who stores blobs pays for libcurl.
-    shared("BlobConfiguration", ["BlobStore", "Kernel", "Runtime", logging]),
+    shared("BlobConfiguration", ["BlobStore", "Runtime", logging]),
     shared("WorkPool", ["Kernel"]),
     shared("OutgoingHTTP", ["Kernel", "WorkPool", "CCurl"]),
     shared("Images", ["Kernel", "WorkPool", "CVips", logging]),
@@ -194,6 +194,7 @@ let testTargets: [Target] = [
         name: "TestSupport",
         dependencies: ["Kernel", "Database", "Processes", logging],
         path: "Tests/Support",
+        exclude: ["S3"],
         swiftSettings: strict
     ),
     tests("KernelTests", ["Kernel", "Processes"]),
@@ -204,7 +205,7 @@ let testTargets: [Target] = [
     tests("WorkPoolTests", ["WorkPool", "Kernel"]),
     tests(
         "BlobStoreTests",
-        ["BlobStore", "BlobConfiguration", "Runtime", "OutgoingHTTP", "Kernel", "Processes", "TestSupport", crypto, logging]
+        ["BlobStore", "BlobConfiguration", "Runtime", "OutgoingHTTP", "Kernel", "TestSupport", "Processes", hummingbird, crypto, logging]
     ),
     tests("ImagesTests", ["Images", "Kernel", logging]),
     tests("PasswordsTests", ["Passwords", "Kernel"]),

@@ -1,7 +1,6 @@
-internal import BlobStore
 internal import BlobConfiguration
+internal import BlobStore
 internal import Bus
-
 internal import Hummingbird
 internal import HummingbirdCore
 internal import Kernel

@@ -1,3 +1,4 @@
+internal import BlobConfiguration
 internal import BlobStore
 internal import Bus
 internal import Database
