@@ -113,10 +113,10 @@ struct S3BlobStoreTests {
         try await store.put(key("a"), [5])
         #expect(try await S3Stores.store(at: server, prefix: try key(folder)).read(key("a"), limit: 1) == [5])
         let wrong: [([String: String?], String)] = [
-            (["blob.store": "cloud"], "--blob-store"), (["blob.s3.bucket": .some(nil)], "--blob-s3-bucket"),
-            (["blob.s3.bucket": "A"], "--blob-s3-bucket"), (["blob.s3.region": .some(nil)], "--blob-s3-region"),
-            (["blob.s3.key-id": .some(nil)], "--blob-s3-key-id"), (["blob.s3.key-id": "a b"], "--blob-s3-key-id"),
-            (["blob.s3.secret": .some(nil)], "--blob-s3-secret"), (["blob.s3.secret": ""], "--blob-s3-secret"),
+            (["blob.store": "cloud"], "--blob-store"), (["blob.s3.bucket": nil], "--blob-s3-bucket"),
+            (["blob.s3.bucket": "A"], "--blob-s3-bucket"), (["blob.s3.region": nil], "--blob-s3-region"),
+            (["blob.s3.key-id": nil], "--blob-s3-key-id"), (["blob.s3.key-id": "a b"], "--blob-s3-key-id"),
+            (["blob.s3.secret": nil], "--blob-s3-secret"), (["blob.s3.secret": ""], "--blob-s3-secret"),
             (["blob.s3.prefix": "/a"], "--blob-s3-prefix"), (["blob.s3.endpoint": "here"], "--blob-s3-endpoint"),
             (["blob.s3.path-style": "false"], "--blob-s3-endpoint"), (["blob.s3.path-style": "maybe"], "--blob-s3-path-style"),
             (["blob.s3.secret": "wrong-secret"], "--blob-s3-secret"), (["blob.s3.bucket": "missing-bucket"], "--blob-s3-bucket"),

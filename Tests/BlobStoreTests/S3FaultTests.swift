@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 import Hummingbird
 import Kernel
 import Logging
@@ -130,14 +131,17 @@ struct S3FaultTests {
         let cut = ScriptedServer([
             .status(.badRequest, "<Error><Code>RequestTimeout</Code></Error>"), .status(.conflict), object([1, 2], of: 2),
         ])
-        try await cut.run { store in #expect(try await store.read(key, limit: 2) == [1, 2]) }
+        try await cut.run { store in
+            let read = try await store.read(key, limit: 2)
+            #expect(read == [1, 2])
+        }
     }
 
     @Test func `what is refused is not asked again`() async throws {
         for (status, code, expected) in [
             (HTTPResponse.Status.forbidden, "AccessDenied", "STORAGE_DENIED"), (.badRequest, "ExpiredToken", "STORAGE_DENIED"),
             (.movedPermanently, "PermanentRedirect", "STORAGE_DENIED"), (.notFound, "NoSuchBucket", "STORAGE_DENIED"),
-            (.notFound, "NoSuchKey", "NOT_FOUND"), (.insufficientStorage, "XMinioStorageFull", "STORAGE_FULL"),
+            (.notFound, "NoSuchKey", "NOT_FOUND"), (.init(code: 507), "XMinioStorageFull", "STORAGE_FULL"),
             (.preconditionFailed, "PreconditionFailed", "STORAGE_UNAVAILABLE"),
         ] {
             let server = ScriptedServer([.status(status, "<Error><Code>\(code)</Code></Error>")])
@@ -218,7 +222,8 @@ struct S3FaultTests {
         }
         let server = ScriptedServer([page("a", "t+/="), page(".hidden%20file", "u"), page("b", nil)])
         try await server.run { store in
-            #expect(try await store.list(prefix: "", after: BlobKey("A"), limit: 1_000).map(\.key.description) == ["a", "b"])
+            let listed = try await store.list(prefix: "", after: BlobKey("A"), limit: 1_000)
+            #expect(listed.map(\.key.description) == ["a", "b"])
             #expect(
                 server.asked == [
                     "GET /bucket?encoding-type=url&list-type=2&max-keys=1000&prefix=&start-after=A",

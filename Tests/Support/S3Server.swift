@@ -73,6 +73,16 @@ package final class S3Server: Sendable {
         _ = await child?.waitForExit()
     }
 
+    /// Every key of a bucket, as boto3 sees them.
+    package func keys(in bucket: String) async throws -> [String] {
+        let result = try await run(
+            try await PythonPackages.s3.value,
+            [PythonPackages.script("keys.py"), endpoint, key, secret, bucket]
+        )
+        guard result.status == 0 else { throw PythonPackages.Failure(description: result.transcript) }
+        return result.text.split(separator: "\n").map(String.init)
+    }
+
     package var port: Int { state.withLock { $0.port } }
     package var endpoint: String { "http://127.0.0.1:\(port)" }
     package var key: String { state.withLock { $0.key } }

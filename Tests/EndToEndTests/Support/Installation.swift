@@ -21,8 +21,9 @@ final class Installation: Sendable {
 
     /// - Parameters:
     ///   - options: of `streaksnap up`.
+    ///   - settings: the operator's environment variables besides.
     ///   - rates: requests a second of a user and from an address; tests ask more often than people, so by default there is no limit.
-    init(_ options: [String] = [], rates: (user: Int, address: Int) = (0, 0)) async throws {
+    init(_ options: [String] = [], settings: [String: String] = [:], rates: (user: Int, address: Int) = (0, 0)) async throws {
         let folder = try Self.makeFolder()
         let ports = try Self.freePorts(3)
         (http, natsPort, postgresPort) = (HTTPClient(port: ports[0]), ports[1], ports[2])
@@ -33,7 +34,7 @@ final class Installation: Sendable {
             "--ready-file", folder.appending(path: "ready").path,
         ]
         let environment = ["STREAKSNAP_HTTP_USER_RATE": "\(rates.user)", "STREAKSNAP_HTTP_ADDRESS_RATE": "\(rates.address)"]
-        guardian = try await Guardian(command + options, environment: environment, folder: folder)
+        guardian = try await Guardian(command + options, environment: environment.merging(settings) { $1 }, folder: folder)
         try await eventually("the system is ready", within: .seconds(120)) { [guardian] in
             guard guardian.isRunning else {
                 throw Guardian.Failure(description: "streaksnap ended: \(Files.text(guardian.log)?.suffix(2_000) ?? "")")
