@@ -2,7 +2,7 @@ import Foundation
 import Processes
 import Synchronization
 
-/// moto's S3 server in a process of its own, which checks signatures; it ends with this process or when it is released.
+/// moto's S3 server in a process of its own; it ends with this process or when it is released.
 package final class S3Server: Sendable {
     private struct State {
         var child: ChildProcess?
@@ -19,9 +19,12 @@ package final class S3Server: Sendable {
 
     private let folder: URL
     private let buckets: [String]
+    private let isChecked: Bool
     private let state = Mutex(State())
 
-    private init(folder: URL, buckets: [String]) { (self.folder, self.buckets) = (folder, buckets) }
+    private init(folder: URL, buckets: [String], isChecked: Bool) {
+        (self.folder, self.buckets, self.isChecked) = (folder, buckets, isChecked)
+    }
 
     deinit {
         let child = state.withLock { $0.child }
@@ -33,10 +36,12 @@ package final class S3Server: Sendable {
     }
 
     /// Starts a server with empty buckets and waits until it answers.
-    package static func start(buckets: [String]) async throws -> S3Server {
+    ///
+    /// - Parameter isChecked: Whether it checks signatures in headers; those of links it cannot, and then refuses all links.
+    package static func start(buckets: [String], isChecked: Bool = true) async throws -> S3Server {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("s3-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        let server = S3Server(folder: folder, buckets: buckets)
+        let server = S3Server(folder: folder, buckets: buckets, isChecked: isChecked)
         try await server.start()
         return server
     }
@@ -48,7 +53,7 @@ package final class S3Server: Sendable {
         let child = try await ChildProcess.spawn(
             Command(
                 executable: try await PythonPackages.s3.value,
-                arguments: [PythonPackages.script("serve.py"), file.path, "\(port)"] + buckets,
+                arguments: [PythonPackages.script("serve.py"), file.path, "\(port)", isChecked ? "checked" : "unchecked"] + buckets,
                 environment: Command.inherited(),
                 output: folder.appendingPathComponent("log").path
             )

@@ -63,7 +63,7 @@ public struct S3Address: Sendable, Hashable {
         let (host, tail) = (rest[..<hostEnd], rest[hostEnd...])
         let isHost =
             isBracketed
-            ? IPAddress(host.dropFirst().dropLast()) != nil
+            ? host.hasSuffix("]") && IPAddress(host.dropFirst().dropLast()) != nil
             : !host.isEmpty && host.utf8.allSatisfy { isNameByte($0) || $0 == UInt8(ascii: ".") }
         guard isHost else { throw problem }
         if tail.isEmpty { return (scheme, String(host)) }

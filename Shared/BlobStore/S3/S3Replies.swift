@@ -96,7 +96,7 @@ struct ContentRange: Equatable {
     init?(_ text: String?) {
         guard let text, text.hasPrefix("bytes ") else { return nil }
         let parts = text.dropFirst(6).split(separator: "/")
-        let bounds = parts.first?.split(separator: "-") ?? []
+        let bounds = parts.first?.split(separator: "-", omittingEmptySubsequences: false) ?? []
         guard parts.count == 2, bounds.count == 2, let first = Int64(bounds[0]), let last = Int64(bounds[1]),
             let total = Int64(parts[1]), first >= 0, first <= last, last < total
         else { return nil }
