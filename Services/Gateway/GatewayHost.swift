@@ -1,6 +1,6 @@
+internal import BlobConfiguration
 internal import BlobStore
 internal import Bus
-
 internal import Hummingbird
 internal import HummingbirdCore
 internal import Kernel

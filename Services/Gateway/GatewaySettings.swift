@@ -1,3 +1,4 @@
+internal import BlobConfiguration
 public import Runtime
 
 /// What an operator can set on the gateway beyond what every executable has.

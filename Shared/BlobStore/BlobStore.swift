@@ -3,10 +3,10 @@ public import Kernel
 /// Where photos, videos and renditions live (D4): a local folder, or any store that has S3's operations.
 ///
 /// A blob appears whole or not at all, is durable when `put`, `copy` or `move` returns, and is never changed in place: writing a
-/// key again replaces it at once, and who is reading the old bytes reads them to their end.
+/// key again replaces it at once, and who is reading the old bytes reads no others.
 ///
-/// Every method throws `ServiceError`: `NOT_FOUND`; `STORAGE_FULL` and `STORAGE_UNAVAILABLE` (code `unavailable`; the cause is in
-/// the log); those named at a method; and `CancellationError`.
+/// Every method throws `ServiceError`: `NOT_FOUND`; `STORAGE_FULL`, `STORAGE_UNAVAILABLE` and, when the store refuses us,
+/// `STORAGE_DENIED` (code `unavailable`; the cause is in the log); those named at a method; and `CancellationError`.
 public protocol BlobStore: Sendable {
     /// Stores bytes as they arrive, in constant memory.
     ///
@@ -24,6 +24,11 @@ public protocol BlobStore: Sendable {
     /// - Parameter range: The bytes wanted, counted from 0; its end may lie beyond the blob's. Nil for all.
     /// - Throws: `NOT_FOUND`; `RANGE_NOT_SATISFIABLE` when the range begins at or beyond the end of a blob that is not empty.
     func get(_ key: BlobKey, range: Range<Int64>?) async throws -> Blob
+
+    /// All bytes of a blob, for small ones.
+    ///
+    /// - Throws: `FILE_TOO_LARGE` when it has more than `limit` bytes.
+    func read(_ key: BlobKey, limit: Int64) async throws -> [UInt8]
 
     /// Size and time of a blob; nil when there is none.
     func info(of key: BlobKey) async throws -> BlobInfo?
@@ -59,9 +64,7 @@ extension BlobStore {
         return try await put(key, from: chunks, limit: Int64(bytes.count))
     }
 
-    /// All bytes of a blob, for small ones.
-    ///
-    /// - Throws: `FILE_TOO_LARGE` when it has more than `limit` bytes.
+    /// All bytes of a blob, piece by piece.
     public func read(_ key: BlobKey, limit: Int64) async throws -> [UInt8] {
         let blob = try await get(key, range: nil)
         guard blob.info.size <= limit else { throw BlobError.tooLarge(limit) }
@@ -149,6 +152,12 @@ enum BlobError {
         "STORAGE_UNAVAILABLE",
         "Files cannot be stored or read right now.",
         retryAfter: 5
+    )
+    static let denied = ServiceError(
+        .unavailable,
+        "STORAGE_DENIED",
+        "Files cannot be stored or read right now.",
+        retryAfter: 60
     )
     static let conflict = ServiceError(
         .failedPrecondition,

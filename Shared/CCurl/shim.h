@@ -24,3 +24,15 @@ static inline CURLcode ccurl_set_header_writer(CURL *handle, size_t (*writer)(ch
 static inline CURLcode ccurl_get_long(CURL *handle, CURLINFO info, long *value) {
     return curl_easy_getinfo(handle, info, value);
 }
+static inline CURLcode ccurl_set_size(CURL *handle, CURLoption option, long long value) {
+    return curl_easy_setopt(handle, option, (curl_off_t)value);
+}
+static inline CURLcode ccurl_set_reader(CURL *handle, size_t (*reader)(char *, size_t, size_t, void *), void *context) {
+    CURLcode code = curl_easy_setopt(handle, CURLOPT_READFUNCTION, reader);
+    return code == CURLE_OK ? curl_easy_setopt(handle, CURLOPT_READDATA, context) : code;
+}
+// For a body that has to be sent again from its beginning: a connection that was kept turned out to be closed.
+static inline CURLcode ccurl_set_seeker(CURL *handle, int (*seeker)(void *, curl_off_t, int), void *context) {
+    CURLcode code = curl_easy_setopt(handle, CURLOPT_SEEKFUNCTION, seeker);
+    return code == CURLE_OK ? curl_easy_setopt(handle, CURLOPT_SEEKDATA, context) : code;
+}

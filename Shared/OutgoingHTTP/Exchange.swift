@@ -1,14 +1,20 @@
 internal import CCurl
 internal import Kernel
+private import Synchronization
 
 /// One request and its reply, on the calling thread.
 enum Exchange {
     /// libcurl's global state, made once.
     private static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
-    static func perform(_ request: OutgoingHTTP.Request, isLocal: Bool) throws(OutgoingHTTP.Failure) -> OutgoingHTTP.Reply {
-        guard isReady, let handle = curl_easy_init() else { throw .unreachable("libcurl cannot be used") }
-        defer { curl_easy_cleanup(handle) }
+    static func perform(
+        _ request: OutgoingHTTP.Request,
+        isLocal: Bool,
+        mayBePlain: Bool,
+        idle: IdleHandles
+    ) throws(OutgoingHTTP.Failure) -> OutgoingHTTP.Reply {
+        guard isReady, let handle = idle.take() else { throw .unreachable("libcurl cannot be used") }
+        defer { idle.put(handle) }
         var headers: UnsafeMutablePointer<curl_slist>?
         defer { curl_slist_free_all(headers) }
         // libcurl would wait a second for «100 Continue» before a larger body.
@@ -22,7 +28,8 @@ enum Exchange {
         }
         var reply = ReplyBody(limit: request.mostBytes)
         let code = withUnsafeMutablePointer(to: &reply) { reply in
-            configure(handle, request, headers, isLocal: isLocal, into: reply) ?? send(handle, request.body)
+            configure(handle, request, headers, isLocal: isLocal, mayBePlain: mayBePlain, into: reply)
+                ?? request.source.map { send(handle, $0) } ?? send(handle, request.body)
         }
         switch code {
         case CURLE_OK: break
@@ -43,12 +50,13 @@ enum Exchange {
         _ request: OutgoingHTTP.Request,
         _ headers: UnsafeMutablePointer<curl_slist>?,
         isLocal: Bool,
+        mayBePlain: Bool,
         into reply: UnsafeMutablePointer<ReplyBody>
     ) -> CURLcode? {
         let milliseconds = max(1, Int(request.timeout.microseconds / 1_000))
         var codes = [
             ccurl_set_text(handle, CURLOPT_URL, request.url),
-            ccurl_set_text(handle, CURLOPT_PROTOCOLS_STR, isLocal ? "http,https" : "https"),
+            ccurl_set_text(handle, CURLOPT_PROTOCOLS_STR, mayBePlain ? "http,https" : "https"),
             ccurl_set_text(handle, CURLOPT_CUSTOMREQUEST, request.method),
             ccurl_set_long(handle, CURLOPT_FOLLOWLOCATION, 0),
             ccurl_set_long(handle, CURLOPT_TIMEOUT_MS, milliseconds),
@@ -77,6 +85,76 @@ enum Exchange {
             return curl_easy_perform(handle)
         }
     }
+
+    private static func send(_ handle: UnsafeMutableRawPointer, _ body: any OutgoingBody) -> CURLcode {
+        var sending = Sending(body: body)
+        return withUnsafeMutablePointer(to: &sending) { sending in
+            let codes = [
+                ccurl_set_long(handle, CURLOPT_UPLOAD, 1), ccurl_set_size(handle, CURLOPT_INFILESIZE_LARGE, body.size),
+                ccurl_set_reader(handle, giveBody, sending), ccurl_set_seeker(handle, seekBody, sending),
+            ]
+            return codes.first { $0 != CURLE_OK } ?? curl_easy_perform(handle)
+        }
+    }
+}
+
+/// Handles of libcurl between two exchanges; each keeps the connections it has. A handle is here or with the one thread that took it.
+final class IdleHandles: Sendable {
+    private let limit: Int
+    /// Their addresses.
+    private let handles = Mutex<[UInt]>([])
+
+    init(limit: Int) { self.limit = limit }
+
+    deinit { for address in handles.withLock({ $0 }) { curl_easy_cleanup(UnsafeMutableRawPointer(bitPattern: address)) } }
+
+    func take() -> UnsafeMutableRawPointer? {
+        // The last one put back: its connection is the likeliest to be still open.
+        let known = handles.withLock { $0.popLast() }
+        return known.flatMap { UnsafeMutableRawPointer(bitPattern: $0) } ?? curl_easy_init()
+    }
+
+    /// Keeps connections and nothing else of the exchange.
+    func put(_ handle: UnsafeMutableRawPointer) {
+        curl_easy_reset(handle)
+        let isKept = handles.withLock { handles in
+            guard handles.count < limit else { return false }
+            handles.append(UInt(bitPattern: handle))
+            return true
+        }
+        if !isKept { curl_easy_cleanup(handle) }
+    }
+}
+
+/// libcurl's callback: gives the next bytes of the request's body.
+private func giveBody(
+    _ room: UnsafeMutablePointer<CChar>?,
+    _ size: Int,
+    _ count: Int,
+    _ context: UnsafeMutableRawPointer?
+) -> Int {
+    guard let room, let sending = context?.assumingMemoryBound(to: Sending.self),
+        let given = sending.pointee.body.read(
+            at: sending.pointee.offset,
+            into: UnsafeMutableRawBufferPointer(start: room, count: size * count)
+        )
+    else { return Int(CURL_READFUNC_ABORT) }
+    sending.pointee.offset += Int64(given)
+    return given
+}
+
+/// libcurl's callback: the body is to be sent again from `offset` on.
+private func seekBody(_ context: UnsafeMutableRawPointer?, _ offset: curl_off_t, _ origin: Int32) -> Int32 {
+    // SEEK_SET; libcurl uses no other.
+    guard origin == 0, let sending = context?.assumingMemoryBound(to: Sending.self) else { return Int32(CURL_SEEKFUNC_CANTSEEK) }
+    sending.pointee.offset = Int64(offset)
+    return Int32(CURL_SEEKFUNC_OK)
+}
+
+/// What is left to send of a body.
+private struct Sending {
+    let body: any OutgoingBody
+    var offset: Int64 = 0
 }
 
 /// The body of a reply as far as it has come.

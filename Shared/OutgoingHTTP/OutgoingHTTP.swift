@@ -4,7 +4,7 @@ private import WorkPool
 
 /// Requests to servers of others, by libcurl on a few threads of its own.
 ///
-/// HTTPS only, except to this machine (tests, sidecars). Redirects are not followed: they would lead to a server that nobody named.
+/// HTTPS only, except to this machine (tests, sidecars) or where the operator chose otherwise. Redirects are not followed: they would lead to a server that nobody named.
 /// Time and size of every exchange are bounded.
 public final class OutgoingHTTP: Sendable {
     /// What is asked.
@@ -17,6 +17,8 @@ public final class OutgoingHTTP: Sendable {
         public var headers: [(name: String, value: String)]
         /// Nil sends none.
         public var body: [UInt8]?
+        /// A body that is read while it is sent, instead of `body`.
+        public var source: (any OutgoingBody)?
         /// For the whole exchange, finding the server included.
         public var timeout: Interval
         /// Most bytes of the reply's body; more is `tooLarge`.
@@ -28,6 +30,7 @@ public final class OutgoingHTTP: Sendable {
             _ url: String,
             headers: [(name: String, value: String)] = [],
             body: [UInt8]? = nil,
+            source: (any OutgoingBody)? = nil,
             timeout: Interval = .seconds(10),
             mostBytes: Int = 1 << 20
         ) {
@@ -35,6 +38,7 @@ public final class OutgoingHTTP: Sendable {
             self.url = url
             self.headers = headers
             self.body = body
+            self.source = source
             self.timeout = timeout
             self.mostBytes = mostBytes
         }
@@ -68,32 +72,41 @@ public final class OutgoingHTTP: Sendable {
     }
 
     private let pool: WorkPool
+    private let idle: IdleHandles
+    private let allowsPlain: Bool
 
     /// A client.
     ///
     /// - Parameters:
     ///   - threads: Exchanges at once.
     ///   - queueLimit: Exchanges that may wait; beyond it callers get `UNAVAILABLE`.
-    public init(threads: Int = 2, queueLimit: Int = 32) {
+    ///   - keepsConnections: Whether connections stay open for the next exchange, one a thread at most; otherwise each has its own.
+    ///   - allowsPlain: Whether plain HTTP may go to other machines too: for a server that the operator named so.
+    public init(threads: Int = 2, queueLimit: Int = 32, keepsConnections: Bool = false, allowsPlain: Bool = false) {
         self.pool = WorkPool(name: "http-out", threads: threads, queueLimit: queueLimit)
+        self.idle = IdleHandles(limit: keepsConnections ? threads : 0)
+        self.allowsPlain = allowsPlain
     }
 
     /// Sends a request and waits for the reply.
     ///
     /// - Throws: `Failure`; `UNAVAILABLE` when too many wait; `CancellationError` when the task is cancelled before it began.
     public func send(_ request: Request) async throws -> Reply {
-        let isLocal = try Self.check(request)
-        return try await pool.run { try Exchange.perform(request, isLocal: isLocal) }
+        let isLocal = try check(request)
+        let mayBePlain = isLocal || allowsPlain
+        return try await pool.run { [idle] in
+            try Exchange.perform(request, isLocal: isLocal, mayBePlain: mayBePlain, idle: idle)
+        }
     }
 
     /// - Returns: whether the request stays on this machine.
-    private static func check(_ request: Request) throws(Failure) -> Bool {
+    private func check(_ request: Request) throws(Failure) -> Bool {
         guard let url = URL(string: request.url), let scheme = url.scheme?.lowercased(), let host = url.host, !host.isEmpty else {
             throw .notAllowed
         }
         let name = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
         let isLocal = name.lowercased() == "localhost" || IPAddress(name)?.isLoopback == true
-        guard scheme == "https" || (scheme == "http" && isLocal) else { throw .notAllowed }
+        guard scheme == "https" || (scheme == "http" && (isLocal || allowsPlain)) else { throw .notAllowed }
         guard !request.method.isEmpty, request.method.utf8.allSatisfy({ (65...90).contains($0) }), request.timeout > .zero,
             request.mostBytes >= 0,
             request.headers.allSatisfy({ header in
@@ -103,4 +116,15 @@ public final class OutgoingHTTP: Sendable {
         else { throw .malformed }
         return isLocal
     }
+}
+
+/// A body that is read while it is sent, maybe more than once and from its beginning again; its bytes do not change.
+public protocol OutgoingBody: Sendable {
+    /// In bytes.
+    var size: Int64 { get }
+
+    /// Up to as many bytes as there is room for, from `offset` on, on a thread that may be blocked.
+    ///
+    /// - Returns: How many; nil when they cannot be read.
+    func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) -> Int?
 }

@@ -1,49 +1,10 @@
 import BlobStore
-import Crypto
 import Foundation
 import Kernel
 import Testing
 
 @Suite struct LocalBlobStoreTests {
     private func key(_ text: String) throws -> BlobKey { try BlobKey(text) }
-
-    private func reason(_ body: () async throws -> Void) async -> String? {
-        do {
-            try await body()
-            return nil
-        } catch { return (error as? ServiceError)?.reason ?? "\(type(of: error))" }
-    }
-
-    @Test func whatIsPutInChunksIsReadBackWholeAndInRanges() async throws {
-        try await withStore { store in
-            let bytes = (0..<500_000).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 7) }
-            let parts = stride(from: 0, to: bytes.count, by: 30_011).map { Array(bytes[$0..<min($0 + 30_011, bytes.count)]) }
-            let stored = try await store.put(key("a/b/photo.jpg"), from: chunks(parts), limit: 500_000)
-            let isRightHash = stored.sha256 == Array(SHA256.hash(data: bytes))
-            #expect(isRightHash && stored.info.size == 500_000)
-            let isWhole = try await store.read(key("a/b/photo.jpg"), limit: 500_000) == bytes
-            #expect(isWhole)
-            for (asked, given) in [
-                (0..<1, 0..<1), (499_999..<900_000, 499_999..<500_000), (100_000..<400_000, 100_000..<400_000),
-            ] {
-                let blob = try await store.get(key("a/b/photo.jpg"), range: Int64(asked.lowerBound)..<Int64(asked.upperBound))
-                var read: [UInt8] = []
-                for try await chunk in blob.body { read += chunk }
-                let isRight = read == Array(bytes[given])
-                #expect(isRight && blob.info.size == 500_000 && blob.range == Int64(given.lowerBound)..<Int64(given.upperBound))
-            }
-            #expect(try await store.info(of: key("a/b/photo.jpg")) == stored.info)
-            #expect(files(below: store.folder) == ["a/b/photo.jpg"])
-        }
-    }
-
-    @Test func anEmptyBlobIsABlob() async throws {
-        try await withStore { store in
-            try await store.put(key("empty"), [])
-            #expect(try await store.read(key("empty"), limit: 0).isEmpty)
-            #expect(await reason { _ = try await store.get(key("empty"), range: 1..<2) } == "RANGE_NOT_SATISFIABLE")
-        }
-    }
 
     @Test func aReaderOfReplacedOrDeletedBytesReadsThemToTheirEnd() async throws {
         try await withStore { store in
@@ -162,27 +123,6 @@ import Testing
             #expect(await reason { try await store.put(key("c"), [1]) } == "KEY_CONFLICT")
             #expect(try await store.info(of: key("c")) == nil)
             #expect(files(below: store.folder) == ["a", "c/d"])
-        }
-    }
-
-    @Test func pagesOfAListingGiveEveryKeyOnceInOrder() async throws {
-        try await withStore { store in
-            let names = ["a", "a-b", "a.b", "b/1", "b/2/x", "b/2-y", "b/20", "b.c/z", "c/d/e/f", "incoming/9", "incoming/10"]
-            for name in names { try await store.put(key(name), Array(name.utf8)) }
-            let ordered = try names.map(key).sorted()
-            for limit in [1, 2, 3, 100] {
-                var listed: [BlobKey] = []
-                while case let page = try await store.list(prefix: "", after: listed.last, limit: limit), !page.isEmpty {
-                    #expect(page.allSatisfy { $0.size == $0.key.description.utf8.count })
-                    listed += page.map(\.key)
-                }
-                #expect(listed == ordered)
-            }
-            for prefix in ["b/", "b", "b/2", "incoming/", "zzz", "a"] {
-                let listed = try await store.list(prefix: prefix, after: nil, limit: 100).map(\.key)
-                #expect(listed == ordered.filter { $0.description.hasPrefix(prefix) }, "prefix \(prefix)")
-            }
-            #expect(await reason { _ = try await store.list(prefix: "../", after: nil, limit: 1) } == "VALIDATION_ERROR")
         }
     }
 

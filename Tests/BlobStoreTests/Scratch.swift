@@ -1,5 +1,6 @@
 import BlobStore
 import Foundation
+import Kernel
 import Logging
 import Testing
 
@@ -35,4 +36,12 @@ func chunks(_ chunks: [[UInt8]], then error: (any Error)? = nil) -> AsyncThrowin
         for chunk in chunks { continuation.yield(chunk) }
         continuation.finish(throwing: error)
     }
+}
+
+/// The reason of the error that `body` throws, or its type; nil for none.
+func reason(_ body: () async throws -> Void) async -> String? {
+    do {
+        try await body()
+        return nil
+    } catch { return (error as? ServiceError)?.reason ?? "\(type(of: error))" }
 }

@@ -61,7 +61,7 @@ public enum AuthModule: ServiceModule {
     )
 
     public static let settings: [any AnySetting] = [
-        keyFolder, bcryptCost, refreshSecret, appleClients, appleKeys, BlobSettings.publicURL,
+        keyFolder, bcryptCost, refreshSecret, appleClients, appleKeys, LinkSettings.publicURL,
     ]
 
     public static func assemble(_ environment: ServiceEnvironment) async throws -> ServiceAssembly {
@@ -69,7 +69,7 @@ public enum AuthModule: ServiceModule {
         let service = AuthService(
             accounts: AccountRepository(
                 database: environment.database,
-                avatars: AvatarLinks(base: try settings.get(BlobSettings.publicURL))
+                avatars: AvatarLinks(base: try settings.get(LinkSettings.publicURL))
             ),
             sessions: SessionRepository(database: environment.database),
             revocations: RevocationRepository(database: environment.database),

@@ -1,3 +1,4 @@
+internal import BlobConfiguration
 internal import BlobStore
 internal import Bus
 internal import Database
@@ -40,7 +41,7 @@ public enum MediaModule: ServiceModule {
         help: "Photos that may wait to be decoded; more are answered UNAVAILABLE."
     )
 
-    public static let settings: [any AnySetting] = BlobSettings.all + [BlobSettings.publicURL, threads, queue]
+    public static let settings: [any AnySetting] = BlobSettings.all + [LinkSettings.publicURL, threads, queue]
 
     public static func assemble(_ environment: ServiceEnvironment) async throws -> ServiceAssembly {
         let settings = environment.settings
@@ -48,7 +49,7 @@ public enum MediaModule: ServiceModule {
         let blobs = try await BlobSettings.store(settings, logger: environment.logger)
         let links = try MediaLinks(
             secret: try settings.get(BlobSettings.signingKey),
-            base: try settings.get(BlobSettings.publicURL)
+            base: try settings.get(LinkSettings.publicURL)
         )
         let streaks = StreaksClient(environment.bus)
         let profiles = ProfileReplica(database: environment.database, bus: environment.bus)

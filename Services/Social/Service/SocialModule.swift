@@ -28,14 +28,14 @@ public enum SocialModule: ServiceModule {
     ]
     public static var descriptor: (bytes: [UInt8], hash: String) { (SocialMethods.descriptorSet, SocialMethods.descriptorHash) }
 
-    public static let settings: [any AnySetting] = [BlobSettings.publicURL]
+    public static let settings: [any AnySetting] = [LinkSettings.publicURL]
 
     public static func assemble(_ environment: ServiceEnvironment) async throws -> ServiceAssembly {
         let service = service(
             database: environment.database,
             bus: environment.bus,
             mutations: environment.mutations,
-            avatars: AvatarLinks(base: try environment.settings.get(BlobSettings.publicURL))
+            avatars: AvatarLinks(base: try environment.settings.get(LinkSettings.publicURL))
         )
         return ServiceAssembly(
             endpoints: service.endpoints(),

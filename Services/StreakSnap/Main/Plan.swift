@@ -15,7 +15,13 @@ struct Plan: Sendable {
     private static let passedOn = [
         "auth": ["auth.apple-client-ids", "auth.apple-keys-url"],
         "streaks": ["streaks.snap-window"],
-        "gateway": ["http.trusted-proxies", "http.user-rate", "http.address-rate", "http.idle-timeout", "http.body-timeout"],
+        "media": blobs,
+        "gateway": ["http.trusted-proxies", "http.user-rate", "http.address-rate", "http.idle-timeout", "http.body-timeout"] + blobs,
+    ]
+    /// The photos of a trial may go to a real bucket.
+    private static let blobs = [
+        "blob.store", "blob.spool-folder", "blob.s3.endpoint", "blob.s3.region", "blob.s3.bucket", "blob.s3.prefix",
+        "blob.s3.path-style", "blob.s3.key-id", "blob.s3.key-id.file", "blob.s3.secret", "blob.s3.secret.file",
     ]
 
     /// The settings of one executable, by key.

@@ -54,7 +54,7 @@ public enum StreaksModule: ServiceModule {
         help: "What becomes of a snap outside its author's snap window: label counts it and calls it late, enforce refuses it."
     )
 
-    public static let settings: [any AnySetting] = [snapWindow, BlobSettings.publicURL]
+    public static let settings: [any AnySetting] = [snapWindow, LinkSettings.publicURL]
 
     public static func assemble(_ environment: ServiceEnvironment) async throws -> ServiceAssembly {
         let service = service(
@@ -62,30 +62,29 @@ public enum StreaksModule: ServiceModule {
             bus: environment.bus,
             mutations: environment.mutations,
             snapWindow: try environment.settings.get(snapWindow),
-            avatars: AvatarLinks(base: try environment.settings.get(BlobSettings.publicURL)),
+            avatars: AvatarLinks(base: try environment.settings.get(LinkSettings.publicURL)),
             clock: environment.clock,
             logger: environment.logger
         )
-        let recoveries = service.recoveries
-        return ServiceAssembly(
-            endpoints: service.endpoints(),
-            consumers: consumers(service),
-            jobs: [
-                SettlementJob(keeper: service.keeper, work: environment.work).job,
-                OutageJob(keeper: service.keeper, work: environment.work, clock: environment.clock).job,
-                Job("unfinished_recoveries", every: .seconds(1), oldestDue: { try await recoveries.repository.oldestStranded() })
-                { _ in
-                    try await recoveries.sweep()
-                },
-                MomentJob(work: environment.work, streaks: service.streaks).job,
-                Job("old_operations", every: .seconds(600)) { now in
-                    let contributions = try await OperationRepository.purge(before: now - .days(7), environment.database)
-                    let ended = try await recoveries.repository.forget(before: now - .days(7))
-                    let friendships = try await StartRepository.forgetEnds(before: now - .days(1), environment.database)
-                    return contributions + ended + friendships
-                },
-            ]
-        )
+        return ServiceAssembly(endpoints: service.endpoints(), consumers: consumers(service), jobs: jobs(service))
+    }
+
+    private static func jobs(_ service: StreaksService) -> [Job] {
+        let (recoveries, database) = (service.recoveries, service.streaks.database)
+        return [
+            SettlementJob(keeper: service.keeper, work: service.work).job,
+            OutageJob(keeper: service.keeper, work: service.work, clock: service.clock).job,
+            Job("unfinished_recoveries", every: .seconds(1), oldestDue: { try await recoveries.repository.oldestStranded() }) { _ in
+                try await recoveries.sweep()
+            },
+            MomentJob(work: service.work, streaks: service.streaks).job,
+            Job("old_operations", every: .seconds(600)) { now in
+                let contributions = try await OperationRepository.purge(before: now - .days(7), database)
+                let ended = try await recoveries.repository.forget(before: now - .days(7))
+                let friendships = try await StartRepository.forgetEnds(before: now - .days(1), database)
+                return contributions + ended + friendships
+            },
+        ]
     }
 
     static func service(

@@ -42,9 +42,9 @@ extension Setting: AnySetting {
 
 extension AnySetting {
     /// `--nats-url`.
-    var argument: String { "--" + key.replacing(".", with: "-") }
+    public var argument: String { "--" + key.replacing(".", with: "-") }
     /// `STREAKSNAP_NATS_URL`.
-    var environmentName: String {
+    public var environmentName: String {
         "STREAKSNAP_" + key.uppercased().replacing(".", with: "_").replacing("-", with: "_")
     }
 }

@@ -1,0 +1,108 @@
+internal import BlobStore
+internal import Logging
+public import Runtime
+
+/// Settings of a bucket; read when `blob.store` is `s3`.
+public enum S3Settings {
+    /// The server.
+    public static let endpoint = Setting(
+        "blob.s3.endpoint",
+        default: "",
+        help: "With s3: https://HOST[:PORT] of the store, or http in a network of one's own; empty for AWS's of the region."
+    )
+    /// The region.
+    public static let region = Setting<String>(
+        "blob.s3.region",
+        default: nil,
+        help: "With s3: region of the bucket, eu-central-1; stores without regions take us-east-1."
+    )
+    /// The bucket.
+    public static let bucket = Setting<String>(
+        "blob.s3.bucket",
+        default: nil,
+        help: "With s3: the bucket; it must exist and nobody else may read it."
+    )
+    /// A folder of the bucket.
+    public static let prefix = Setting(
+        "blob.s3.prefix",
+        default: "",
+        help: "With s3: folder of the bucket that everything goes into, streaksnap/production; empty for the bucket itself."
+    )
+    /// Where the bucket's name goes.
+    public static let pathStyle = Setting(
+        "blob.s3.path-style",
+        default: false,
+        help: "With s3: the bucket is the first part of the path, not of the host; most stores one runs oneself want it."
+    )
+    /// Who asks.
+    public static let keyID = Setting<String>(
+        "blob.s3.key-id",
+        default: nil,
+        isSecret: true,
+        help: "With s3: id of the access key; it may list the bucket and get, put and delete its objects."
+    )
+    /// What requests are signed with.
+    public static let secret = Setting<String>(
+        "blob.s3.secret",
+        default: nil,
+        isSecret: true,
+        help: "With s3: secret of the access key."
+    )
+
+    /// All of them.
+    public static let all: [any AnySetting] = [endpoint, region, bucket, prefix, pathStyle, keyID, secret]
+
+    static func store(_ settings: Settings, spoolFolder: String, logger: Logger) async throws -> any BlobStore {
+        let store = S3BlobStore(
+            try address(settings),
+            region: try settings.get(region),
+            credentials: SigV4.Credentials(keyID: try text(keyID, settings), secret: try text(secret, settings)),
+            prefix: try folder(settings),
+            spoolFolder: spoolFolder,
+            logger: logger
+        )
+        do {
+            try await store.prepare()
+        } catch S3BlobStore.Unusable.noBucket(let cause) {
+            throw Settings.Invalid("\(bucket.names) names no bucket of the store \(endpoint.names) (\(cause)).")
+        } catch S3BlobStore.Unusable.denied(let cause) {
+            throw Settings.Invalid(
+                "The blob store refuses \(keyID.names), \(secret.names), or \(region.names) is not the bucket's (\(cause))."
+            )
+        }
+        return store
+    }
+
+    private static func address(_ settings: Settings) throws -> S3Address {
+        do {
+            return try S3Address(
+                endpoint: try settings.get(endpoint),
+                region: try settings.get(region),
+                bucket: try settings.get(bucket),
+                pathStyle: try settings.get(pathStyle)
+            )
+        } catch let problem as S3Address.Problem {
+            switch problem {
+            case .endpoint(let text): throw endpoint.invalid("\(text).")
+            case .region(let text): throw region.invalid("\(text).")
+            case .bucket(let text): throw bucket.invalid("\(text).")
+            }
+        }
+    }
+
+    private static func folder(_ settings: Settings) throws -> BlobKey? {
+        let text = try settings.get(prefix)
+        if text.isEmpty { return nil }
+        guard let key = try? BlobKey(text) else { throw prefix.invalid("must be a folder without slashes around it.") }
+        return key
+    }
+
+    /// The value is not shown.
+    private static func text(_ setting: Setting<String>, _ settings: Settings) throws -> String {
+        let value = try settings.get(setting)
+        guard !value.isEmpty, value.utf8.allSatisfy({ (33...126).contains($0) }) else {
+            throw setting.invalid("must be letters, digits and signs without spaces.")
+        }
+        return value
+    }
+}

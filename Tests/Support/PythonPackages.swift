@@ -1,0 +1,41 @@
+import Foundation
+import Processes
+
+/// A Python of its own with packages from PyPI, made once per checkout under `.run/`.
+package enum PythonPackages {
+    /// Why it cannot be made.
+    package struct Failure: Error, CustomStringConvertible {
+        package let description: String
+    }
+
+    /// botocore to compare signatures with, and moto's S3 server.
+    package static let s3 = Task { () async throws -> String in
+        try await make("s3-python", ["moto[s3]==5.2.5", "flask==3.1.3", "flask-cors==6.0.5"])
+    }
+
+    /// A file of `Tests/Support/S3`.
+    package static func script(_ name: String) -> String {
+        URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("S3/\(name)").path
+    }
+
+    /// The path of its interpreter.
+    private static func make(_ name: String, _ packages: [String]) async throws -> String {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let folder = root.appendingPathComponent(".run/\(name)").path
+        // What is in it is what is asked for: another list makes it anew.
+        let ready = folder + "/ready"
+        let wanted = packages.joined(separator: " ")
+        if (try? String(contentsOfFile: ready, encoding: .utf8)) != wanted {
+            for (program, arguments) in [
+                ("/usr/bin/env", ["python3", "-m", "venv", "--clear", folder]),
+                (folder + "/bin/pip", ["install", "--quiet"] + packages),
+            ] {
+                let result = try await run(program, arguments, within: .seconds(300))
+                guard result.status == 0 else { throw Failure(description: "\(program) \(arguments): \(result.transcript)") }
+            }
+            try Data(wanted.utf8).write(to: URL(fileURLWithPath: ready))
+        }
+        return folder + "/bin/python3"
+    }
+}
