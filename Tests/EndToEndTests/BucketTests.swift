@@ -13,7 +13,7 @@ struct BucketTests {
     @Test(arguments: [["--dev-clock"], ["--dev-clock", "--separate"]])
     func `photos go into the bucket, come out of it by link, and leave it with their owner`(options: [String]) async throws {
         let server = try await S3Server.start(buckets: [Self.bucket])
-        let home = try await Installation(options, settings: settings(server))
+        let home = try await Installation(options, environment: settings(server))
         let (ada, ben) = (try await Person.register("ada", at: home), try await Person.register("ben", at: home))
         let streak = try await ada.befriend(ben)
         // Large enough to be spooled.
