@@ -89,6 +89,7 @@ public enum MediaModule: ServiceModule {
         )
         let service = MediaService(
             snaps: snaps,
+            blocks: blocks,
             operations: operations,
             avatars: avatars,
             cards: cards,
@@ -104,22 +105,26 @@ public enum MediaModule: ServiceModule {
         return ServiceAssembly(
             endpoints: service.endpoints(),
             consumers: blocks.handlers() + [profiles.handler()] + LifecycleConsumers.all,
-            jobs: [
-                Job("block_snapshot", every: .seconds(60)) { _ in
-                    try await blocks.loadSnapshotOnce(context: .expiring(in: .minutes(10)))
-                    return 0
-                },
-                Job("unfinished_snaps", every: .seconds(1), oldestDue: { try await operations.repository.oldestStranded() }) {
-                    _ in
-                    try await operations.sweep()
-                },
-                OldOperations(operations: operations).job,
-                AbandonedUploads(blobs: blobs).job,
-                HiddenPairs(pairs: HiddenPairRepository(database: environment.database), blobs: blobs).job,
-                OldAvatars(repository: avatars.repository, blobs: blobs).job,
-                RemovedCards(cards: cards.repository, blobs: blobs).job,
-                PhotoOwners(owners: OwnerRepository(database: environment.database), blobs: blobs).job,
-            ]
+            jobs: jobs(service, environment.database)
         )
+    }
+
+    private static func jobs(_ service: MediaService, _ database: Database) -> [Job] {
+        let (operations, blocks, blobs) = (service.operations, service.blocks, service.blobs)
+        return [
+            Job("block_snapshot", every: .seconds(60)) { _ in
+                try await blocks.loadSnapshotOnce(context: .expiring(in: .minutes(10)))
+                return 0
+            },
+            Job("unfinished_snaps", every: .seconds(1), oldestDue: { try await operations.repository.oldestStranded() }) { _ in
+                try await operations.sweep()
+            },
+            OldOperations(operations: operations).job,
+            AbandonedUploads(blobs: blobs).job,
+            HiddenPairs(pairs: HiddenPairRepository(database: database), blobs: blobs).job,
+            OldAvatars(repository: service.avatars.repository, blobs: blobs).job,
+            RemovedCards(cards: service.cards.repository, blobs: blobs).job,
+            PhotoOwners(owners: OwnerRepository(database: database), blobs: blobs).job,
+        ]
     }
 }

@@ -14,6 +14,7 @@ internal import StreaksAPI
 /// revokeMilestoneShare · getSharePage · findSnapOwner · exportUserData
 struct MediaService: MediaServiceProtocol {
     let snaps: SnapRepository
+    let blocks: BlockReplica
     let operations: SnapOperations
     let avatars: Avatars
     let cards: MilestoneCards

@@ -346,6 +346,405 @@ extension GetStreakSnapsReply: Wire.CMessage {
     }
 }
 
+extension GetSnapHistoryRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.media.v1.GetSnapHistoryRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Media__V1__GetSnapHistoryRequest()
+        streaksnap__media__v1__get_snap_history_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__GetSnapHistoryRequest.self)
+        self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
+        self.cursor = try Wire.Decode.string(c.pointee.cursor, "cursor")
+        self.limit = c.pointee.limit
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Media__V1__GetSnapHistoryRequest.self)
+        streaksnap__media__v1__get_snap_history_request__init(c)
+        if !self.streakID.isEmpty { c.pointee.streak_id = try arena.string(self.streakID, "streak_id") }
+        if !self.cursor.isEmpty { c.pointee.cursor = try arena.string(self.cursor, "cursor") }
+        c.pointee.limit = self.limit
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension GetSnapHistoryReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.media.v1.GetSnapHistoryReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Media__V1__GetSnapHistoryReply()
+        streaksnap__media__v1__get_snap_history_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__GetSnapHistoryReply.self)
+        self.days = try Wire.Decode.messages(c.pointee.days, count: c.pointee.n_days, as: SnapDay.self)
+        if let stored = c.pointee.meta {
+            self.meta = try CommonAPI.PageMeta(stored: UnsafeRawPointer(stored))
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Media__V1__GetSnapHistoryReply.self)
+        streaksnap__media__v1__get_snap_history_reply__init(c)
+        if !self.days.isEmpty {
+            c.pointee.n_days = self.days.count
+            c.pointee.days = try arena.messages(self.days, as: Streaksnap__Media__V1__SnapDay.self)
+        }
+        if let value = self.meta {
+            c.pointee.meta = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Common__V1__PageMeta.self)
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension SnapDay: Wire.CMessage {
+    public static var fullName: String { "streaksnap.media.v1.SnapDay" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Media__V1__SnapDay()
+        streaksnap__media__v1__snap_day__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__SnapDay.self)
+        self.date = try Wire.Decode.string(c.pointee.date, "date")
+        if let stored = c.pointee.your_snap {
+            self.yourSnap = try Snap(stored: UnsafeRawPointer(stored))
+        }
+        if let stored = c.pointee.friend_snap {
+            self.friendSnap = try Snap(stored: UnsafeRawPointer(stored))
+        }
+        self.locked = c.pointee.locked != 0
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Media__V1__SnapDay.self)
+        streaksnap__media__v1__snap_day__init(c)
+        if !self.date.isEmpty { c.pointee.date = try arena.string(self.date, "date") }
+        if let value = self.yourSnap {
+            c.pointee.your_snap = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Media__V1__Snap.self)
+        }
+        if let value = self.friendSnap {
+            c.pointee.friend_snap = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Media__V1__Snap.self)
+        }
+        c.pointee.locked = self.locked ? 1 : 0
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension UploadAvatarRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.media.v1.UploadAvatarRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Media__V1__UploadAvatarRequest()
+        streaksnap__media__v1__upload_avatar_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__UploadAvatarRequest.self)
+        if let stored = c.pointee.avatar {
+            self.avatar = try CommonAPI.Blob(stored: UnsafeRawPointer(stored))
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Media__V1__UploadAvatarRequest.self)
+        streaksnap__media__v1__upload_avatar_request__init(c)
+        if let value = self.avatar {
+            c.pointee.avatar = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Common__V1__Blob.self)
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension UploadAvatarReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.media.v1.UploadAvatarReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Media__V1__UploadAvatarReply()
+        streaksnap__media__v1__upload_avatar_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__UploadAvatarReply.self)
+        self.avatarURL = try Wire.Decode.string(c.pointee.avatar_url, "avatar_url")
+        self.thumbnailURL = try Wire.Decode.string(c.pointee.thumbnail_url, "thumbnail_url")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Media__V1__UploadAvatarReply.self)
+        streaksnap__media__v1__upload_avatar_reply__init(c)
+        if !self.avatarURL.isEmpty { c.pointee.avatar_url = try arena.string(self.avatarURL, "avatar_url") }
+        if !self.thumbnailURL.isEmpty { c.pointee.thumbnail_url = try arena.string(self.thumbnailURL, "thumbnail_url") }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension RemoveAvatarRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.media.v1.RemoveAvatarRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Media__V1__RemoveAvatarRequest()
+        streaksnap__media__v1__remove_avatar_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Media__V1__RemoveAvatarRequest.self)
+        streaksnap__media__v1__remove_avatar_request__init(c)
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension RemoveAvatarReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.media.v1.RemoveAvatarReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Media__V1__RemoveAvatarReply()
+        streaksnap__media__v1__remove_avatar_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Media__V1__RemoveAvatarReply.self)
+        streaksnap__media__v1__remove_avatar_reply__init(c)
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension GenerateMilestoneCardRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.media.v1.GenerateMilestoneCardRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Media__V1__GenerateMilestoneCardRequest()
+        streaksnap__media__v1__generate_milestone_card_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__GenerateMilestoneCardRequest.self)
+        self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
+        if c.pointee._milestone_case.rawValue == 2 {
+            self.milestone = c.pointee.milestone
+        }
+        self.style = CardStyle(rawValue: Int32(truncatingIfNeeded: c.pointee.style.rawValue))
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Media__V1__GenerateMilestoneCardRequest.self)
+        streaksnap__media__v1__generate_milestone_card_request__init(c)
+        if !self.streakID.isEmpty { c.pointee.streak_id = try arena.string(self.streakID, "streak_id") }
+        if let value = self.milestone {
+            c.pointee._milestone_case = .init(rawValue: 2)
+            c.pointee.milestone = value
+        }
+        c.pointee.style = Streaksnap__Media__V1__CardStyle(rawValue: .init(truncatingIfNeeded: self.style.rawValue))
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension GenerateMilestoneCardReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.media.v1.GenerateMilestoneCardReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Media__V1__GenerateMilestoneCardReply()
+        streaksnap__media__v1__generate_milestone_card_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__GenerateMilestoneCardReply.self)
+        self.milestoneID = try Wire.Decode.string(c.pointee.milestone_id, "milestone_id")
+        self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
+        self.milestone = c.pointee.milestone
+        self.style = CardStyle(rawValue: Int32(truncatingIfNeeded: c.pointee.style.rawValue))
+        self.imageURL = try Wire.Decode.string(c.pointee.image_url, "image_url")
+        if c.pointee._share_url_case.rawValue == 6 {
+            self.shareURL = try Wire.Decode.string(c.pointee.share_url, "share_url")
+        }
+        self.width = c.pointee.width
+        self.height = c.pointee.height
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Media__V1__GenerateMilestoneCardReply.self)
+        streaksnap__media__v1__generate_milestone_card_reply__init(c)
+        if !self.milestoneID.isEmpty { c.pointee.milestone_id = try arena.string(self.milestoneID, "milestone_id") }
+        if !self.streakID.isEmpty { c.pointee.streak_id = try arena.string(self.streakID, "streak_id") }
+        c.pointee.milestone = self.milestone
+        c.pointee.style = Streaksnap__Media__V1__CardStyle(rawValue: .init(truncatingIfNeeded: self.style.rawValue))
+        if !self.imageURL.isEmpty { c.pointee.image_url = try arena.string(self.imageURL, "image_url") }
+        if let value = self.shareURL {
+            c.pointee._share_url_case = .init(rawValue: 6)
+            c.pointee.share_url = try arena.string(value, "share_url")
+        }
+        c.pointee.width = self.width
+        c.pointee.height = self.height
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension MarkMilestoneSharedRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.media.v1.MarkMilestoneSharedRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Media__V1__MarkMilestoneSharedRequest()
+        streaksnap__media__v1__mark_milestone_shared_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__MarkMilestoneSharedRequest.self)
+        self.milestoneID = try Wire.Decode.string(c.pointee.milestone_id, "milestone_id")
+        self.platform = try Wire.Decode.string(c.pointee.platform, "platform")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Media__V1__MarkMilestoneSharedRequest.self)
+        streaksnap__media__v1__mark_milestone_shared_request__init(c)
+        if !self.milestoneID.isEmpty { c.pointee.milestone_id = try arena.string(self.milestoneID, "milestone_id") }
+        if !self.platform.isEmpty { c.pointee.platform = try arena.string(self.platform, "platform") }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension MarkMilestoneSharedReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.media.v1.MarkMilestoneSharedReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Media__V1__MarkMilestoneSharedReply()
+        streaksnap__media__v1__mark_milestone_shared_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__MarkMilestoneSharedReply.self)
+        self.milestoneID = try Wire.Decode.string(c.pointee.milestone_id, "milestone_id")
+        self.platform = try Wire.Decode.string(c.pointee.platform, "platform")
+        if let stored = c.pointee.shared_at {
+            self.sharedAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "shared_at")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Media__V1__MarkMilestoneSharedReply.self)
+        streaksnap__media__v1__mark_milestone_shared_reply__init(c)
+        if !self.milestoneID.isEmpty { c.pointee.milestone_id = try arena.string(self.milestoneID, "milestone_id") }
+        if !self.platform.isEmpty { c.pointee.platform = try arena.string(self.platform, "platform") }
+        if let value = self.sharedAt {
+            c.pointee.shared_at = try storeTimestamp(value, arena, "shared_at")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension RevokeMilestoneShareRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.media.v1.RevokeMilestoneShareRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Media__V1__RevokeMilestoneShareRequest()
+        streaksnap__media__v1__revoke_milestone_share_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__RevokeMilestoneShareRequest.self)
+        self.milestoneID = try Wire.Decode.string(c.pointee.milestone_id, "milestone_id")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Media__V1__RevokeMilestoneShareRequest.self)
+        streaksnap__media__v1__revoke_milestone_share_request__init(c)
+        if !self.milestoneID.isEmpty { c.pointee.milestone_id = try arena.string(self.milestoneID, "milestone_id") }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension RevokeMilestoneShareReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.media.v1.RevokeMilestoneShareReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Media__V1__RevokeMilestoneShareReply()
+        streaksnap__media__v1__revoke_milestone_share_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__RevokeMilestoneShareReply.self)
+        self.milestoneID = try Wire.Decode.string(c.pointee.milestone_id, "milestone_id")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Media__V1__RevokeMilestoneShareReply.self)
+        streaksnap__media__v1__revoke_milestone_share_reply__init(c)
+        if !self.milestoneID.isEmpty { c.pointee.milestone_id = try arena.string(self.milestoneID, "milestone_id") }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension GetSharePageRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.media.v1.GetSharePageRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Media__V1__GetSharePageRequest()
+        streaksnap__media__v1__get_share_page_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__GetSharePageRequest.self)
+        self.token = try Wire.Decode.string(c.pointee.token, "token")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Media__V1__GetSharePageRequest.self)
+        streaksnap__media__v1__get_share_page_request__init(c)
+        if !self.token.isEmpty { c.pointee.token = try arena.string(self.token, "token") }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension GetSharePageReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.media.v1.GetSharePageReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Media__V1__GetSharePageReply()
+        streaksnap__media__v1__get_share_page_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__GetSharePageReply.self)
+        self.html = try Wire.Decode.string(c.pointee.html, "html")
+        self.imageKey = try Wire.Decode.string(c.pointee.image_key, "image_key")
+        self.status = c.pointee.status
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Media__V1__GetSharePageReply.self)
+        streaksnap__media__v1__get_share_page_reply__init(c)
+        if !self.html.isEmpty { c.pointee.html = try arena.string(self.html, "html") }
+        if !self.imageKey.isEmpty { c.pointee.image_key = try arena.string(self.imageKey, "image_key") }
+        c.pointee.status = self.status
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
 extension FindSnapOwnerRequest: Wire.CMessage {
     public static var fullName: String { "streaksnap.media.v1.FindSnapOwnerRequest" }
 

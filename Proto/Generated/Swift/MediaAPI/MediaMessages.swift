@@ -2,9 +2,56 @@
 
 public import CommonAPI
 public import Kernel
+public import Wire
+
+public enum CardStyle: Wire.OpenEnum {
+    /// Orange.
+    case unspecified
+    case orange
+    case purple
+    case green
+    case dark
+    /// A value that is newer than this code.
+    case unrecognized(Int32)
+
+    public static let allCases: [CardStyle] = [.unspecified, .orange, .purple, .green, .dark]
+
+    public init(rawValue: Int32) {
+        switch rawValue {
+        case 0: self = .unspecified
+        case 1: self = .orange
+        case 2: self = .purple
+        case 3: self = .green
+        case 4: self = .dark
+        default: self = .unrecognized(rawValue)
+        }
+    }
+
+    public var rawValue: Int32 {
+        switch self {
+        case .unspecified: 0
+        case .orange: 1
+        case .purple: 2
+        case .green: 3
+        case .dark: 4
+        case .unrecognized(let number): number
+        }
+    }
+
+    public var name: String {
+        switch self {
+        case .unspecified: "unspecified"
+        case .orange: "orange"
+        case .purple: "purple"
+        case .green: "green"
+        case .dark: "dark"
+        case .unrecognized(let number): String(number)
+        }
+    }
+}
 
 public struct UploadSnapRequest: Sendable, Equatable {
-    /// JPEG or PNG, at most 10 MB and 50 megapixels; decided from the bytes.
+    /// JPEG, PNG, WebP or HEIC, at most 10 MB and 50 megapixels; decided from the bytes.
     public var photo: CommonAPI.Blob? = nil
     /// Streak ids: repeated, comma-separated, or `all`.
     public var streakIDs: [String] = []
@@ -189,6 +236,237 @@ public struct GetStreakSnapsReply: Sendable, Equatable {
         self.yourSnap = yourSnap
         self.friendSnap = friendSnap
         self.locked = locked
+    }
+}
+
+public struct GetSnapHistoryRequest: Sendable, Equatable {
+    public var streakID: String = ""
+    /// `next_cursor` of the page before: a date, YYYY-MM-DD; the page has the dates before it. Empty for the newest.
+    public var cursor: String = ""
+    /// Dates on a page; 0 means 30.
+    public var limit: Int32 = 0
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(streakID: String = "", cursor: String = "", limit: Int32 = 0) {
+        self.streakID = streakID
+        self.cursor = cursor
+        self.limit = limit
+    }
+}
+
+public struct GetSnapHistoryReply: Sendable, Equatable {
+    /// Newest date first; only dates that somebody has posted for.
+    public var days: [SnapDay] = []
+    public var meta: CommonAPI.PageMeta? = nil
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(days: [SnapDay] = [], meta: CommonAPI.PageMeta? = nil) {
+        self.days = days
+        self.meta = meta
+    }
+}
+
+/// What the two members of a streak have posted for one date.
+public struct SnapDay: Sendable, Equatable {
+    /// Each by their own clock, YYYY-MM-DD.
+    public var date: String = ""
+    /// Unset when you have not posted for it.
+    public var yourSnap: Snap? = nil
+    /// Unset when the friend has not posted for it, and while it is locked.
+    public var friendSnap: Snap? = nil
+    /// The friend has posted; you have not and still can, so you must first (PH-4).
+    public var locked: Bool = false
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(date: String = "", yourSnap: Snap? = nil, friendSnap: Snap? = nil, locked: Bool = false) {
+        self.date = date
+        self.yourSnap = yourSnap
+        self.friendSnap = friendSnap
+        self.locked = locked
+    }
+}
+
+public struct UploadAvatarRequest: Sendable, Equatable {
+    /// JPEG, PNG, WebP or HEIC, at most 10 MB and 50 megapixels; decided from the bytes.
+    public var avatar: CommonAPI.Blob? = nil
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(avatar: CommonAPI.Blob? = nil) {
+        self.avatar = avatar
+    }
+}
+
+public struct UploadAvatarReply: Sendable, Equatable {
+    /// 512 × 512 px. Not signed, and never the same again for another picture; dead within 60 s when the account may not be seen any more.
+    public var avatarURL: String = ""
+    /// 128 × 128 px: the same address with `128.jpg` at its end.
+    public var thumbnailURL: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(avatarURL: String = "", thumbnailURL: String = "") {
+        self.avatarURL = avatarURL
+        self.thumbnailURL = thumbnailURL
+    }
+}
+
+public struct RemoveAvatarRequest: Sendable, Equatable {
+    /// All fields unset.
+    public init() {}
+}
+
+public struct RemoveAvatarReply: Sendable, Equatable {
+    /// All fields unset.
+    public init() {}
+}
+
+public struct GenerateMilestoneCardRequest: Sendable, Equatable {
+    public var streakID: String = ""
+    /// The count to celebrate (MS-6); unset means the highest that was reached.
+    public var milestone: Int32? = nil
+    /// Its gradient; orange by default.
+    public var style: CardStyle = .unspecified
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(streakID: String = "", milestone: Int32? = nil, style: CardStyle = .unspecified) {
+        self.streakID = streakID
+        self.milestone = milestone
+        self.style = style
+    }
+}
+
+public struct GenerateMilestoneCardReply: Sendable, Equatable {
+    public var milestoneID: String = ""
+    public var streakID: String = ""
+    /// The count on the card.
+    public var milestone: Int32 = 0
+    public var style: CardStyle = .unspecified
+    /// The PNG; signed, valid for 24 h.
+    public var imageURL: String = ""
+    /// The public page; unset while the other person has withdrawn it.
+    public var shareURL: String? = nil
+    /// In pixels.
+    public var width: Int32 = 0
+    public var height: Int32 = 0
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(milestoneID: String = "", streakID: String = "", milestone: Int32 = 0, style: CardStyle = .unspecified, imageURL: String = "", shareURL: String? = nil, width: Int32 = 0, height: Int32 = 0) {
+        self.milestoneID = milestoneID
+        self.streakID = streakID
+        self.milestone = milestone
+        self.style = style
+        self.imageURL = imageURL
+        self.shareURL = shareURL
+        self.width = width
+        self.height = height
+    }
+}
+
+public struct MarkMilestoneSharedRequest: Sendable, Equatable {
+    public var milestoneID: String = ""
+    /// Where to.
+    public var platform: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(milestoneID: String = "", platform: String = "") {
+        self.milestoneID = milestoneID
+        self.platform = platform
+    }
+}
+
+public struct MarkMilestoneSharedReply: Sendable, Equatable {
+    public var milestoneID: String = ""
+    public var platform: String = ""
+    /// The latest time this person shared it there.
+    public var sharedAt: Kernel.Instant? = nil
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(milestoneID: String = "", platform: String = "", sharedAt: Kernel.Instant? = nil) {
+        self.milestoneID = milestoneID
+        self.platform = platform
+        self.sharedAt = sharedAt
+    }
+}
+
+public struct RevokeMilestoneShareRequest: Sendable, Equatable {
+    public var milestoneID: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(milestoneID: String = "") {
+        self.milestoneID = milestoneID
+    }
+}
+
+public struct RevokeMilestoneShareReply: Sendable, Equatable {
+    public var milestoneID: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(milestoneID: String = "") {
+        self.milestoneID = milestoneID
+    }
+}
+
+public struct GetSharePageRequest: Sendable, Equatable {
+    /// As in `share_url`, with or without `.png`.
+    public var token: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(token: String = "") {
+        self.token = token
+    }
+}
+
+public struct GetSharePageReply: Sendable, Equatable {
+    /// The page; also when there is nothing to show.
+    public var html: String = ""
+    /// Key of the PNG in the blob store; only when the image was asked for and is there.
+    public var imageKey: String = ""
+    /// 404 when there is nothing (any more).
+    public var status: Int32 = 0
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(html: String = "", imageKey: String = "", status: Int32 = 0) {
+        self.html = html
+        self.imageKey = imageKey
+        self.status = status
     }
 }
 

@@ -3,7 +3,7 @@
 public import Bus
 public import CommonAPI
 
-/// Photos: the daily snaps and the feed made from them.
+/// Photos: the daily snaps, the feed and the history made from them, and avatars.
 public protocol MediaServiceProtocol: Sendable {
     /// Posts a photo to one, several or all of the user's active streaks (PH-1). 2xx means: durable, recorded and counted (PH-3).
     func uploadSnap(_ request: UploadSnapRequest, context: Bus.CallContext) async throws -> UploadSnapReply
@@ -11,6 +11,21 @@ public protocol MediaServiceProtocol: Sendable {
     func getFeed(_ request: GetFeedRequest, context: Bus.CallContext) async throws -> GetFeedReply
     /// Today's two snaps of one streak as one of its members may see them (PH-4, PH-6). That the two share it is the caller's word.
     func getStreakSnaps(_ request: GetStreakSnapsRequest, context: Bus.CallContext) async throws -> GetStreakSnapsReply
+    /// Both members' snaps of a streak side by side, newest date first (PH-5). For its two members, also when it is broken or has ended.
+    func getSnapHistory(_ request: GetSnapHistoryRequest, context: Bus.CallContext) async throws -> GetSnapHistoryReply
+    /// Stores the user's picture in place of the one before: its middle, or what draws the eye, as a square (AU-10).
+    func uploadAvatar(_ request: UploadAvatarRequest, context: Bus.CallContext) async throws -> UploadAvatarReply
+    /// Takes the user's picture away; without one it changes nothing.
+    func removeAvatar(_ request: RemoveAvatarRequest, context: Bus.CallContext) async throws -> RemoveAvatarReply
+    /// Makes a card about a milestone that a streak of the user's has reached, or gives the one that was made before (MC-1). The card has a
+    /// public page from then on; a new one when the user had withdrawn it and asks again.
+    func generateMilestoneCard(_ request: GenerateMilestoneCardRequest, context: Bus.CallContext) async throws -> GenerateMilestoneCardReply
+    /// Notes that a member has shared a card, where and when (MC-2).
+    func markMilestoneShared(_ request: MarkMilestoneSharedRequest, context: Bus.CallContext) async throws -> MarkMilestoneSharedReply
+    /// Withdraws a card's public page, whoever of the two made or shared it (MC-2). Its address never works again.
+    func revokeMilestoneShare(_ request: RevokeMilestoneShareRequest, context: Bus.CallContext) async throws -> RevokeMilestoneShareReply
+    /// The public page of a card, for browsers and for the previews of messengers; with `.png` after the token, the card itself (MC-2).
+    func getSharePage(_ request: GetSharePageRequest, context: Bus.CallContext) async throws -> GetSharePageReply
     /// Whose a snap is, for a report about it (SO-8).
     func findSnapOwner(_ request: FindSnapOwnerRequest, context: Bus.CallContext) async throws -> FindSnapOwnerReply
     /// Everything media holds about one person: this service's part of the export (AU-10).
@@ -28,6 +43,28 @@ public enum MediaMethods {
     /// Today's two snaps of one streak as one of its members may see them (PH-4, PH-6). That the two share it is the caller's word.
     public static let getStreakSnaps = Bus.Method<GetStreakSnapsRequest, GetStreakSnapsReply>(
         service: "media", version: "v1", name: "GetStreakSnaps", isIdempotent: true, timeout: .seconds(10))
+    /// Both members' snaps of a streak side by side, newest date first (PH-5). For its two members, also when it is broken or has ended.
+    public static let getSnapHistory = Bus.Method<GetSnapHistoryRequest, GetSnapHistoryReply>(
+        service: "media", version: "v1", name: "GetSnapHistory", isIdempotent: true, timeout: .seconds(10))
+    /// Stores the user's picture in place of the one before: its middle, or what draws the eye, as a square (AU-10).
+    public static let uploadAvatar = Bus.Method<UploadAvatarRequest, UploadAvatarReply>(
+        service: "media", version: "v1", name: "UploadAvatar", isIdempotent: false, timeout: .seconds(30))
+    /// Takes the user's picture away; without one it changes nothing.
+    public static let removeAvatar = Bus.Method<RemoveAvatarRequest, RemoveAvatarReply>(
+        service: "media", version: "v1", name: "RemoveAvatar", isIdempotent: false, timeout: .seconds(10))
+    /// Makes a card about a milestone that a streak of the user's has reached, or gives the one that was made before (MC-1). The card has a
+    /// public page from then on; a new one when the user had withdrawn it and asks again.
+    public static let generateMilestoneCard = Bus.Method<GenerateMilestoneCardRequest, GenerateMilestoneCardReply>(
+        service: "media", version: "v1", name: "GenerateMilestoneCard", isIdempotent: false, timeout: .seconds(20))
+    /// Notes that a member has shared a card, where and when (MC-2).
+    public static let markMilestoneShared = Bus.Method<MarkMilestoneSharedRequest, MarkMilestoneSharedReply>(
+        service: "media", version: "v1", name: "MarkMilestoneShared", isIdempotent: true, timeout: .seconds(10))
+    /// Withdraws a card's public page, whoever of the two made or shared it (MC-2). Its address never works again.
+    public static let revokeMilestoneShare = Bus.Method<RevokeMilestoneShareRequest, RevokeMilestoneShareReply>(
+        service: "media", version: "v1", name: "RevokeMilestoneShare", isIdempotent: true, timeout: .seconds(10))
+    /// The public page of a card, for browsers and for the previews of messengers; with `.png` after the token, the card itself (MC-2).
+    public static let getSharePage = Bus.Method<GetSharePageRequest, GetSharePageReply>(
+        service: "media", version: "v1", name: "GetSharePage", isIdempotent: true, timeout: .seconds(10))
     /// Whose a snap is, for a report about it (SO-8).
     public static let findSnapOwner = Bus.Method<FindSnapOwnerRequest, FindSnapOwnerReply>(
         service: "media", version: "v1", name: "FindSnapOwner", isIdempotent: true, timeout: .seconds(10))
@@ -63,6 +100,42 @@ public struct MediaClient: Sendable {
         try await caller.call(MediaMethods.getStreakSnaps, request, context: context)
     }
 
+    /// Both members' snaps of a streak side by side, newest date first (PH-5). For its two members, also when it is broken or has ended.
+    public func getSnapHistory(_ request: GetSnapHistoryRequest, context: Bus.CallContext) async throws -> GetSnapHistoryReply {
+        try await caller.call(MediaMethods.getSnapHistory, request, context: context)
+    }
+
+    /// Stores the user's picture in place of the one before: its middle, or what draws the eye, as a square (AU-10).
+    public func uploadAvatar(_ request: UploadAvatarRequest, context: Bus.CallContext) async throws -> UploadAvatarReply {
+        try await caller.call(MediaMethods.uploadAvatar, request, context: context)
+    }
+
+    /// Takes the user's picture away; without one it changes nothing.
+    public func removeAvatar(_ request: RemoveAvatarRequest, context: Bus.CallContext) async throws -> RemoveAvatarReply {
+        try await caller.call(MediaMethods.removeAvatar, request, context: context)
+    }
+
+    /// Makes a card about a milestone that a streak of the user's has reached, or gives the one that was made before (MC-1). The card has a
+    /// public page from then on; a new one when the user had withdrawn it and asks again.
+    public func generateMilestoneCard(_ request: GenerateMilestoneCardRequest, context: Bus.CallContext) async throws -> GenerateMilestoneCardReply {
+        try await caller.call(MediaMethods.generateMilestoneCard, request, context: context)
+    }
+
+    /// Notes that a member has shared a card, where and when (MC-2).
+    public func markMilestoneShared(_ request: MarkMilestoneSharedRequest, context: Bus.CallContext) async throws -> MarkMilestoneSharedReply {
+        try await caller.call(MediaMethods.markMilestoneShared, request, context: context)
+    }
+
+    /// Withdraws a card's public page, whoever of the two made or shared it (MC-2). Its address never works again.
+    public func revokeMilestoneShare(_ request: RevokeMilestoneShareRequest, context: Bus.CallContext) async throws -> RevokeMilestoneShareReply {
+        try await caller.call(MediaMethods.revokeMilestoneShare, request, context: context)
+    }
+
+    /// The public page of a card, for browsers and for the previews of messengers; with `.png` after the token, the card itself (MC-2).
+    public func getSharePage(_ request: GetSharePageRequest, context: Bus.CallContext) async throws -> GetSharePageReply {
+        try await caller.call(MediaMethods.getSharePage, request, context: context)
+    }
+
     /// Whose a snap is, for a report about it (SO-8).
     public func findSnapOwner(_ request: FindSnapOwnerRequest, context: Bus.CallContext) async throws -> FindSnapOwnerReply {
         try await caller.call(MediaMethods.findSnapOwner, request, context: context)
@@ -81,6 +154,13 @@ extension MediaServiceProtocol {
             Bus.Endpoint(MediaMethods.uploadSnap) { try await self.uploadSnap($0, context: $1) },
             Bus.Endpoint(MediaMethods.getFeed) { try await self.getFeed($0, context: $1) },
             Bus.Endpoint(MediaMethods.getStreakSnaps) { try await self.getStreakSnaps($0, context: $1) },
+            Bus.Endpoint(MediaMethods.getSnapHistory) { try await self.getSnapHistory($0, context: $1) },
+            Bus.Endpoint(MediaMethods.uploadAvatar) { try await self.uploadAvatar($0, context: $1) },
+            Bus.Endpoint(MediaMethods.removeAvatar) { try await self.removeAvatar($0, context: $1) },
+            Bus.Endpoint(MediaMethods.generateMilestoneCard) { try await self.generateMilestoneCard($0, context: $1) },
+            Bus.Endpoint(MediaMethods.markMilestoneShared) { try await self.markMilestoneShared($0, context: $1) },
+            Bus.Endpoint(MediaMethods.revokeMilestoneShare) { try await self.revokeMilestoneShare($0, context: $1) },
+            Bus.Endpoint(MediaMethods.getSharePage) { try await self.getSharePage($0, context: $1) },
             Bus.Endpoint(MediaMethods.findSnapOwner) { try await self.findSnapOwner($0, context: $1) },
             Bus.Endpoint(MediaMethods.exportUserData) { try await self.exportUserData($0, context: $1) },
         ]

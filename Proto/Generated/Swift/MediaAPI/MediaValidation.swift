@@ -73,6 +73,104 @@ extension GetStreakSnapsReply {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
 }
 
+extension GetSnapHistoryRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.streakID.isEmpty {
+            violations.required(at: path, "streak_id")
+        } else {
+            violations.format(self.streakID, .uuid, at: path, "streak_id")
+        }
+        violations.length(self.cursor, max: 10, at: path, "cursor")
+        violations.bounds(self.limit, min: 0, max: 100, at: path, "limit")
+    }
+}
+
+extension GetSnapHistoryReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension SnapDay {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension UploadAvatarRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.avatar == nil { violations.required(at: path, "avatar") }
+    }
+}
+
+extension UploadAvatarReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension RemoveAvatarRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension RemoveAvatarReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension GenerateMilestoneCardRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.streakID.isEmpty {
+            violations.required(at: path, "streak_id")
+        } else {
+            violations.format(self.streakID, .uuid, at: path, "streak_id")
+        }
+        if let value = self.milestone {
+            violations.bounds(value, min: 1, max: 1000000, at: path, "milestone")
+        }
+    }
+}
+
+extension GenerateMilestoneCardReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension MarkMilestoneSharedRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.milestoneID.isEmpty {
+            violations.required(at: path, "milestone_id")
+        } else {
+            violations.format(self.milestoneID, .uuid, at: path, "milestone_id")
+        }
+        if self.platform.isEmpty {
+            violations.required(at: path, "platform")
+        } else {
+            violations.member(self.platform, of: ["instagram", "tiktok", "photos", "link", "general"], at: path, "platform")
+        }
+    }
+}
+
+extension MarkMilestoneSharedReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension RevokeMilestoneShareRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.milestoneID.isEmpty {
+            violations.required(at: path, "milestone_id")
+        } else {
+            violations.format(self.milestoneID, .uuid, at: path, "milestone_id")
+        }
+    }
+}
+
+extension RevokeMilestoneShareReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension GetSharePageRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.token.isEmpty { violations.required(at: path, "token") }
+    }
+}
+
+extension GetSharePageReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
 extension FindSnapOwnerRequest {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         if self.snapID.isEmpty {

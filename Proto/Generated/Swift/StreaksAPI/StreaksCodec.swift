@@ -1643,3 +1643,61 @@ extension GetMilestoneFactsReply: Wire.CMessage {
         return UnsafeMutableRawPointer(c)
     }
 }
+
+extension GetMembershipRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.GetMembershipRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__GetMembershipRequest()
+        streaksnap__streaks__v1__get_membership_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__GetMembershipRequest.self)
+        self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
+        self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__GetMembershipRequest.self)
+        streaksnap__streaks__v1__get_membership_request__init(c)
+        if !self.userID.isEmpty { c.pointee.user_id = try arena.string(self.userID, "user_id") }
+        if !self.streakID.isEmpty { c.pointee.streak_id = try arena.string(self.streakID, "streak_id") }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension GetMembershipReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.GetMembershipReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__GetMembershipReply()
+        streaksnap__streaks__v1__get_membership_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__GetMembershipReply.self)
+        if c.pointee._friend_id_case.rawValue == 1 {
+            self.friendID = try Wire.Decode.string(c.pointee.friend_id, "friend_id")
+        }
+        if c.pointee._open_from_case.rawValue == 2 {
+            self.openFrom = try Wire.Decode.string(c.pointee.open_from, "open_from")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__GetMembershipReply.self)
+        streaksnap__streaks__v1__get_membership_reply__init(c)
+        if let value = self.friendID {
+            c.pointee._friend_id_case = .init(rawValue: 1)
+            c.pointee.friend_id = try arena.string(value, "friend_id")
+        }
+        if let value = self.openFrom {
+            c.pointee._open_from_case = .init(rawValue: 2)
+            c.pointee.open_from = try arena.string(value, "open_from")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}

@@ -1187,3 +1187,33 @@ public struct GetMilestoneFactsReply: Sendable, Equatable {
         self.friendID = friendID
     }
 }
+
+public struct GetMembershipRequest: Sendable, Equatable {
+    public var userID: String = ""
+    public var streakID: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(userID: String = "", streakID: String = "") {
+        self.userID = userID
+        self.streakID = streakID
+    }
+}
+
+public struct GetMembershipReply: Sendable, Equatable {
+    /// The other member; unset when there is no such streak, or the user is no member of it.
+    public var friendID: String? = nil
+    /// The earliest date a snap of the user received now could count for, YYYY-MM-DD: all before it are over. Unset when the streak has ended.
+    public var openFrom: String? = nil
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(friendID: String? = nil, openFrom: String? = nil) {
+        self.friendID = friendID
+        self.openFrom = openFrom
+    }
+}

@@ -47,6 +47,8 @@ public protocol StreaksServiceProtocol: Sendable {
     func listOpenDates(_ request: ListOpenDatesRequest, context: Bus.CallContext) async throws -> ListOpenDatesReply
     /// What is true of a streak and a milestone of it, for a card about it (MC-1). Changes nothing and settles nothing.
     func getMilestoneFacts(_ request: GetMilestoneFactsRequest, context: Bus.CallContext) async throws -> GetMilestoneFactsReply
+    /// Who shares a streak with a user, in whatever state it is, and which dates the user could still post for (PH-4, PH-5).
+    func getMembership(_ request: GetMembershipRequest, context: Bus.CallContext) async throws -> GetMembershipReply
     /// Everything streaks holds about one person: this service's part of the export (AU-10).
     func exportUserData(_ request: CommonAPI.ExportUserDataRequest, context: Bus.CallContext) async throws -> CommonAPI.ExportUserDataReply
 }
@@ -114,6 +116,9 @@ public enum StreaksMethods {
     /// What is true of a streak and a milestone of it, for a card about it (MC-1). Changes nothing and settles nothing.
     public static let getMilestoneFacts = Bus.Method<GetMilestoneFactsRequest, GetMilestoneFactsReply>(
         service: "streaks", version: "v1", name: "GetMilestoneFacts", isIdempotent: true, timeout: .seconds(10))
+    /// Who shares a streak with a user, in whatever state it is, and which dates the user could still post for (PH-4, PH-5).
+    public static let getMembership = Bus.Method<GetMembershipRequest, GetMembershipReply>(
+        service: "streaks", version: "v1", name: "GetMembership", isIdempotent: true, timeout: .seconds(10))
     /// Everything streaks holds about one person: this service's part of the export (AU-10).
     public static let exportUserData = Bus.Method<CommonAPI.ExportUserDataRequest, CommonAPI.ExportUserDataReply>(
         service: "streaks", version: "v1", name: "ExportUserData", isIdempotent: true, timeout: .seconds(10))
@@ -230,6 +235,11 @@ public struct StreaksClient: Sendable {
         try await caller.call(StreaksMethods.getMilestoneFacts, request, context: context)
     }
 
+    /// Who shares a streak with a user, in whatever state it is, and which dates the user could still post for (PH-4, PH-5).
+    public func getMembership(_ request: GetMembershipRequest, context: Bus.CallContext) async throws -> GetMembershipReply {
+        try await caller.call(StreaksMethods.getMembership, request, context: context)
+    }
+
     /// Everything streaks holds about one person: this service's part of the export (AU-10).
     public func exportUserData(_ request: CommonAPI.ExportUserDataRequest, context: Bus.CallContext) async throws -> CommonAPI.ExportUserDataReply {
         try await caller.call(StreaksMethods.exportUserData, request, context: context)
@@ -259,6 +269,7 @@ extension StreaksServiceProtocol {
             Bus.Endpoint(StreaksMethods.recordContribution) { try await self.recordContribution($0, context: $1) },
             Bus.Endpoint(StreaksMethods.listOpenDates) { try await self.listOpenDates($0, context: $1) },
             Bus.Endpoint(StreaksMethods.getMilestoneFacts) { try await self.getMilestoneFacts($0, context: $1) },
+            Bus.Endpoint(StreaksMethods.getMembership) { try await self.getMembership($0, context: $1) },
             Bus.Endpoint(StreaksMethods.exportUserData) { try await self.exportUserData($0, context: $1) },
         ]
     }

@@ -335,3 +335,22 @@ extension GetMilestoneFactsRequest {
 extension GetMilestoneFactsReply {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
 }
+
+extension GetMembershipRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.userID.isEmpty {
+            violations.required(at: path, "user_id")
+        } else {
+            violations.format(self.userID, .uuid, at: path, "user_id")
+        }
+        if self.streakID.isEmpty {
+            violations.required(at: path, "streak_id")
+        } else {
+            violations.format(self.streakID, .uuid, at: path, "streak_id")
+        }
+    }
+}
+
+extension GetMembershipReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}

@@ -1,3 +1,4 @@
+internal import BlobConfiguration
 internal import Database
 internal import Glibc
 internal import Kernel

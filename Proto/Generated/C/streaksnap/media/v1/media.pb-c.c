@@ -412,6 +412,681 @@ void   streaksnap__media__v1__get_streak_snaps_reply__free_unpacked
   assert(message->base.descriptor == &streaksnap__media__v1__get_streak_snaps_reply__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__media__v1__get_snap_history_request__init
+                     (Streaksnap__Media__V1__GetSnapHistoryRequest         *message)
+{
+  static const Streaksnap__Media__V1__GetSnapHistoryRequest init_value = STREAKSNAP__MEDIA__V1__GET_SNAP_HISTORY_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__media__v1__get_snap_history_request__get_packed_size
+                     (const Streaksnap__Media__V1__GetSnapHistoryRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__get_snap_history_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__media__v1__get_snap_history_request__pack
+                     (const Streaksnap__Media__V1__GetSnapHistoryRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__get_snap_history_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__media__v1__get_snap_history_request__pack_to_buffer
+                     (const Streaksnap__Media__V1__GetSnapHistoryRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__get_snap_history_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Media__V1__GetSnapHistoryRequest *
+       streaksnap__media__v1__get_snap_history_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Media__V1__GetSnapHistoryRequest *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__get_snap_history_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__media__v1__get_snap_history_request__free_unpacked
+                     (Streaksnap__Media__V1__GetSnapHistoryRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__media__v1__get_snap_history_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__media__v1__get_snap_history_reply__init
+                     (Streaksnap__Media__V1__GetSnapHistoryReply         *message)
+{
+  static const Streaksnap__Media__V1__GetSnapHistoryReply init_value = STREAKSNAP__MEDIA__V1__GET_SNAP_HISTORY_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__media__v1__get_snap_history_reply__get_packed_size
+                     (const Streaksnap__Media__V1__GetSnapHistoryReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__get_snap_history_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__media__v1__get_snap_history_reply__pack
+                     (const Streaksnap__Media__V1__GetSnapHistoryReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__get_snap_history_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__media__v1__get_snap_history_reply__pack_to_buffer
+                     (const Streaksnap__Media__V1__GetSnapHistoryReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__get_snap_history_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Media__V1__GetSnapHistoryReply *
+       streaksnap__media__v1__get_snap_history_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Media__V1__GetSnapHistoryReply *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__get_snap_history_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__media__v1__get_snap_history_reply__free_unpacked
+                     (Streaksnap__Media__V1__GetSnapHistoryReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__media__v1__get_snap_history_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__media__v1__snap_day__init
+                     (Streaksnap__Media__V1__SnapDay         *message)
+{
+  static const Streaksnap__Media__V1__SnapDay init_value = STREAKSNAP__MEDIA__V1__SNAP_DAY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__media__v1__snap_day__get_packed_size
+                     (const Streaksnap__Media__V1__SnapDay *message)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__snap_day__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__media__v1__snap_day__pack
+                     (const Streaksnap__Media__V1__SnapDay *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__snap_day__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__media__v1__snap_day__pack_to_buffer
+                     (const Streaksnap__Media__V1__SnapDay *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__snap_day__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Media__V1__SnapDay *
+       streaksnap__media__v1__snap_day__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Media__V1__SnapDay *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__snap_day__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__media__v1__snap_day__free_unpacked
+                     (Streaksnap__Media__V1__SnapDay *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__media__v1__snap_day__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__media__v1__upload_avatar_request__init
+                     (Streaksnap__Media__V1__UploadAvatarRequest         *message)
+{
+  static const Streaksnap__Media__V1__UploadAvatarRequest init_value = STREAKSNAP__MEDIA__V1__UPLOAD_AVATAR_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__media__v1__upload_avatar_request__get_packed_size
+                     (const Streaksnap__Media__V1__UploadAvatarRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__upload_avatar_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__media__v1__upload_avatar_request__pack
+                     (const Streaksnap__Media__V1__UploadAvatarRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__upload_avatar_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__media__v1__upload_avatar_request__pack_to_buffer
+                     (const Streaksnap__Media__V1__UploadAvatarRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__upload_avatar_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Media__V1__UploadAvatarRequest *
+       streaksnap__media__v1__upload_avatar_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Media__V1__UploadAvatarRequest *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__upload_avatar_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__media__v1__upload_avatar_request__free_unpacked
+                     (Streaksnap__Media__V1__UploadAvatarRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__media__v1__upload_avatar_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__media__v1__upload_avatar_reply__init
+                     (Streaksnap__Media__V1__UploadAvatarReply         *message)
+{
+  static const Streaksnap__Media__V1__UploadAvatarReply init_value = STREAKSNAP__MEDIA__V1__UPLOAD_AVATAR_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__media__v1__upload_avatar_reply__get_packed_size
+                     (const Streaksnap__Media__V1__UploadAvatarReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__upload_avatar_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__media__v1__upload_avatar_reply__pack
+                     (const Streaksnap__Media__V1__UploadAvatarReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__upload_avatar_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__media__v1__upload_avatar_reply__pack_to_buffer
+                     (const Streaksnap__Media__V1__UploadAvatarReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__upload_avatar_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Media__V1__UploadAvatarReply *
+       streaksnap__media__v1__upload_avatar_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Media__V1__UploadAvatarReply *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__upload_avatar_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__media__v1__upload_avatar_reply__free_unpacked
+                     (Streaksnap__Media__V1__UploadAvatarReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__media__v1__upload_avatar_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__media__v1__remove_avatar_request__init
+                     (Streaksnap__Media__V1__RemoveAvatarRequest         *message)
+{
+  static const Streaksnap__Media__V1__RemoveAvatarRequest init_value = STREAKSNAP__MEDIA__V1__REMOVE_AVATAR_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__media__v1__remove_avatar_request__get_packed_size
+                     (const Streaksnap__Media__V1__RemoveAvatarRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__remove_avatar_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__media__v1__remove_avatar_request__pack
+                     (const Streaksnap__Media__V1__RemoveAvatarRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__remove_avatar_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__media__v1__remove_avatar_request__pack_to_buffer
+                     (const Streaksnap__Media__V1__RemoveAvatarRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__remove_avatar_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Media__V1__RemoveAvatarRequest *
+       streaksnap__media__v1__remove_avatar_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Media__V1__RemoveAvatarRequest *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__remove_avatar_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__media__v1__remove_avatar_request__free_unpacked
+                     (Streaksnap__Media__V1__RemoveAvatarRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__media__v1__remove_avatar_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__media__v1__remove_avatar_reply__init
+                     (Streaksnap__Media__V1__RemoveAvatarReply         *message)
+{
+  static const Streaksnap__Media__V1__RemoveAvatarReply init_value = STREAKSNAP__MEDIA__V1__REMOVE_AVATAR_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__media__v1__remove_avatar_reply__get_packed_size
+                     (const Streaksnap__Media__V1__RemoveAvatarReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__remove_avatar_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__media__v1__remove_avatar_reply__pack
+                     (const Streaksnap__Media__V1__RemoveAvatarReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__remove_avatar_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__media__v1__remove_avatar_reply__pack_to_buffer
+                     (const Streaksnap__Media__V1__RemoveAvatarReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__remove_avatar_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Media__V1__RemoveAvatarReply *
+       streaksnap__media__v1__remove_avatar_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Media__V1__RemoveAvatarReply *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__remove_avatar_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__media__v1__remove_avatar_reply__free_unpacked
+                     (Streaksnap__Media__V1__RemoveAvatarReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__media__v1__remove_avatar_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__media__v1__generate_milestone_card_request__init
+                     (Streaksnap__Media__V1__GenerateMilestoneCardRequest         *message)
+{
+  static const Streaksnap__Media__V1__GenerateMilestoneCardRequest init_value = STREAKSNAP__MEDIA__V1__GENERATE_MILESTONE_CARD_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__media__v1__generate_milestone_card_request__get_packed_size
+                     (const Streaksnap__Media__V1__GenerateMilestoneCardRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__generate_milestone_card_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__media__v1__generate_milestone_card_request__pack
+                     (const Streaksnap__Media__V1__GenerateMilestoneCardRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__generate_milestone_card_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__media__v1__generate_milestone_card_request__pack_to_buffer
+                     (const Streaksnap__Media__V1__GenerateMilestoneCardRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__generate_milestone_card_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Media__V1__GenerateMilestoneCardRequest *
+       streaksnap__media__v1__generate_milestone_card_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Media__V1__GenerateMilestoneCardRequest *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__generate_milestone_card_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__media__v1__generate_milestone_card_request__free_unpacked
+                     (Streaksnap__Media__V1__GenerateMilestoneCardRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__media__v1__generate_milestone_card_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__media__v1__generate_milestone_card_reply__init
+                     (Streaksnap__Media__V1__GenerateMilestoneCardReply         *message)
+{
+  static const Streaksnap__Media__V1__GenerateMilestoneCardReply init_value = STREAKSNAP__MEDIA__V1__GENERATE_MILESTONE_CARD_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__media__v1__generate_milestone_card_reply__get_packed_size
+                     (const Streaksnap__Media__V1__GenerateMilestoneCardReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__generate_milestone_card_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__media__v1__generate_milestone_card_reply__pack
+                     (const Streaksnap__Media__V1__GenerateMilestoneCardReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__generate_milestone_card_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__media__v1__generate_milestone_card_reply__pack_to_buffer
+                     (const Streaksnap__Media__V1__GenerateMilestoneCardReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__generate_milestone_card_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Media__V1__GenerateMilestoneCardReply *
+       streaksnap__media__v1__generate_milestone_card_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Media__V1__GenerateMilestoneCardReply *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__generate_milestone_card_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__media__v1__generate_milestone_card_reply__free_unpacked
+                     (Streaksnap__Media__V1__GenerateMilestoneCardReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__media__v1__generate_milestone_card_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__media__v1__mark_milestone_shared_request__init
+                     (Streaksnap__Media__V1__MarkMilestoneSharedRequest         *message)
+{
+  static const Streaksnap__Media__V1__MarkMilestoneSharedRequest init_value = STREAKSNAP__MEDIA__V1__MARK_MILESTONE_SHARED_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__media__v1__mark_milestone_shared_request__get_packed_size
+                     (const Streaksnap__Media__V1__MarkMilestoneSharedRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__mark_milestone_shared_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__media__v1__mark_milestone_shared_request__pack
+                     (const Streaksnap__Media__V1__MarkMilestoneSharedRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__mark_milestone_shared_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__media__v1__mark_milestone_shared_request__pack_to_buffer
+                     (const Streaksnap__Media__V1__MarkMilestoneSharedRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__mark_milestone_shared_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Media__V1__MarkMilestoneSharedRequest *
+       streaksnap__media__v1__mark_milestone_shared_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Media__V1__MarkMilestoneSharedRequest *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__mark_milestone_shared_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__media__v1__mark_milestone_shared_request__free_unpacked
+                     (Streaksnap__Media__V1__MarkMilestoneSharedRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__media__v1__mark_milestone_shared_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__media__v1__mark_milestone_shared_reply__init
+                     (Streaksnap__Media__V1__MarkMilestoneSharedReply         *message)
+{
+  static const Streaksnap__Media__V1__MarkMilestoneSharedReply init_value = STREAKSNAP__MEDIA__V1__MARK_MILESTONE_SHARED_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__media__v1__mark_milestone_shared_reply__get_packed_size
+                     (const Streaksnap__Media__V1__MarkMilestoneSharedReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__mark_milestone_shared_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__media__v1__mark_milestone_shared_reply__pack
+                     (const Streaksnap__Media__V1__MarkMilestoneSharedReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__mark_milestone_shared_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__media__v1__mark_milestone_shared_reply__pack_to_buffer
+                     (const Streaksnap__Media__V1__MarkMilestoneSharedReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__mark_milestone_shared_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Media__V1__MarkMilestoneSharedReply *
+       streaksnap__media__v1__mark_milestone_shared_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Media__V1__MarkMilestoneSharedReply *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__mark_milestone_shared_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__media__v1__mark_milestone_shared_reply__free_unpacked
+                     (Streaksnap__Media__V1__MarkMilestoneSharedReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__media__v1__mark_milestone_shared_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__media__v1__revoke_milestone_share_request__init
+                     (Streaksnap__Media__V1__RevokeMilestoneShareRequest         *message)
+{
+  static const Streaksnap__Media__V1__RevokeMilestoneShareRequest init_value = STREAKSNAP__MEDIA__V1__REVOKE_MILESTONE_SHARE_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__media__v1__revoke_milestone_share_request__get_packed_size
+                     (const Streaksnap__Media__V1__RevokeMilestoneShareRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__revoke_milestone_share_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__media__v1__revoke_milestone_share_request__pack
+                     (const Streaksnap__Media__V1__RevokeMilestoneShareRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__revoke_milestone_share_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__media__v1__revoke_milestone_share_request__pack_to_buffer
+                     (const Streaksnap__Media__V1__RevokeMilestoneShareRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__revoke_milestone_share_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Media__V1__RevokeMilestoneShareRequest *
+       streaksnap__media__v1__revoke_milestone_share_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Media__V1__RevokeMilestoneShareRequest *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__revoke_milestone_share_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__media__v1__revoke_milestone_share_request__free_unpacked
+                     (Streaksnap__Media__V1__RevokeMilestoneShareRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__media__v1__revoke_milestone_share_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__media__v1__revoke_milestone_share_reply__init
+                     (Streaksnap__Media__V1__RevokeMilestoneShareReply         *message)
+{
+  static const Streaksnap__Media__V1__RevokeMilestoneShareReply init_value = STREAKSNAP__MEDIA__V1__REVOKE_MILESTONE_SHARE_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__media__v1__revoke_milestone_share_reply__get_packed_size
+                     (const Streaksnap__Media__V1__RevokeMilestoneShareReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__revoke_milestone_share_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__media__v1__revoke_milestone_share_reply__pack
+                     (const Streaksnap__Media__V1__RevokeMilestoneShareReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__revoke_milestone_share_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__media__v1__revoke_milestone_share_reply__pack_to_buffer
+                     (const Streaksnap__Media__V1__RevokeMilestoneShareReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__revoke_milestone_share_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Media__V1__RevokeMilestoneShareReply *
+       streaksnap__media__v1__revoke_milestone_share_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Media__V1__RevokeMilestoneShareReply *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__revoke_milestone_share_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__media__v1__revoke_milestone_share_reply__free_unpacked
+                     (Streaksnap__Media__V1__RevokeMilestoneShareReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__media__v1__revoke_milestone_share_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__media__v1__get_share_page_request__init
+                     (Streaksnap__Media__V1__GetSharePageRequest         *message)
+{
+  static const Streaksnap__Media__V1__GetSharePageRequest init_value = STREAKSNAP__MEDIA__V1__GET_SHARE_PAGE_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__media__v1__get_share_page_request__get_packed_size
+                     (const Streaksnap__Media__V1__GetSharePageRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__get_share_page_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__media__v1__get_share_page_request__pack
+                     (const Streaksnap__Media__V1__GetSharePageRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__get_share_page_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__media__v1__get_share_page_request__pack_to_buffer
+                     (const Streaksnap__Media__V1__GetSharePageRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__get_share_page_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Media__V1__GetSharePageRequest *
+       streaksnap__media__v1__get_share_page_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Media__V1__GetSharePageRequest *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__get_share_page_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__media__v1__get_share_page_request__free_unpacked
+                     (Streaksnap__Media__V1__GetSharePageRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__media__v1__get_share_page_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__media__v1__get_share_page_reply__init
+                     (Streaksnap__Media__V1__GetSharePageReply         *message)
+{
+  static const Streaksnap__Media__V1__GetSharePageReply init_value = STREAKSNAP__MEDIA__V1__GET_SHARE_PAGE_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__media__v1__get_share_page_reply__get_packed_size
+                     (const Streaksnap__Media__V1__GetSharePageReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__get_share_page_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__media__v1__get_share_page_reply__pack
+                     (const Streaksnap__Media__V1__GetSharePageReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__get_share_page_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__media__v1__get_share_page_reply__pack_to_buffer
+                     (const Streaksnap__Media__V1__GetSharePageReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__get_share_page_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Media__V1__GetSharePageReply *
+       streaksnap__media__v1__get_share_page_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Media__V1__GetSharePageReply *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__get_share_page_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__media__v1__get_share_page_reply__free_unpacked
+                     (Streaksnap__Media__V1__GetSharePageReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__media__v1__get_share_page_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   streaksnap__media__v1__find_snap_owner_request__init
                      (Streaksnap__Media__V1__FindSnapOwnerRequest         *message)
 {
@@ -1266,6 +1941,809 @@ const ProtobufCMessageDescriptor streaksnap__media__v1__get_streak_snaps_reply__
   (ProtobufCMessageInit) streaksnap__media__v1__get_streak_snaps_reply__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
+static const ProtobufCFieldDescriptor streaksnap__media__v1__get_snap_history_request__field_descriptors[3] =
+{
+  {
+    "streak_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__GetSnapHistoryRequest, streak_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "cursor",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__GetSnapHistoryRequest, cursor),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "limit",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__GetSnapHistoryRequest, limit),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__media__v1__get_snap_history_request__field_indices_by_name[] = {
+  1,   /* field[1] = cursor */
+  2,   /* field[2] = limit */
+  0,   /* field[0] = streak_id */
+};
+static const ProtobufCIntRange streaksnap__media__v1__get_snap_history_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor streaksnap__media__v1__get_snap_history_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.media.v1.GetSnapHistoryRequest",
+  "GetSnapHistoryRequest",
+  "Streaksnap__Media__V1__GetSnapHistoryRequest",
+  "streaksnap.media.v1",
+  sizeof(Streaksnap__Media__V1__GetSnapHistoryRequest),
+  3,
+  streaksnap__media__v1__get_snap_history_request__field_descriptors,
+  streaksnap__media__v1__get_snap_history_request__field_indices_by_name,
+  1,  streaksnap__media__v1__get_snap_history_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__get_snap_history_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__media__v1__get_snap_history_reply__field_descriptors[2] =
+{
+  {
+    "days",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Streaksnap__Media__V1__GetSnapHistoryReply, n_days),
+    offsetof(Streaksnap__Media__V1__GetSnapHistoryReply, days),
+    &streaksnap__media__v1__snap_day__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "meta",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__GetSnapHistoryReply, meta),
+    &streaksnap__common__v1__page_meta__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__media__v1__get_snap_history_reply__field_indices_by_name[] = {
+  0,   /* field[0] = days */
+  1,   /* field[1] = meta */
+};
+static const ProtobufCIntRange streaksnap__media__v1__get_snap_history_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor streaksnap__media__v1__get_snap_history_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.media.v1.GetSnapHistoryReply",
+  "GetSnapHistoryReply",
+  "Streaksnap__Media__V1__GetSnapHistoryReply",
+  "streaksnap.media.v1",
+  sizeof(Streaksnap__Media__V1__GetSnapHistoryReply),
+  2,
+  streaksnap__media__v1__get_snap_history_reply__field_descriptors,
+  streaksnap__media__v1__get_snap_history_reply__field_indices_by_name,
+  1,  streaksnap__media__v1__get_snap_history_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__get_snap_history_reply__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__media__v1__snap_day__field_descriptors[4] =
+{
+  {
+    "date",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__SnapDay, date),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "your_snap",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__SnapDay, your_snap),
+    &streaksnap__media__v1__snap__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "friend_snap",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__SnapDay, friend_snap),
+    &streaksnap__media__v1__snap__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "locked",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__SnapDay, locked),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__media__v1__snap_day__field_indices_by_name[] = {
+  0,   /* field[0] = date */
+  2,   /* field[2] = friend_snap */
+  3,   /* field[3] = locked */
+  1,   /* field[1] = your_snap */
+};
+static const ProtobufCIntRange streaksnap__media__v1__snap_day__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 4 }
+};
+const ProtobufCMessageDescriptor streaksnap__media__v1__snap_day__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.media.v1.SnapDay",
+  "SnapDay",
+  "Streaksnap__Media__V1__SnapDay",
+  "streaksnap.media.v1",
+  sizeof(Streaksnap__Media__V1__SnapDay),
+  4,
+  streaksnap__media__v1__snap_day__field_descriptors,
+  streaksnap__media__v1__snap_day__field_indices_by_name,
+  1,  streaksnap__media__v1__snap_day__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__snap_day__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__media__v1__upload_avatar_request__field_descriptors[1] =
+{
+  {
+    "avatar",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__UploadAvatarRequest, avatar),
+    &streaksnap__common__v1__blob__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__media__v1__upload_avatar_request__field_indices_by_name[] = {
+  0,   /* field[0] = avatar */
+};
+static const ProtobufCIntRange streaksnap__media__v1__upload_avatar_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__media__v1__upload_avatar_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.media.v1.UploadAvatarRequest",
+  "UploadAvatarRequest",
+  "Streaksnap__Media__V1__UploadAvatarRequest",
+  "streaksnap.media.v1",
+  sizeof(Streaksnap__Media__V1__UploadAvatarRequest),
+  1,
+  streaksnap__media__v1__upload_avatar_request__field_descriptors,
+  streaksnap__media__v1__upload_avatar_request__field_indices_by_name,
+  1,  streaksnap__media__v1__upload_avatar_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__upload_avatar_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__media__v1__upload_avatar_reply__field_descriptors[2] =
+{
+  {
+    "avatar_url",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__UploadAvatarReply, avatar_url),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "thumbnail_url",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__UploadAvatarReply, thumbnail_url),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__media__v1__upload_avatar_reply__field_indices_by_name[] = {
+  0,   /* field[0] = avatar_url */
+  1,   /* field[1] = thumbnail_url */
+};
+static const ProtobufCIntRange streaksnap__media__v1__upload_avatar_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor streaksnap__media__v1__upload_avatar_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.media.v1.UploadAvatarReply",
+  "UploadAvatarReply",
+  "Streaksnap__Media__V1__UploadAvatarReply",
+  "streaksnap.media.v1",
+  sizeof(Streaksnap__Media__V1__UploadAvatarReply),
+  2,
+  streaksnap__media__v1__upload_avatar_reply__field_descriptors,
+  streaksnap__media__v1__upload_avatar_reply__field_indices_by_name,
+  1,  streaksnap__media__v1__upload_avatar_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__upload_avatar_reply__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+#define streaksnap__media__v1__remove_avatar_request__field_descriptors NULL
+#define streaksnap__media__v1__remove_avatar_request__field_indices_by_name NULL
+#define streaksnap__media__v1__remove_avatar_request__number_ranges NULL
+const ProtobufCMessageDescriptor streaksnap__media__v1__remove_avatar_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.media.v1.RemoveAvatarRequest",
+  "RemoveAvatarRequest",
+  "Streaksnap__Media__V1__RemoveAvatarRequest",
+  "streaksnap.media.v1",
+  sizeof(Streaksnap__Media__V1__RemoveAvatarRequest),
+  0,
+  streaksnap__media__v1__remove_avatar_request__field_descriptors,
+  streaksnap__media__v1__remove_avatar_request__field_indices_by_name,
+  0,  streaksnap__media__v1__remove_avatar_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__remove_avatar_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+#define streaksnap__media__v1__remove_avatar_reply__field_descriptors NULL
+#define streaksnap__media__v1__remove_avatar_reply__field_indices_by_name NULL
+#define streaksnap__media__v1__remove_avatar_reply__number_ranges NULL
+const ProtobufCMessageDescriptor streaksnap__media__v1__remove_avatar_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.media.v1.RemoveAvatarReply",
+  "RemoveAvatarReply",
+  "Streaksnap__Media__V1__RemoveAvatarReply",
+  "streaksnap.media.v1",
+  sizeof(Streaksnap__Media__V1__RemoveAvatarReply),
+  0,
+  streaksnap__media__v1__remove_avatar_reply__field_descriptors,
+  streaksnap__media__v1__remove_avatar_reply__field_indices_by_name,
+  0,  streaksnap__media__v1__remove_avatar_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__remove_avatar_reply__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__media__v1__generate_milestone_card_request__field_descriptors[3] =
+{
+  {
+    "streak_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__GenerateMilestoneCardRequest, streak_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "milestone",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Streaksnap__Media__V1__GenerateMilestoneCardRequest, _milestone_case),
+    offsetof(Streaksnap__Media__V1__GenerateMilestoneCardRequest, milestone),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "style",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__GenerateMilestoneCardRequest, style),
+    &streaksnap__media__v1__card_style__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__media__v1__generate_milestone_card_request__field_indices_by_name[] = {
+  1,   /* field[1] = milestone */
+  0,   /* field[0] = streak_id */
+  2,   /* field[2] = style */
+};
+static const ProtobufCIntRange streaksnap__media__v1__generate_milestone_card_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor streaksnap__media__v1__generate_milestone_card_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.media.v1.GenerateMilestoneCardRequest",
+  "GenerateMilestoneCardRequest",
+  "Streaksnap__Media__V1__GenerateMilestoneCardRequest",
+  "streaksnap.media.v1",
+  sizeof(Streaksnap__Media__V1__GenerateMilestoneCardRequest),
+  3,
+  streaksnap__media__v1__generate_milestone_card_request__field_descriptors,
+  streaksnap__media__v1__generate_milestone_card_request__field_indices_by_name,
+  1,  streaksnap__media__v1__generate_milestone_card_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__generate_milestone_card_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__media__v1__generate_milestone_card_reply__field_descriptors[8] =
+{
+  {
+    "milestone_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__GenerateMilestoneCardReply, milestone_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "streak_id",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__GenerateMilestoneCardReply, streak_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "milestone",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__GenerateMilestoneCardReply, milestone),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "style",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__GenerateMilestoneCardReply, style),
+    &streaksnap__media__v1__card_style__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "image_url",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__GenerateMilestoneCardReply, image_url),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "share_url",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Media__V1__GenerateMilestoneCardReply, _share_url_case),
+    offsetof(Streaksnap__Media__V1__GenerateMilestoneCardReply, share_url),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "width",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__GenerateMilestoneCardReply, width),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "height",
+    8,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__GenerateMilestoneCardReply, height),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__media__v1__generate_milestone_card_reply__field_indices_by_name[] = {
+  7,   /* field[7] = height */
+  4,   /* field[4] = image_url */
+  2,   /* field[2] = milestone */
+  0,   /* field[0] = milestone_id */
+  5,   /* field[5] = share_url */
+  1,   /* field[1] = streak_id */
+  3,   /* field[3] = style */
+  6,   /* field[6] = width */
+};
+static const ProtobufCIntRange streaksnap__media__v1__generate_milestone_card_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 8 }
+};
+const ProtobufCMessageDescriptor streaksnap__media__v1__generate_milestone_card_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.media.v1.GenerateMilestoneCardReply",
+  "GenerateMilestoneCardReply",
+  "Streaksnap__Media__V1__GenerateMilestoneCardReply",
+  "streaksnap.media.v1",
+  sizeof(Streaksnap__Media__V1__GenerateMilestoneCardReply),
+  8,
+  streaksnap__media__v1__generate_milestone_card_reply__field_descriptors,
+  streaksnap__media__v1__generate_milestone_card_reply__field_indices_by_name,
+  1,  streaksnap__media__v1__generate_milestone_card_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__generate_milestone_card_reply__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__media__v1__mark_milestone_shared_request__field_descriptors[2] =
+{
+  {
+    "milestone_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__MarkMilestoneSharedRequest, milestone_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "platform",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__MarkMilestoneSharedRequest, platform),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__media__v1__mark_milestone_shared_request__field_indices_by_name[] = {
+  0,   /* field[0] = milestone_id */
+  1,   /* field[1] = platform */
+};
+static const ProtobufCIntRange streaksnap__media__v1__mark_milestone_shared_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor streaksnap__media__v1__mark_milestone_shared_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.media.v1.MarkMilestoneSharedRequest",
+  "MarkMilestoneSharedRequest",
+  "Streaksnap__Media__V1__MarkMilestoneSharedRequest",
+  "streaksnap.media.v1",
+  sizeof(Streaksnap__Media__V1__MarkMilestoneSharedRequest),
+  2,
+  streaksnap__media__v1__mark_milestone_shared_request__field_descriptors,
+  streaksnap__media__v1__mark_milestone_shared_request__field_indices_by_name,
+  1,  streaksnap__media__v1__mark_milestone_shared_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__mark_milestone_shared_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__media__v1__mark_milestone_shared_reply__field_descriptors[3] =
+{
+  {
+    "milestone_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__MarkMilestoneSharedReply, milestone_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "platform",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__MarkMilestoneSharedReply, platform),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "shared_at",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__MarkMilestoneSharedReply, shared_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__media__v1__mark_milestone_shared_reply__field_indices_by_name[] = {
+  0,   /* field[0] = milestone_id */
+  1,   /* field[1] = platform */
+  2,   /* field[2] = shared_at */
+};
+static const ProtobufCIntRange streaksnap__media__v1__mark_milestone_shared_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor streaksnap__media__v1__mark_milestone_shared_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.media.v1.MarkMilestoneSharedReply",
+  "MarkMilestoneSharedReply",
+  "Streaksnap__Media__V1__MarkMilestoneSharedReply",
+  "streaksnap.media.v1",
+  sizeof(Streaksnap__Media__V1__MarkMilestoneSharedReply),
+  3,
+  streaksnap__media__v1__mark_milestone_shared_reply__field_descriptors,
+  streaksnap__media__v1__mark_milestone_shared_reply__field_indices_by_name,
+  1,  streaksnap__media__v1__mark_milestone_shared_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__mark_milestone_shared_reply__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__media__v1__revoke_milestone_share_request__field_descriptors[1] =
+{
+  {
+    "milestone_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__RevokeMilestoneShareRequest, milestone_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__media__v1__revoke_milestone_share_request__field_indices_by_name[] = {
+  0,   /* field[0] = milestone_id */
+};
+static const ProtobufCIntRange streaksnap__media__v1__revoke_milestone_share_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__media__v1__revoke_milestone_share_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.media.v1.RevokeMilestoneShareRequest",
+  "RevokeMilestoneShareRequest",
+  "Streaksnap__Media__V1__RevokeMilestoneShareRequest",
+  "streaksnap.media.v1",
+  sizeof(Streaksnap__Media__V1__RevokeMilestoneShareRequest),
+  1,
+  streaksnap__media__v1__revoke_milestone_share_request__field_descriptors,
+  streaksnap__media__v1__revoke_milestone_share_request__field_indices_by_name,
+  1,  streaksnap__media__v1__revoke_milestone_share_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__revoke_milestone_share_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__media__v1__revoke_milestone_share_reply__field_descriptors[1] =
+{
+  {
+    "milestone_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__RevokeMilestoneShareReply, milestone_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__media__v1__revoke_milestone_share_reply__field_indices_by_name[] = {
+  0,   /* field[0] = milestone_id */
+};
+static const ProtobufCIntRange streaksnap__media__v1__revoke_milestone_share_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__media__v1__revoke_milestone_share_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.media.v1.RevokeMilestoneShareReply",
+  "RevokeMilestoneShareReply",
+  "Streaksnap__Media__V1__RevokeMilestoneShareReply",
+  "streaksnap.media.v1",
+  sizeof(Streaksnap__Media__V1__RevokeMilestoneShareReply),
+  1,
+  streaksnap__media__v1__revoke_milestone_share_reply__field_descriptors,
+  streaksnap__media__v1__revoke_milestone_share_reply__field_indices_by_name,
+  1,  streaksnap__media__v1__revoke_milestone_share_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__revoke_milestone_share_reply__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__media__v1__get_share_page_request__field_descriptors[1] =
+{
+  {
+    "token",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__GetSharePageRequest, token),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__media__v1__get_share_page_request__field_indices_by_name[] = {
+  0,   /* field[0] = token */
+};
+static const ProtobufCIntRange streaksnap__media__v1__get_share_page_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__media__v1__get_share_page_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.media.v1.GetSharePageRequest",
+  "GetSharePageRequest",
+  "Streaksnap__Media__V1__GetSharePageRequest",
+  "streaksnap.media.v1",
+  sizeof(Streaksnap__Media__V1__GetSharePageRequest),
+  1,
+  streaksnap__media__v1__get_share_page_request__field_descriptors,
+  streaksnap__media__v1__get_share_page_request__field_indices_by_name,
+  1,  streaksnap__media__v1__get_share_page_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__get_share_page_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__media__v1__get_share_page_reply__field_descriptors[3] =
+{
+  {
+    "html",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__GetSharePageReply, html),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "image_key",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__GetSharePageReply, image_key),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "status",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__GetSharePageReply, status),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__media__v1__get_share_page_reply__field_indices_by_name[] = {
+  0,   /* field[0] = html */
+  1,   /* field[1] = image_key */
+  2,   /* field[2] = status */
+};
+static const ProtobufCIntRange streaksnap__media__v1__get_share_page_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor streaksnap__media__v1__get_share_page_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.media.v1.GetSharePageReply",
+  "GetSharePageReply",
+  "Streaksnap__Media__V1__GetSharePageReply",
+  "streaksnap.media.v1",
+  sizeof(Streaksnap__Media__V1__GetSharePageReply),
+  3,
+  streaksnap__media__v1__get_share_page_reply__field_descriptors,
+  streaksnap__media__v1__get_share_page_reply__field_indices_by_name,
+  1,  streaksnap__media__v1__get_share_page_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__get_share_page_reply__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
 static const ProtobufCFieldDescriptor streaksnap__media__v1__find_snap_owner_request__field_descriptors[1] =
 {
   {
@@ -1341,4 +2819,38 @@ const ProtobufCMessageDescriptor streaksnap__media__v1__find_snap_owner_reply__d
   1,  streaksnap__media__v1__find_snap_owner_reply__number_ranges,
   (ProtobufCMessageInit) streaksnap__media__v1__find_snap_owner_reply__init,
   NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCEnumValue streaksnap__media__v1__card_style__enum_values_by_number[5] =
+{
+  { "CARD_STYLE_UNSPECIFIED", "STREAKSNAP__MEDIA__V1__CARD_STYLE__CARD_STYLE_UNSPECIFIED", 0 },
+  { "CARD_STYLE_ORANGE", "STREAKSNAP__MEDIA__V1__CARD_STYLE__CARD_STYLE_ORANGE", 1 },
+  { "CARD_STYLE_PURPLE", "STREAKSNAP__MEDIA__V1__CARD_STYLE__CARD_STYLE_PURPLE", 2 },
+  { "CARD_STYLE_GREEN", "STREAKSNAP__MEDIA__V1__CARD_STYLE__CARD_STYLE_GREEN", 3 },
+  { "CARD_STYLE_DARK", "STREAKSNAP__MEDIA__V1__CARD_STYLE__CARD_STYLE_DARK", 4 },
+};
+static const ProtobufCIntRange streaksnap__media__v1__card_style__value_ranges[] = {
+{0, 0},{0, 5}
+};
+static const ProtobufCEnumValueIndex streaksnap__media__v1__card_style__enum_values_by_name[5] =
+{
+  { "CARD_STYLE_DARK", 4 },
+  { "CARD_STYLE_GREEN", 3 },
+  { "CARD_STYLE_ORANGE", 1 },
+  { "CARD_STYLE_PURPLE", 2 },
+  { "CARD_STYLE_UNSPECIFIED", 0 },
+};
+const ProtobufCEnumDescriptor streaksnap__media__v1__card_style__descriptor =
+{
+  PROTOBUF_C__ENUM_DESCRIPTOR_MAGIC,
+  "streaksnap.media.v1.CardStyle",
+  "CardStyle",
+  "Streaksnap__Media__V1__CardStyle",
+  "streaksnap.media.v1",
+  5,
+  streaksnap__media__v1__card_style__enum_values_by_number,
+  5,
+  streaksnap__media__v1__card_style__enum_values_by_name,
+  1,
+  streaksnap__media__v1__card_style__value_ranges,
+  NULL,NULL,NULL,NULL   /* reserved[1234] */
 };

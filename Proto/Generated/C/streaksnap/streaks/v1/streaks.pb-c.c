@@ -2257,6 +2257,96 @@ void   streaksnap__streaks__v1__get_milestone_facts_reply__free_unpacked
   assert(message->base.descriptor == &streaksnap__streaks__v1__get_milestone_facts_reply__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__streaks__v1__get_membership_request__init
+                     (Streaksnap__Streaks__V1__GetMembershipRequest         *message)
+{
+  static const Streaksnap__Streaks__V1__GetMembershipRequest init_value = STREAKSNAP__STREAKS__V1__GET_MEMBERSHIP_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__get_membership_request__get_packed_size
+                     (const Streaksnap__Streaks__V1__GetMembershipRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_membership_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__get_membership_request__pack
+                     (const Streaksnap__Streaks__V1__GetMembershipRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_membership_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__get_membership_request__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__GetMembershipRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_membership_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__GetMembershipRequest *
+       streaksnap__streaks__v1__get_membership_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__GetMembershipRequest *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__get_membership_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__get_membership_request__free_unpacked
+                     (Streaksnap__Streaks__V1__GetMembershipRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_membership_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__get_membership_reply__init
+                     (Streaksnap__Streaks__V1__GetMembershipReply         *message)
+{
+  static const Streaksnap__Streaks__V1__GetMembershipReply init_value = STREAKSNAP__STREAKS__V1__GET_MEMBERSHIP_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__get_membership_reply__get_packed_size
+                     (const Streaksnap__Streaks__V1__GetMembershipReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_membership_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__get_membership_reply__pack
+                     (const Streaksnap__Streaks__V1__GetMembershipReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_membership_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__get_membership_reply__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__GetMembershipReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_membership_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__GetMembershipReply *
+       streaksnap__streaks__v1__get_membership_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__GetMembershipReply *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__get_membership_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__get_membership_reply__free_unpacked
+                     (Streaksnap__Streaks__V1__GetMembershipReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__get_membership_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 #define streaksnap__streaks__v1__list_streaks_request__field_descriptors NULL
 #define streaksnap__streaks__v1__list_streaks_request__field_indices_by_name NULL
 #define streaksnap__streaks__v1__list_streaks_request__number_ranges NULL
@@ -6032,6 +6122,108 @@ const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_milestone_facts_re
   streaksnap__streaks__v1__get_milestone_facts_reply__field_indices_by_name,
   1,  streaksnap__streaks__v1__get_milestone_facts_reply__number_ranges,
   (ProtobufCMessageInit) streaksnap__streaks__v1__get_milestone_facts_reply__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__get_membership_request__field_descriptors[2] =
+{
+  {
+    "user_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__GetMembershipRequest, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "streak_id",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__GetMembershipRequest, streak_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__get_membership_request__field_indices_by_name[] = {
+  1,   /* field[1] = streak_id */
+  0,   /* field[0] = user_id */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__get_membership_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_membership_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.GetMembershipRequest",
+  "GetMembershipRequest",
+  "Streaksnap__Streaks__V1__GetMembershipRequest",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__GetMembershipRequest),
+  2,
+  streaksnap__streaks__v1__get_membership_request__field_descriptors,
+  streaksnap__streaks__v1__get_membership_request__field_indices_by_name,
+  1,  streaksnap__streaks__v1__get_membership_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__get_membership_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__get_membership_reply__field_descriptors[2] =
+{
+  {
+    "friend_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Streaks__V1__GetMembershipReply, _friend_id_case),
+    offsetof(Streaksnap__Streaks__V1__GetMembershipReply, friend_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "open_from",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Streaks__V1__GetMembershipReply, _open_from_case),
+    offsetof(Streaksnap__Streaks__V1__GetMembershipReply, open_from),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__get_membership_reply__field_indices_by_name[] = {
+  0,   /* field[0] = friend_id */
+  1,   /* field[1] = open_from */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__get_membership_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_membership_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.GetMembershipReply",
+  "GetMembershipReply",
+  "Streaksnap__Streaks__V1__GetMembershipReply",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__GetMembershipReply),
+  2,
+  streaksnap__streaks__v1__get_membership_reply__field_descriptors,
+  streaksnap__streaks__v1__get_membership_reply__field_indices_by_name,
+  1,  streaksnap__streaks__v1__get_membership_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__get_membership_reply__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCEnumValue streaksnap__streaks__v1__streak_status__enum_values_by_number[4] =

@@ -26,12 +26,35 @@ typedef struct Streaksnap__Media__V1__GetFeedReply Streaksnap__Media__V1__GetFee
 typedef struct Streaksnap__Media__V1__FeedItem Streaksnap__Media__V1__FeedItem;
 typedef struct Streaksnap__Media__V1__GetStreakSnapsRequest Streaksnap__Media__V1__GetStreakSnapsRequest;
 typedef struct Streaksnap__Media__V1__GetStreakSnapsReply Streaksnap__Media__V1__GetStreakSnapsReply;
+typedef struct Streaksnap__Media__V1__GetSnapHistoryRequest Streaksnap__Media__V1__GetSnapHistoryRequest;
+typedef struct Streaksnap__Media__V1__GetSnapHistoryReply Streaksnap__Media__V1__GetSnapHistoryReply;
+typedef struct Streaksnap__Media__V1__SnapDay Streaksnap__Media__V1__SnapDay;
+typedef struct Streaksnap__Media__V1__UploadAvatarRequest Streaksnap__Media__V1__UploadAvatarRequest;
+typedef struct Streaksnap__Media__V1__UploadAvatarReply Streaksnap__Media__V1__UploadAvatarReply;
+typedef struct Streaksnap__Media__V1__RemoveAvatarRequest Streaksnap__Media__V1__RemoveAvatarRequest;
+typedef struct Streaksnap__Media__V1__RemoveAvatarReply Streaksnap__Media__V1__RemoveAvatarReply;
+typedef struct Streaksnap__Media__V1__GenerateMilestoneCardRequest Streaksnap__Media__V1__GenerateMilestoneCardRequest;
+typedef struct Streaksnap__Media__V1__GenerateMilestoneCardReply Streaksnap__Media__V1__GenerateMilestoneCardReply;
+typedef struct Streaksnap__Media__V1__MarkMilestoneSharedRequest Streaksnap__Media__V1__MarkMilestoneSharedRequest;
+typedef struct Streaksnap__Media__V1__MarkMilestoneSharedReply Streaksnap__Media__V1__MarkMilestoneSharedReply;
+typedef struct Streaksnap__Media__V1__RevokeMilestoneShareRequest Streaksnap__Media__V1__RevokeMilestoneShareRequest;
+typedef struct Streaksnap__Media__V1__RevokeMilestoneShareReply Streaksnap__Media__V1__RevokeMilestoneShareReply;
+typedef struct Streaksnap__Media__V1__GetSharePageRequest Streaksnap__Media__V1__GetSharePageRequest;
+typedef struct Streaksnap__Media__V1__GetSharePageReply Streaksnap__Media__V1__GetSharePageReply;
 typedef struct Streaksnap__Media__V1__FindSnapOwnerRequest Streaksnap__Media__V1__FindSnapOwnerRequest;
 typedef struct Streaksnap__Media__V1__FindSnapOwnerReply Streaksnap__Media__V1__FindSnapOwnerReply;
 
 
 /* --- enums --- */
 
+typedef enum _Streaksnap__Media__V1__CardStyle {
+  STREAKSNAP__MEDIA__V1__CARD_STYLE__CARD_STYLE_UNSPECIFIED = 0,
+  STREAKSNAP__MEDIA__V1__CARD_STYLE__CARD_STYLE_ORANGE = 1,
+  STREAKSNAP__MEDIA__V1__CARD_STYLE__CARD_STYLE_PURPLE = 2,
+  STREAKSNAP__MEDIA__V1__CARD_STYLE__CARD_STYLE_GREEN = 3,
+  STREAKSNAP__MEDIA__V1__CARD_STYLE__CARD_STYLE_DARK = 4
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__MEDIA__V1__CARD_STYLE)
+} Streaksnap__Media__V1__CardStyle;
 
 /* --- messages --- */
 
@@ -204,6 +227,194 @@ struct  Streaksnap__Media__V1__GetStreakSnapsReply
 #define STREAKSNAP__MEDIA__V1__GET_STREAK_SNAPS_REPLY__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__get_streak_snaps_reply__descriptor) \
     , NULL, NULL, 0 }
+
+
+struct  Streaksnap__Media__V1__GetSnapHistoryRequest
+{
+  ProtobufCMessage base;
+  char *streak_id;
+  char *cursor;
+  int32_t limit;
+};
+#define STREAKSNAP__MEDIA__V1__GET_SNAP_HISTORY_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__get_snap_history_request__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0 }
+
+
+struct  Streaksnap__Media__V1__GetSnapHistoryReply
+{
+  ProtobufCMessage base;
+  size_t n_days;
+  Streaksnap__Media__V1__SnapDay **days;
+  Streaksnap__Common__V1__PageMeta *meta;
+};
+#define STREAKSNAP__MEDIA__V1__GET_SNAP_HISTORY_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__get_snap_history_reply__descriptor) \
+    , 0,NULL, NULL }
+
+
+struct  Streaksnap__Media__V1__SnapDay
+{
+  ProtobufCMessage base;
+  char *date;
+  Streaksnap__Media__V1__Snap *your_snap;
+  Streaksnap__Media__V1__Snap *friend_snap;
+  protobuf_c_boolean locked;
+};
+#define STREAKSNAP__MEDIA__V1__SNAP_DAY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__snap_day__descriptor) \
+    , (char *)protobuf_c_empty_string, NULL, NULL, 0 }
+
+
+struct  Streaksnap__Media__V1__UploadAvatarRequest
+{
+  ProtobufCMessage base;
+  Streaksnap__Common__V1__Blob *avatar;
+};
+#define STREAKSNAP__MEDIA__V1__UPLOAD_AVATAR_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__upload_avatar_request__descriptor) \
+    , NULL }
+
+
+struct  Streaksnap__Media__V1__UploadAvatarReply
+{
+  ProtobufCMessage base;
+  char *avatar_url;
+  char *thumbnail_url;
+};
+#define STREAKSNAP__MEDIA__V1__UPLOAD_AVATAR_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__upload_avatar_reply__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string }
+
+
+struct  Streaksnap__Media__V1__RemoveAvatarRequest
+{
+  ProtobufCMessage base;
+};
+#define STREAKSNAP__MEDIA__V1__REMOVE_AVATAR_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__remove_avatar_request__descriptor) \
+     }
+
+
+struct  Streaksnap__Media__V1__RemoveAvatarReply
+{
+  ProtobufCMessage base;
+};
+#define STREAKSNAP__MEDIA__V1__REMOVE_AVATAR_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__remove_avatar_reply__descriptor) \
+     }
+
+
+typedef enum {
+  STREAKSNAP__MEDIA__V1__GENERATE_MILESTONE_CARD_REQUEST___MILESTONE__NOT_SET = 0,
+  STREAKSNAP__MEDIA__V1__GENERATE_MILESTONE_CARD_REQUEST___MILESTONE_MILESTONE = 2
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__MEDIA__V1__GENERATE_MILESTONE_CARD_REQUEST___MILESTONE__CASE)
+} Streaksnap__Media__V1__GenerateMilestoneCardRequest__MilestoneCase;
+
+struct  Streaksnap__Media__V1__GenerateMilestoneCardRequest
+{
+  ProtobufCMessage base;
+  char *streak_id;
+  Streaksnap__Media__V1__CardStyle style;
+  Streaksnap__Media__V1__GenerateMilestoneCardRequest__MilestoneCase _milestone_case;
+  union {
+    int32_t milestone;
+  };
+};
+#define STREAKSNAP__MEDIA__V1__GENERATE_MILESTONE_CARD_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__generate_milestone_card_request__descriptor) \
+    , (char *)protobuf_c_empty_string, STREAKSNAP__MEDIA__V1__CARD_STYLE__CARD_STYLE_UNSPECIFIED, STREAKSNAP__MEDIA__V1__GENERATE_MILESTONE_CARD_REQUEST___MILESTONE__NOT_SET, {0} }
+
+
+typedef enum {
+  STREAKSNAP__MEDIA__V1__GENERATE_MILESTONE_CARD_REPLY___SHARE_URL__NOT_SET = 0,
+  STREAKSNAP__MEDIA__V1__GENERATE_MILESTONE_CARD_REPLY___SHARE_URL_SHARE_URL = 6
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__MEDIA__V1__GENERATE_MILESTONE_CARD_REPLY___SHARE_URL__CASE)
+} Streaksnap__Media__V1__GenerateMilestoneCardReply__ShareUrlCase;
+
+struct  Streaksnap__Media__V1__GenerateMilestoneCardReply
+{
+  ProtobufCMessage base;
+  char *milestone_id;
+  char *streak_id;
+  int32_t milestone;
+  Streaksnap__Media__V1__CardStyle style;
+  char *image_url;
+  int32_t width;
+  int32_t height;
+  Streaksnap__Media__V1__GenerateMilestoneCardReply__ShareUrlCase _share_url_case;
+  union {
+    char *share_url;
+  };
+};
+#define STREAKSNAP__MEDIA__V1__GENERATE_MILESTONE_CARD_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__generate_milestone_card_reply__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, STREAKSNAP__MEDIA__V1__CARD_STYLE__CARD_STYLE_UNSPECIFIED, (char *)protobuf_c_empty_string, 0, 0, STREAKSNAP__MEDIA__V1__GENERATE_MILESTONE_CARD_REPLY___SHARE_URL__NOT_SET, {0} }
+
+
+struct  Streaksnap__Media__V1__MarkMilestoneSharedRequest
+{
+  ProtobufCMessage base;
+  char *milestone_id;
+  char *platform;
+};
+#define STREAKSNAP__MEDIA__V1__MARK_MILESTONE_SHARED_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__mark_milestone_shared_request__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string }
+
+
+struct  Streaksnap__Media__V1__MarkMilestoneSharedReply
+{
+  ProtobufCMessage base;
+  char *milestone_id;
+  char *platform;
+  Google__Protobuf__Timestamp *shared_at;
+};
+#define STREAKSNAP__MEDIA__V1__MARK_MILESTONE_SHARED_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__mark_milestone_shared_reply__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL }
+
+
+struct  Streaksnap__Media__V1__RevokeMilestoneShareRequest
+{
+  ProtobufCMessage base;
+  char *milestone_id;
+};
+#define STREAKSNAP__MEDIA__V1__REVOKE_MILESTONE_SHARE_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__revoke_milestone_share_request__descriptor) \
+    , (char *)protobuf_c_empty_string }
+
+
+struct  Streaksnap__Media__V1__RevokeMilestoneShareReply
+{
+  ProtobufCMessage base;
+  char *milestone_id;
+};
+#define STREAKSNAP__MEDIA__V1__REVOKE_MILESTONE_SHARE_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__revoke_milestone_share_reply__descriptor) \
+    , (char *)protobuf_c_empty_string }
+
+
+struct  Streaksnap__Media__V1__GetSharePageRequest
+{
+  ProtobufCMessage base;
+  char *token;
+};
+#define STREAKSNAP__MEDIA__V1__GET_SHARE_PAGE_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__get_share_page_request__descriptor) \
+    , (char *)protobuf_c_empty_string }
+
+
+struct  Streaksnap__Media__V1__GetSharePageReply
+{
+  ProtobufCMessage base;
+  char *html;
+  char *image_key;
+  int32_t status;
+};
+#define STREAKSNAP__MEDIA__V1__GET_SHARE_PAGE_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__get_share_page_reply__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0 }
 
 
 struct  Streaksnap__Media__V1__FindSnapOwnerRequest
@@ -406,6 +617,291 @@ Streaksnap__Media__V1__GetStreakSnapsReply *
 void   streaksnap__media__v1__get_streak_snaps_reply__free_unpacked
                      (Streaksnap__Media__V1__GetStreakSnapsReply *message,
                       ProtobufCAllocator *allocator);
+/* Streaksnap__Media__V1__GetSnapHistoryRequest methods */
+void   streaksnap__media__v1__get_snap_history_request__init
+                     (Streaksnap__Media__V1__GetSnapHistoryRequest         *message);
+size_t streaksnap__media__v1__get_snap_history_request__get_packed_size
+                     (const Streaksnap__Media__V1__GetSnapHistoryRequest   *message);
+size_t streaksnap__media__v1__get_snap_history_request__pack
+                     (const Streaksnap__Media__V1__GetSnapHistoryRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__media__v1__get_snap_history_request__pack_to_buffer
+                     (const Streaksnap__Media__V1__GetSnapHistoryRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Media__V1__GetSnapHistoryRequest *
+       streaksnap__media__v1__get_snap_history_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__media__v1__get_snap_history_request__free_unpacked
+                     (Streaksnap__Media__V1__GetSnapHistoryRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Media__V1__GetSnapHistoryReply methods */
+void   streaksnap__media__v1__get_snap_history_reply__init
+                     (Streaksnap__Media__V1__GetSnapHistoryReply         *message);
+size_t streaksnap__media__v1__get_snap_history_reply__get_packed_size
+                     (const Streaksnap__Media__V1__GetSnapHistoryReply   *message);
+size_t streaksnap__media__v1__get_snap_history_reply__pack
+                     (const Streaksnap__Media__V1__GetSnapHistoryReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__media__v1__get_snap_history_reply__pack_to_buffer
+                     (const Streaksnap__Media__V1__GetSnapHistoryReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Media__V1__GetSnapHistoryReply *
+       streaksnap__media__v1__get_snap_history_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__media__v1__get_snap_history_reply__free_unpacked
+                     (Streaksnap__Media__V1__GetSnapHistoryReply *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Media__V1__SnapDay methods */
+void   streaksnap__media__v1__snap_day__init
+                     (Streaksnap__Media__V1__SnapDay         *message);
+size_t streaksnap__media__v1__snap_day__get_packed_size
+                     (const Streaksnap__Media__V1__SnapDay   *message);
+size_t streaksnap__media__v1__snap_day__pack
+                     (const Streaksnap__Media__V1__SnapDay   *message,
+                      uint8_t             *out);
+size_t streaksnap__media__v1__snap_day__pack_to_buffer
+                     (const Streaksnap__Media__V1__SnapDay   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Media__V1__SnapDay *
+       streaksnap__media__v1__snap_day__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__media__v1__snap_day__free_unpacked
+                     (Streaksnap__Media__V1__SnapDay *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Media__V1__UploadAvatarRequest methods */
+void   streaksnap__media__v1__upload_avatar_request__init
+                     (Streaksnap__Media__V1__UploadAvatarRequest         *message);
+size_t streaksnap__media__v1__upload_avatar_request__get_packed_size
+                     (const Streaksnap__Media__V1__UploadAvatarRequest   *message);
+size_t streaksnap__media__v1__upload_avatar_request__pack
+                     (const Streaksnap__Media__V1__UploadAvatarRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__media__v1__upload_avatar_request__pack_to_buffer
+                     (const Streaksnap__Media__V1__UploadAvatarRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Media__V1__UploadAvatarRequest *
+       streaksnap__media__v1__upload_avatar_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__media__v1__upload_avatar_request__free_unpacked
+                     (Streaksnap__Media__V1__UploadAvatarRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Media__V1__UploadAvatarReply methods */
+void   streaksnap__media__v1__upload_avatar_reply__init
+                     (Streaksnap__Media__V1__UploadAvatarReply         *message);
+size_t streaksnap__media__v1__upload_avatar_reply__get_packed_size
+                     (const Streaksnap__Media__V1__UploadAvatarReply   *message);
+size_t streaksnap__media__v1__upload_avatar_reply__pack
+                     (const Streaksnap__Media__V1__UploadAvatarReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__media__v1__upload_avatar_reply__pack_to_buffer
+                     (const Streaksnap__Media__V1__UploadAvatarReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Media__V1__UploadAvatarReply *
+       streaksnap__media__v1__upload_avatar_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__media__v1__upload_avatar_reply__free_unpacked
+                     (Streaksnap__Media__V1__UploadAvatarReply *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Media__V1__RemoveAvatarRequest methods */
+void   streaksnap__media__v1__remove_avatar_request__init
+                     (Streaksnap__Media__V1__RemoveAvatarRequest         *message);
+size_t streaksnap__media__v1__remove_avatar_request__get_packed_size
+                     (const Streaksnap__Media__V1__RemoveAvatarRequest   *message);
+size_t streaksnap__media__v1__remove_avatar_request__pack
+                     (const Streaksnap__Media__V1__RemoveAvatarRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__media__v1__remove_avatar_request__pack_to_buffer
+                     (const Streaksnap__Media__V1__RemoveAvatarRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Media__V1__RemoveAvatarRequest *
+       streaksnap__media__v1__remove_avatar_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__media__v1__remove_avatar_request__free_unpacked
+                     (Streaksnap__Media__V1__RemoveAvatarRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Media__V1__RemoveAvatarReply methods */
+void   streaksnap__media__v1__remove_avatar_reply__init
+                     (Streaksnap__Media__V1__RemoveAvatarReply         *message);
+size_t streaksnap__media__v1__remove_avatar_reply__get_packed_size
+                     (const Streaksnap__Media__V1__RemoveAvatarReply   *message);
+size_t streaksnap__media__v1__remove_avatar_reply__pack
+                     (const Streaksnap__Media__V1__RemoveAvatarReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__media__v1__remove_avatar_reply__pack_to_buffer
+                     (const Streaksnap__Media__V1__RemoveAvatarReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Media__V1__RemoveAvatarReply *
+       streaksnap__media__v1__remove_avatar_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__media__v1__remove_avatar_reply__free_unpacked
+                     (Streaksnap__Media__V1__RemoveAvatarReply *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Media__V1__GenerateMilestoneCardRequest methods */
+void   streaksnap__media__v1__generate_milestone_card_request__init
+                     (Streaksnap__Media__V1__GenerateMilestoneCardRequest         *message);
+size_t streaksnap__media__v1__generate_milestone_card_request__get_packed_size
+                     (const Streaksnap__Media__V1__GenerateMilestoneCardRequest   *message);
+size_t streaksnap__media__v1__generate_milestone_card_request__pack
+                     (const Streaksnap__Media__V1__GenerateMilestoneCardRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__media__v1__generate_milestone_card_request__pack_to_buffer
+                     (const Streaksnap__Media__V1__GenerateMilestoneCardRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Media__V1__GenerateMilestoneCardRequest *
+       streaksnap__media__v1__generate_milestone_card_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__media__v1__generate_milestone_card_request__free_unpacked
+                     (Streaksnap__Media__V1__GenerateMilestoneCardRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Media__V1__GenerateMilestoneCardReply methods */
+void   streaksnap__media__v1__generate_milestone_card_reply__init
+                     (Streaksnap__Media__V1__GenerateMilestoneCardReply         *message);
+size_t streaksnap__media__v1__generate_milestone_card_reply__get_packed_size
+                     (const Streaksnap__Media__V1__GenerateMilestoneCardReply   *message);
+size_t streaksnap__media__v1__generate_milestone_card_reply__pack
+                     (const Streaksnap__Media__V1__GenerateMilestoneCardReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__media__v1__generate_milestone_card_reply__pack_to_buffer
+                     (const Streaksnap__Media__V1__GenerateMilestoneCardReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Media__V1__GenerateMilestoneCardReply *
+       streaksnap__media__v1__generate_milestone_card_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__media__v1__generate_milestone_card_reply__free_unpacked
+                     (Streaksnap__Media__V1__GenerateMilestoneCardReply *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Media__V1__MarkMilestoneSharedRequest methods */
+void   streaksnap__media__v1__mark_milestone_shared_request__init
+                     (Streaksnap__Media__V1__MarkMilestoneSharedRequest         *message);
+size_t streaksnap__media__v1__mark_milestone_shared_request__get_packed_size
+                     (const Streaksnap__Media__V1__MarkMilestoneSharedRequest   *message);
+size_t streaksnap__media__v1__mark_milestone_shared_request__pack
+                     (const Streaksnap__Media__V1__MarkMilestoneSharedRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__media__v1__mark_milestone_shared_request__pack_to_buffer
+                     (const Streaksnap__Media__V1__MarkMilestoneSharedRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Media__V1__MarkMilestoneSharedRequest *
+       streaksnap__media__v1__mark_milestone_shared_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__media__v1__mark_milestone_shared_request__free_unpacked
+                     (Streaksnap__Media__V1__MarkMilestoneSharedRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Media__V1__MarkMilestoneSharedReply methods */
+void   streaksnap__media__v1__mark_milestone_shared_reply__init
+                     (Streaksnap__Media__V1__MarkMilestoneSharedReply         *message);
+size_t streaksnap__media__v1__mark_milestone_shared_reply__get_packed_size
+                     (const Streaksnap__Media__V1__MarkMilestoneSharedReply   *message);
+size_t streaksnap__media__v1__mark_milestone_shared_reply__pack
+                     (const Streaksnap__Media__V1__MarkMilestoneSharedReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__media__v1__mark_milestone_shared_reply__pack_to_buffer
+                     (const Streaksnap__Media__V1__MarkMilestoneSharedReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Media__V1__MarkMilestoneSharedReply *
+       streaksnap__media__v1__mark_milestone_shared_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__media__v1__mark_milestone_shared_reply__free_unpacked
+                     (Streaksnap__Media__V1__MarkMilestoneSharedReply *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Media__V1__RevokeMilestoneShareRequest methods */
+void   streaksnap__media__v1__revoke_milestone_share_request__init
+                     (Streaksnap__Media__V1__RevokeMilestoneShareRequest         *message);
+size_t streaksnap__media__v1__revoke_milestone_share_request__get_packed_size
+                     (const Streaksnap__Media__V1__RevokeMilestoneShareRequest   *message);
+size_t streaksnap__media__v1__revoke_milestone_share_request__pack
+                     (const Streaksnap__Media__V1__RevokeMilestoneShareRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__media__v1__revoke_milestone_share_request__pack_to_buffer
+                     (const Streaksnap__Media__V1__RevokeMilestoneShareRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Media__V1__RevokeMilestoneShareRequest *
+       streaksnap__media__v1__revoke_milestone_share_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__media__v1__revoke_milestone_share_request__free_unpacked
+                     (Streaksnap__Media__V1__RevokeMilestoneShareRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Media__V1__RevokeMilestoneShareReply methods */
+void   streaksnap__media__v1__revoke_milestone_share_reply__init
+                     (Streaksnap__Media__V1__RevokeMilestoneShareReply         *message);
+size_t streaksnap__media__v1__revoke_milestone_share_reply__get_packed_size
+                     (const Streaksnap__Media__V1__RevokeMilestoneShareReply   *message);
+size_t streaksnap__media__v1__revoke_milestone_share_reply__pack
+                     (const Streaksnap__Media__V1__RevokeMilestoneShareReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__media__v1__revoke_milestone_share_reply__pack_to_buffer
+                     (const Streaksnap__Media__V1__RevokeMilestoneShareReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Media__V1__RevokeMilestoneShareReply *
+       streaksnap__media__v1__revoke_milestone_share_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__media__v1__revoke_milestone_share_reply__free_unpacked
+                     (Streaksnap__Media__V1__RevokeMilestoneShareReply *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Media__V1__GetSharePageRequest methods */
+void   streaksnap__media__v1__get_share_page_request__init
+                     (Streaksnap__Media__V1__GetSharePageRequest         *message);
+size_t streaksnap__media__v1__get_share_page_request__get_packed_size
+                     (const Streaksnap__Media__V1__GetSharePageRequest   *message);
+size_t streaksnap__media__v1__get_share_page_request__pack
+                     (const Streaksnap__Media__V1__GetSharePageRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__media__v1__get_share_page_request__pack_to_buffer
+                     (const Streaksnap__Media__V1__GetSharePageRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Media__V1__GetSharePageRequest *
+       streaksnap__media__v1__get_share_page_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__media__v1__get_share_page_request__free_unpacked
+                     (Streaksnap__Media__V1__GetSharePageRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Media__V1__GetSharePageReply methods */
+void   streaksnap__media__v1__get_share_page_reply__init
+                     (Streaksnap__Media__V1__GetSharePageReply         *message);
+size_t streaksnap__media__v1__get_share_page_reply__get_packed_size
+                     (const Streaksnap__Media__V1__GetSharePageReply   *message);
+size_t streaksnap__media__v1__get_share_page_reply__pack
+                     (const Streaksnap__Media__V1__GetSharePageReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__media__v1__get_share_page_reply__pack_to_buffer
+                     (const Streaksnap__Media__V1__GetSharePageReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Media__V1__GetSharePageReply *
+       streaksnap__media__v1__get_share_page_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__media__v1__get_share_page_reply__free_unpacked
+                     (Streaksnap__Media__V1__GetSharePageReply *message,
+                      ProtobufCAllocator *allocator);
 /* Streaksnap__Media__V1__FindSnapOwnerRequest methods */
 void   streaksnap__media__v1__find_snap_owner_request__init
                      (Streaksnap__Media__V1__FindSnapOwnerRequest         *message);
@@ -473,6 +969,51 @@ typedef void (*Streaksnap__Media__V1__GetStreakSnapsRequest_Closure)
 typedef void (*Streaksnap__Media__V1__GetStreakSnapsReply_Closure)
                  (const Streaksnap__Media__V1__GetStreakSnapsReply *message,
                   void *closure_data);
+typedef void (*Streaksnap__Media__V1__GetSnapHistoryRequest_Closure)
+                 (const Streaksnap__Media__V1__GetSnapHistoryRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Media__V1__GetSnapHistoryReply_Closure)
+                 (const Streaksnap__Media__V1__GetSnapHistoryReply *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Media__V1__SnapDay_Closure)
+                 (const Streaksnap__Media__V1__SnapDay *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Media__V1__UploadAvatarRequest_Closure)
+                 (const Streaksnap__Media__V1__UploadAvatarRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Media__V1__UploadAvatarReply_Closure)
+                 (const Streaksnap__Media__V1__UploadAvatarReply *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Media__V1__RemoveAvatarRequest_Closure)
+                 (const Streaksnap__Media__V1__RemoveAvatarRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Media__V1__RemoveAvatarReply_Closure)
+                 (const Streaksnap__Media__V1__RemoveAvatarReply *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Media__V1__GenerateMilestoneCardRequest_Closure)
+                 (const Streaksnap__Media__V1__GenerateMilestoneCardRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Media__V1__GenerateMilestoneCardReply_Closure)
+                 (const Streaksnap__Media__V1__GenerateMilestoneCardReply *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Media__V1__MarkMilestoneSharedRequest_Closure)
+                 (const Streaksnap__Media__V1__MarkMilestoneSharedRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Media__V1__MarkMilestoneSharedReply_Closure)
+                 (const Streaksnap__Media__V1__MarkMilestoneSharedReply *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Media__V1__RevokeMilestoneShareRequest_Closure)
+                 (const Streaksnap__Media__V1__RevokeMilestoneShareRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Media__V1__RevokeMilestoneShareReply_Closure)
+                 (const Streaksnap__Media__V1__RevokeMilestoneShareReply *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Media__V1__GetSharePageRequest_Closure)
+                 (const Streaksnap__Media__V1__GetSharePageRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Media__V1__GetSharePageReply_Closure)
+                 (const Streaksnap__Media__V1__GetSharePageReply *message,
+                  void *closure_data);
 typedef void (*Streaksnap__Media__V1__FindSnapOwnerRequest_Closure)
                  (const Streaksnap__Media__V1__FindSnapOwnerRequest *message,
                   void *closure_data);
@@ -485,6 +1026,7 @@ typedef void (*Streaksnap__Media__V1__FindSnapOwnerReply_Closure)
 
 /* --- descriptors --- */
 
+extern const ProtobufCEnumDescriptor    streaksnap__media__v1__card_style__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__upload_snap_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__upload_snap_reply__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__snap__descriptor;
@@ -494,6 +1036,21 @@ extern const ProtobufCMessageDescriptor streaksnap__media__v1__get_feed_reply__d
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__feed_item__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__get_streak_snaps_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__get_streak_snaps_reply__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__media__v1__get_snap_history_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__media__v1__get_snap_history_reply__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__media__v1__snap_day__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__media__v1__upload_avatar_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__media__v1__upload_avatar_reply__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__media__v1__remove_avatar_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__media__v1__remove_avatar_reply__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__media__v1__generate_milestone_card_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__media__v1__generate_milestone_card_reply__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__media__v1__mark_milestone_shared_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__media__v1__mark_milestone_shared_reply__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__media__v1__revoke_milestone_share_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__media__v1__revoke_milestone_share_reply__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__media__v1__get_share_page_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__media__v1__get_share_page_reply__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__find_snap_owner_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__find_snap_owner_reply__descriptor;
 

@@ -67,6 +67,8 @@ typedef struct Streaksnap__Streaks__V1__ListOpenDatesReply Streaksnap__Streaks__
 typedef struct Streaksnap__Streaks__V1__OpenDate Streaksnap__Streaks__V1__OpenDate;
 typedef struct Streaksnap__Streaks__V1__GetMilestoneFactsRequest Streaksnap__Streaks__V1__GetMilestoneFactsRequest;
 typedef struct Streaksnap__Streaks__V1__GetMilestoneFactsReply Streaksnap__Streaks__V1__GetMilestoneFactsReply;
+typedef struct Streaksnap__Streaks__V1__GetMembershipRequest Streaksnap__Streaks__V1__GetMembershipRequest;
+typedef struct Streaksnap__Streaks__V1__GetMembershipReply Streaksnap__Streaks__V1__GetMembershipReply;
 
 
 /* --- enums --- */
@@ -942,6 +944,46 @@ struct  Streaksnap__Streaks__V1__GetMilestoneFactsReply
 #define STREAKSNAP__STREAKS__V1__GET_MILESTONE_FACTS_REPLY__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__get_milestone_facts_reply__descriptor) \
     , 0, 0, 0, 0, (char *)protobuf_c_empty_string, STREAKSNAP__STREAKS__V1__GET_MILESTONE_FACTS_REPLY___FROM_DATE__NOT_SET, {0}, STREAKSNAP__STREAKS__V1__GET_MILESTONE_FACTS_REPLY___TO_DATE__NOT_SET, {0} }
+
+
+struct  Streaksnap__Streaks__V1__GetMembershipRequest
+{
+  ProtobufCMessage base;
+  char *user_id;
+  char *streak_id;
+};
+#define STREAKSNAP__STREAKS__V1__GET_MEMBERSHIP_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__get_membership_request__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string }
+
+
+typedef enum {
+  STREAKSNAP__STREAKS__V1__GET_MEMBERSHIP_REPLY___FRIEND_ID__NOT_SET = 0,
+  STREAKSNAP__STREAKS__V1__GET_MEMBERSHIP_REPLY___FRIEND_ID_FRIEND_ID = 1
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__GET_MEMBERSHIP_REPLY___FRIEND_ID__CASE)
+} Streaksnap__Streaks__V1__GetMembershipReply__FriendIdCase;
+
+typedef enum {
+  STREAKSNAP__STREAKS__V1__GET_MEMBERSHIP_REPLY___OPEN_FROM__NOT_SET = 0,
+  STREAKSNAP__STREAKS__V1__GET_MEMBERSHIP_REPLY___OPEN_FROM_OPEN_FROM = 2
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__GET_MEMBERSHIP_REPLY___OPEN_FROM__CASE)
+} Streaksnap__Streaks__V1__GetMembershipReply__OpenFromCase;
+
+struct  Streaksnap__Streaks__V1__GetMembershipReply
+{
+  ProtobufCMessage base;
+  Streaksnap__Streaks__V1__GetMembershipReply__FriendIdCase _friend_id_case;
+  union {
+    char *friend_id;
+  };
+  Streaksnap__Streaks__V1__GetMembershipReply__OpenFromCase _open_from_case;
+  union {
+    char *open_from;
+  };
+};
+#define STREAKSNAP__STREAKS__V1__GET_MEMBERSHIP_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__get_membership_reply__descriptor) \
+    , STREAKSNAP__STREAKS__V1__GET_MEMBERSHIP_REPLY___FRIEND_ID__NOT_SET, {0}, STREAKSNAP__STREAKS__V1__GET_MEMBERSHIP_REPLY___OPEN_FROM__NOT_SET, {0} }
 
 
 /* Streaksnap__Streaks__V1__ListStreaksRequest methods */
@@ -1894,6 +1936,44 @@ Streaksnap__Streaks__V1__GetMilestoneFactsReply *
 void   streaksnap__streaks__v1__get_milestone_facts_reply__free_unpacked
                      (Streaksnap__Streaks__V1__GetMilestoneFactsReply *message,
                       ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__GetMembershipRequest methods */
+void   streaksnap__streaks__v1__get_membership_request__init
+                     (Streaksnap__Streaks__V1__GetMembershipRequest         *message);
+size_t streaksnap__streaks__v1__get_membership_request__get_packed_size
+                     (const Streaksnap__Streaks__V1__GetMembershipRequest   *message);
+size_t streaksnap__streaks__v1__get_membership_request__pack
+                     (const Streaksnap__Streaks__V1__GetMembershipRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__get_membership_request__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__GetMembershipRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__GetMembershipRequest *
+       streaksnap__streaks__v1__get_membership_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__get_membership_request__free_unpacked
+                     (Streaksnap__Streaks__V1__GetMembershipRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__GetMembershipReply methods */
+void   streaksnap__streaks__v1__get_membership_reply__init
+                     (Streaksnap__Streaks__V1__GetMembershipReply         *message);
+size_t streaksnap__streaks__v1__get_membership_reply__get_packed_size
+                     (const Streaksnap__Streaks__V1__GetMembershipReply   *message);
+size_t streaksnap__streaks__v1__get_membership_reply__pack
+                     (const Streaksnap__Streaks__V1__GetMembershipReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__get_membership_reply__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__GetMembershipReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__GetMembershipReply *
+       streaksnap__streaks__v1__get_membership_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__get_membership_reply__free_unpacked
+                     (Streaksnap__Streaks__V1__GetMembershipReply *message,
+                      ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
 typedef void (*Streaksnap__Streaks__V1__ListStreaksRequest_Closure)
@@ -2046,6 +2126,12 @@ typedef void (*Streaksnap__Streaks__V1__GetMilestoneFactsRequest_Closure)
 typedef void (*Streaksnap__Streaks__V1__GetMilestoneFactsReply_Closure)
                  (const Streaksnap__Streaks__V1__GetMilestoneFactsReply *message,
                   void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__GetMembershipRequest_Closure)
+                 (const Streaksnap__Streaks__V1__GetMembershipRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__GetMembershipReply_Closure)
+                 (const Streaksnap__Streaks__V1__GetMembershipReply *message,
+                  void *closure_data);
 
 /* --- services --- */
 
@@ -2106,6 +2192,8 @@ extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__list_open_dates
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__open_date__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_milestone_facts_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_milestone_facts_reply__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_membership_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_membership_reply__descriptor;
 
 PROTOBUF_C__END_DECLS
 
