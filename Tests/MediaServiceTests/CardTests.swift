@@ -90,7 +90,7 @@ import Testing
         #expect(page.contains("&quot;Ben&quot; &amp; co"))
         #expect(page.contains(#"<meta property="og:image" content="https://snaps.example/s/abc.png">"#))
         #expect(page.contains(#"<meta name="twitter:card" content="summary_large_image">"#))
-        #expect(page.contains("3 – 9 Jan 2026"))
+        #expect(page.contains("Jan 3 – Jan 9, 2026"))
     }
 
     @Test func `the page lies beside its card`() async throws {

@@ -82,14 +82,17 @@ public struct MilestoneCard: Sendable, Hashable {
         "\(people.map(\.displayName).joined(separator: " and ")) kept their streak alive for \(count) days, \(dateRange)."
     }
 
-    /// `3 – 9 Jan 2026`; what both days have in common is said once.
+    /// `Jan 3 – Jan 9, 2026`, as streaks says it to clients that draw the card themselves; a year that both days share is said once.
     public var dateRange: String {
-        let (from, to) = (firstDay.components, lastDay.components)
-        let end = "\(to.day) \(Self.months[to.month - 1]) \(to.year)"
+        let (first, last) = (firstDay.components, lastDay.components)
+        let end = "\(Self.monthAndDay(lastDay)), \(last.year)"
         if firstDay >= lastDay { return end }
-        if from.year != to.year { return "\(from.day) \(Self.months[from.month - 1]) \(from.year) – \(end)" }
-        if from.month != to.month { return "\(from.day) \(Self.months[from.month - 1]) – \(end)" }
-        return "\(from.day) – \(end)"
+        return Self.monthAndDay(firstDay) + (first.year == last.year ? "" : ", \(first.year)") + " – \(end)"
+    }
+
+    private static func monthAndDay(_ date: CalendarDate) -> String {
+        let (_, month, day) = date.components
+        return "\(months[month - 1]) \(day)"
     }
 
     /// The emoji above the count.

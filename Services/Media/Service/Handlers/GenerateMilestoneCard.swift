@@ -49,7 +49,7 @@ extension MediaService {
             id: id,
             streak: streak,
             milestone: facts.milestone,
-            style: CardStyle(rawValue: request.style.rawValue) ?? .orange,
+            style: MediaDomain.CardStyle(rawValue: request.style.rawValue) ?? .orange,
             firstDay: firstDay,
             lastDay: lastDay,
             people: people,
