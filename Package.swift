@@ -178,7 +178,7 @@ let gateway: [Target] = [
             .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
         ],
         path: "Services/Gateway",
-        exclude: ["Main", "Transcoding"],
+        exclude: ["Main", "Transcoding", "README.md"],
         swiftSettings: strict
     ),
     .executableTarget(name: "gateway", dependencies: ["GatewayService"], path: "Services/Gateway/Main", swiftSettings: strict),

@@ -8,7 +8,8 @@ public enum BlobSettings {
     public static let kind = Setting(
         "blob.store",
         default: "local",
-        help: "Where photos and uploads are: local, a folder; s3, a bucket of a store with S3's operations. The same for media and gateway."
+        help:
+            "Where photos and uploads are: local, a folder; s3, a bucket of a store with S3's operations. The same for media and gateway."
     )
     /// The local folder.
     public static let folder = Setting<String>(

@@ -14,13 +14,17 @@ struct S3BlobStoreTests {
     private func key(_ text: String) throws -> BlobKey { try BlobKey(text) }
 
     @Test func `links lead straight to the store`() async throws {
-        let store = try S3Stores.store(at: try await S3Server.start(buckets: [S3Stores.bucket], isChecked: false))
+        let server = try await S3Server.start(buckets: [S3Stores.bucket], isChecked: false)
+        let store = try S3Stores.store(at: server)
         let photo = try key("a/b_c-d.e.jpg")
         let http = OutgoingHTTP()
-        let stored = try await http.send(.init("PUT", store.link("PUT", to: photo, seconds: 60), body: [1, 2, 3]))
+        let stored = try await http.send(
+            .init("PUT", store.link("PUT", to: photo, seconds: 60), headers: [("Content-Type", "image/jpeg")], body: [1, 2, 3])
+        )
         #expect(stored.status == 200)
         #expect(try await store.read(photo, limit: 10) == [1, 2, 3])
         #expect(try await http.send(.init("GET", store.link("GET", to: photo, seconds: 60))).body == [1, 2, 3])
+        await server.kill()
     }
 
     @Test func `the bucket may be in the host`() async throws {
@@ -38,7 +42,8 @@ struct S3BlobStoreTests {
         let server = try await S3Stores.server.value
         let name = "p\(UUID().uuidString)"
         let (one, two) = (
-            try S3Stores.store(at: server, prefix: try key(name)), try S3Stores.store(at: server, prefix: try key(name + "-other"))
+            try S3Stores.store(at: server, prefix: try key(name)),
+            try S3Stores.store(at: server, prefix: try key(name + "-other"))
         )
         try await one.put(key("a"), [1])
         try await two.put(key("b"), [2])
@@ -96,7 +101,8 @@ struct S3BlobStoreTests {
         let folder = "settings/\(UUID().uuidString)"
         let values = [
             "blob.store": "s3", "blob.s3.endpoint": server.endpoint, "blob.s3.region": "us-east-1", "blob.s3.path-style": "true",
-            "blob.s3.bucket": S3Stores.bucket, "blob.s3.key-id": server.key, "blob.s3.secret": server.secret, "blob.s3.prefix": folder,
+            "blob.s3.bucket": S3Stores.bucket, "blob.s3.key-id": server.key, "blob.s3.secret": server.secret,
+            "blob.s3.prefix": folder,
         ]
         func problem(_ changes: [String: String?]) async -> String {
             var changed = values

@@ -23,13 +23,15 @@ import Testing
         #expect(page.continuation == "1ue/G&==")
         #expect(
             page.entries == [
-                .init(key: "a b/ä x", size: 434_234, modified: time + .milliseconds(678)), .init(key: "c<d", size: 0, modified: time),
+                .init(key: "a b/ä x", size: 434_234, modified: time + .milliseconds(678)),
+                .init(key: "c<d", size: 0, modified: time),
             ]
         )
     }
 
     @Test func `the last page names no other`() throws {
-        let text = "<ListBucketResult><IsTruncated>false</IsTruncated><NextContinuationToken>x</NextContinuationToken></ListBucketResult>"
+        let text =
+            "<ListBucketResult><IsTruncated>false</IsTruncated><NextContinuationToken>x</NextContinuationToken></ListBucketResult>"
         #expect(try page(text).continuation == nil)
         #expect(try page("<ListBucketResult/>").entries.isEmpty)
     }
@@ -37,8 +39,10 @@ import Testing
     @Test(arguments: [
         "", "nothing", "<Error><Code>x</Code></Error>", "<ListBucketResult>", "<ListBucketResult></Other>",
         "<ListBucketResult><Contents></Contents></ListBucketResult>", "<ListBucketResult/>trailing",
-        "<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>", "<!DOCTYPE x [<!ENTITY a \"b\">]><ListBucketResult/>",
-        "<ListBucketResult>&unknown;</ListBucketResult>", "<ListBucketResult>&#xD800;</ListBucketResult>", "<ListBucketResult>&amp",
+        "<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>",
+        "<!DOCTYPE x [<!ENTITY a \"b\">]><ListBucketResult/>",
+        "<ListBucketResult>&unknown;</ListBucketResult>", "<ListBucketResult>&#xD800;</ListBucketResult>",
+        "<ListBucketResult>&amp",
         "<ListBucketResult><Contents><Key>a</Key><Size>-1</Size><LastModified>2026-01-02T03:04:05Z</LastModified></Contents></ListBucketResult>",
         "<ListBucketResult><Contents><Key>%4</Key><Size>1</Size><LastModified>2026-01-02T03:04:05Z</LastModified></Contents></ListBucketResult>",
         "<ListBucketResult a=\"", "<ListBucketResult><!-- ", "<>", "<", "</x>", "<a:></a:>",

@@ -180,9 +180,14 @@ struct SigV4Tests {
                 scheme: random.pick(["http", "https"]),
                 host: random.pick(["bucket.s3.example.com", "127.0.0.1:9000"]),
                 path: "/" + random.text(upTo: 50, of: Dice.keyLetters),
-                query: (0..<random.below(4)).map { ("\(random.pick(["a", "B", "x-id", "Ä b"]))\($0)", random.text(upTo: 20, of: Dice.keyLetters)) },
+                query: (0..<random.below(4)).map {
+                    ("\(random.pick(["a", "B", "x-id", "Ä b"]))\($0)", random.text(upTo: 20, of: Dice.keyLetters))
+                },
                 headers: (0..<random.below(4)).map {
-                    ("\(random.pick(["Range", "x-amz-Meta", "If-Match"]))\($0)", "  v " + random.text(upTo: 20, of: Dice.headerLetters) + "  w ")
+                    (
+                        "\(random.pick(["Range", "x-amz-Meta", "If-Match"]))\($0)",
+                        "  v " + random.text(upTo: 20, of: Dice.headerLetters) + "  w "
+                    )
                 }
             )
             let signer = SigV4(

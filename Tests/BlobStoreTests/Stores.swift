@@ -35,7 +35,7 @@ enum S3Stores {
         bucket: String = Self.bucket,
         secret: String? = nil,
         prefix: BlobKey? = nil,
-        retries: S3Retries = S3Retries(),
+        retries: S3Retries = .patient(attempts: 4),
         logger: Logger = silent
     ) throws -> S3BlobStore {
         try S3BlobStore(
@@ -50,5 +50,12 @@ enum S3Stores {
             retries: retries,
             logger: logger
         )
+    }
+}
+
+extension S3Retries {
+    /// Asks again soon, and waits as long as a busy machine needs.
+    static func patient(attempts: Int) -> S3Retries {
+        S3Retries(timeout: .seconds(60), attempts: attempts, within: .seconds(200), firstPause: .milliseconds(2))
     }
 }

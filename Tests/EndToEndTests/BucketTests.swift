@@ -42,7 +42,10 @@ struct BucketTests {
 
         #expect(try await ada.delete().status == 200)
         try await eventually("the link is dead") { try await home.http.send("GET", link).status == 404 }
-        #expect(try await keys(server).filter { $0.contains(ada.id) }.count == 3, "kept, with a marker, until the account is purged")
+        #expect(
+            try await keys(server).filter { $0.contains(ada.id) }.count == 3,
+            "kept, with a marker, until the account is purged"
+        )
         try await home.travel(days: 31)
         try await eventually("nothing of the owner is left in the bucket") {
             try await keys(server).filter { $0.contains(ada.id) }.isEmpty
@@ -50,6 +53,7 @@ struct BucketTests {
         #expect(try await keys(server).filter { $0.contains(ben.id) }.count == 2)
         #expect(!home.logs.contains(server.secret))
         await home.guardian.end()
+        await server.kill()
     }
 
     @Test func `while the store is away nothing else is, and it is used again when it is back`() async throws {
@@ -65,6 +69,7 @@ struct BucketTests {
         let repeated = try await ada.upload(try Photos.jpeg(93), key: "once")
         #expect(repeated.status == 201, "\(repeated.text)")
         await home.guardian.end()
+        await server.kill()
     }
 
     @Test func `wrong credentials end the start and name the settings`() async throws {
@@ -78,11 +83,13 @@ struct BucketTests {
             #expect(failure.description.contains("--blob-s3-secret"), "\(failure.description)")
             #expect(!failure.description.contains("not-the-secret"))
         }
+        await server.kill()
     }
 
     private func settings(_ server: S3Server) -> [String: String] {
         [
-            "STREAKSNAP_BLOB_STORE": "s3", "STREAKSNAP_BLOB_S3_ENDPOINT": server.endpoint, "STREAKSNAP_BLOB_S3_REGION": "us-east-1",
+            "STREAKSNAP_BLOB_STORE": "s3", "STREAKSNAP_BLOB_S3_ENDPOINT": server.endpoint,
+            "STREAKSNAP_BLOB_S3_REGION": "us-east-1",
             "STREAKSNAP_BLOB_S3_BUCKET": Self.bucket, "STREAKSNAP_BLOB_S3_PREFIX": "trial",
             "STREAKSNAP_BLOB_S3_PATH_STYLE": "true", "STREAKSNAP_BLOB_S3_KEY_ID": server.key,
             "STREAKSNAP_BLOB_S3_SECRET": server.secret,

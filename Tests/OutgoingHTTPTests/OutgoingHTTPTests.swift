@@ -5,9 +5,40 @@ import Testing
 
 @testable import OutgoingHTTP
 
+/// Knows the other end of the connection.
+private struct PeerContext: RequestContext {
+    var coreContext: CoreRequestContextStorage
+    let port: Int
+
+    init(source: ApplicationRequestContextSource) {
+        coreContext = CoreRequestContextStorage(source: source)
+        port = source.channel.remoteAddress?.port ?? 0
+    }
+}
+
+/// A body of many bytes that is never in memory.
+private struct Pattern: OutgoingBody {
+    let size: Int64
+    /// From where on it cannot be read.
+    var breaksAt = Int64.max
+
+    static func byte(at offset: Int64) -> UInt8 { UInt8(truncatingIfNeeded: offset &* 31 ^ offset >> 9) }
+
+    func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) -> Int? {
+        guard offset < breaksAt else { return nil }
+        let count = min(buffer.count, Int(size - offset), 5_000)
+        for index in 0..<count { buffer[index] = Self.byte(at: offset + Int64(index)) }
+        return count
+    }
+}
+
 /// A server on this machine, until the test ends.
 nonisolated(nonsending) private func withServer(_ body: (String) async throws -> Void) async throws {
-    let router = Router()
+    let router = Router(context: PeerContext.self)
+    router.get("/peer") { _, context in "\(context.port)" }
+    router.put("/echo") { request, _ in
+        Response(status: .created, body: .init(byteBuffer: try await request.body.collect(upTo: 1 << 22)))
+    }
     router.get("/hello") { request, _ in
         Response(
             status: .ok,
@@ -63,6 +94,60 @@ struct OutgoingHTTPTests {
             let body = (0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31) }
             let reply = try await http.send(.init("POST", base + "/echo", body: body, mostBytes: 1 << 22))
             #expect(reply.status == 201 && reply.body == body)
+        }
+    }
+
+    @Test("sends a body that is read while it is sent", arguments: [0, 1, 4_999, 3_000_000])
+    func sources(size: Int) async throws {
+        try await withServer { base in
+            let source = Pattern(size: Int64(size))
+            let reply = try await http.send(.init("PUT", base + "/echo", source: source, mostBytes: 1 << 22))
+            let isSame = reply.body.indices.allSatisfy { reply.body[$0] == Pattern.byte(at: Int64($0)) }
+            #expect(reply.status == 201 && reply.body.count == size && isSame)
+        }
+    }
+
+    @Test("breaks off when the body cannot be read")
+    func brokenSource() async throws {
+        try await withServer { base in
+            let source = Pattern(size: 1_000_000, breaksAt: 500_000)
+            guard case .unreachable = await failure(.init("PUT", base + "/echo", source: source)) else {
+                Issue.record("something else")
+                return
+            }
+        }
+    }
+
+    @Test("keeps connections when it is told to, and none otherwise")
+    func connections() async throws {
+        try await withServer { base in
+            func peers(_ http: OutgoingHTTP) async throws -> Set<[UInt8]> {
+                var peers: Set<[UInt8]> = []
+                for _ in 0..<4 {
+                    peers.insert(try await http.send(.init("GET", base + "/peer")).body)
+                    // What one exchange was told does not stay with the next.
+                    let echoed = try await http.send(
+                        .init("PUT", base + "/echo", headers: [("A", "b")], source: Pattern(size: 10))
+                    )
+                    #expect(echoed.body.count == 10)
+                }
+                return peers
+            }
+            let (kept, fresh) = (
+                try await peers(OutgoingHTTP(threads: 1, keepsConnections: true)), try await peers(OutgoingHTTP(threads: 1))
+            )
+            #expect(kept.count == 1 && fresh.count == 4)
+        }
+    }
+
+    @Test("goes over plain HTTP to whom the operator named so, and to nobody by other ways")
+    func plain() async {
+        let plain = OutgoingHTTP(allowsPlain: true)
+        for (url, isAllowed) in [
+            ("http://no-such-host.invalid/", true), ("ftp://no-such-host.invalid/", false), ("file:///etc/passwd", false),
+        ] {
+            let failure = await #expect(throws: OutgoingHTTP.Failure.self) { _ = try await plain.send(.init("GET", url)) }
+            #expect((failure != .notAllowed) == isAllowed, "\(url)")
         }
     }
 

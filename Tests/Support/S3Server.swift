@@ -53,7 +53,8 @@ package final class S3Server: Sendable {
         let child = try await ChildProcess.spawn(
             Command(
                 executable: try await PythonPackages.s3.value,
-                arguments: [PythonPackages.script("serve.py"), file.path, "\(port)", isChecked ? "checked" : "unchecked"] + buckets,
+                arguments: [PythonPackages.script("serve.py"), file.path, "\(port)", isChecked ? "checked" : "unchecked"]
+                    + buckets,
                 environment: Command.inherited(),
                 output: folder.appendingPathComponent("log").path
             )

@@ -67,7 +67,7 @@ struct RevocationFeed: Sendable {
     @discardableResult
     private func take(_ sessions: [String], _ revokedAt: String?) throws -> Instant {
         guard let at = revokedAt.flatMap({ Instant(rfc3339: $0) }) else { throw ServiceError.internal }
-        revocations.add( sessions.compactMap { SessionID($0) }, revokedAt: at)
+        revocations.add(sessions.compactMap { SessionID($0) }, revokedAt: at)
         return at
     }
 

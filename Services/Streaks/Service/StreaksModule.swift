@@ -74,7 +74,8 @@ public enum StreaksModule: ServiceModule {
         return [
             SettlementJob(keeper: service.keeper, work: service.work).job,
             OutageJob(keeper: service.keeper, work: service.work, clock: service.clock).job,
-            Job("unfinished_recoveries", every: .seconds(1), oldestDue: { try await recoveries.repository.oldestStranded() }) { _ in
+            Job("unfinished_recoveries", every: .seconds(1), oldestDue: { try await recoveries.repository.oldestStranded() }) {
+                _ in
                 try await recoveries.sweep()
             },
             MomentJob(work: service.work, streaks: service.streaks).job,

@@ -59,7 +59,8 @@ public struct S3Address: Sendable, Hashable {
         var rest = endpoint.dropFirst(scheme.count + 3).lowercased()[...]
         if rest.hasSuffix("/") { rest = rest.dropLast() }
         let isBracketed = rest.hasPrefix("[")
-        let hostEnd = (isBracketed ? rest.firstIndex(of: "]").map { rest.index(after: $0) } : rest.firstIndex(of: ":")) ?? rest.endIndex
+        let hostEnd =
+            (isBracketed ? rest.firstIndex(of: "]").map { rest.index(after: $0) } : rest.firstIndex(of: ":")) ?? rest.endIndex
         let (host, tail) = (rest[..<hostEnd], rest[hostEnd...])
         let isHost =
             isBracketed

@@ -231,7 +231,8 @@ public final class S3BlobStore: BlobStore {
         var continuation: String?
         repeat {
             var query = [
-                ("list-type", "2"), ("encoding-type", "url"), ("max-keys", String(limit - found.count)), ("prefix", self.prefix + prefix),
+                ("list-type", "2"), ("encoding-type", "url"), ("max-keys", String(limit - found.count)),
+                ("prefix", self.prefix + prefix),
             ]
             if let continuation { query.append(("continuation-token", continuation)) }
             if let after { query.append(("start-after", path(of: after))) }
@@ -273,7 +274,8 @@ public final class S3BlobStore: BlobStore {
         let given =
             reply.status == 206
             ? ContentRange(reply.header("content-range")).map { ($0.range, $0.total) } : (0..<count, count)
-        guard let (place, total) = given, place == range.clamped(to: 0..<max(total, range.lowerBound)), place.count == reply.body.count,
+        guard let (place, total) = given, place == range.clamped(to: 0..<max(total, range.lowerBound)),
+            place.count == reply.body.count,
             let modified = HTTPDate.instant(reply.header("last-modified"))
         else { throw unexpected("GET \(key): not the range that was asked for") }
         if count == 0 { return nil }

@@ -53,7 +53,8 @@ struct S3Client: Sendable {
                 return reply
             }
             let failure = failure(of: outcome, call)
-            let isOver = attempt >= retries.attempts || ContinuousClock.now - started >= .microseconds(retries.within.microseconds)
+            let isOver =
+                attempt >= retries.attempts || ContinuousClock.now - started >= .microseconds(retries.within.microseconds)
             guard Self.isPassing(outcome), !isOver else { throw failure }
             logger.debug("the blob store is asked again", metadata: ["cause": "\(failure)", "attempt": "\(attempt)"])
             let pause = retries.pause(after: attempt, seed: UInt64(bitPattern: SystemClock.now().microseconds))

@@ -21,6 +21,7 @@ public struct SigV4: Sendable {
 
         public var description: String { "Credentials(\(keyID))" }
         public var debugDescription: String { description }
+        /// Shows nothing of it to whoever looks inside.
         public var customMirror: Mirror { Mirror(self, children: []) }
     }
 

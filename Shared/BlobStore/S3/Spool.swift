@@ -58,7 +58,9 @@ final class Spool: OutgoingBody {
             guard rest > 0 else { return 0 }
             let count = min(buffer.count, Int(rest))
             guard state.descriptor >= 0 else {
-                state.memory.withUnsafeBytes { buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[Int(offset)..<Int(offset) + count])) }
+                state.memory.withUnsafeBytes {
+                    buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[Int(offset)..<Int(offset) + count]))
+                }
                 return count
             }
             var result = pread(state.descriptor, buffer.baseAddress, count, Int(offset))

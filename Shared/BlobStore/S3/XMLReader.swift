@@ -117,7 +117,9 @@ struct XMLReader {
         let start = position
         while position < bytes.count, Self.isName(bytes[position]) { position += 1 }
         let name = String(decoding: bytes[start..<position], as: UTF8.self)
-        guard let local = name.split(separator: ":", omittingEmptySubsequences: false).last, !local.isEmpty else { throw Malformed() }
+        guard let local = name.split(separator: ":", omittingEmptySubsequences: false).last, !local.isEmpty else {
+            throw Malformed()
+        }
         return String(local)
     }
 

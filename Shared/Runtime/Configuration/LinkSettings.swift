@@ -4,6 +4,9 @@ public enum LinkSettings {
     public static let publicURL = Setting(
         "media.public-url",
         default: "",
-        help: "Address before /media/… and /s/… in links to photos, avatars and shared pages, https://api.example.com; empty for relative links."
+        help: """
+            Address before /media/… and /s/… in links to photos, avatars and shared pages, https://api.example.com; empty for relative \
+            links.
+            """
     )
 }

@@ -37,7 +37,8 @@ extension MediaService {
         let shares = try await cards.repository.shares(of: user).map { share in
             Part.Share(milestone_id: share.card.description, platform: share.platform, shared_at: share.at.description)
         }
-        let json = try JSONEncoder().encode(Part(snaps: snaps, avatar_url: avatar, milestone_cards: made, milestone_shares: shares))
+        let part = Part(snaps: snaps, avatar_url: avatar, milestone_cards: made, milestone_shares: shares)
+        let json = try JSONEncoder().encode(part)
         return ExportUserDataReply(json: String(decoding: json, as: UTF8.self))
     }
 
