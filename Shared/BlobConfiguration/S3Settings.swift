@@ -49,16 +49,27 @@ public enum S3Settings {
         help: "With s3: secret of the access key."
     )
 
+    /// How many requests at once.
+    public static let connections = Setting(
+        "blob.s3.connections",
+        default: 16,
+        help:
+            "With s3: requests to the store at once, 1 to 512; 256 more wait, beyond that photos are answered STORAGE_UNAVAILABLE."
+    )
+
     /// All of them.
-    public static let all: [any AnySetting] = [endpoint, region, bucket, prefix, pathStyle, keyID, secret]
+    public static let all: [any AnySetting] = [endpoint, region, bucket, prefix, pathStyle, keyID, secret, connections]
 
     static func store(_ settings: Settings, spoolFolder: String, logger: Logger) async throws -> any BlobStore {
+        let connections = try settings.get(connections)
+        guard (1...512).contains(connections) else { throw Self.connections.invalid("must be 1 to 512.") }
         let store = S3BlobStore(
             try address(settings),
             region: try settings.get(region),
             credentials: SigV4.Credentials(keyID: try text(keyID, settings), secret: try text(secret, settings)),
             prefix: try folder(settings),
             spoolFolder: spoolFolder,
+            connections: connections,
             logger: logger
         )
         do {

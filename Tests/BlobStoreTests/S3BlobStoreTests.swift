@@ -123,6 +123,7 @@ struct S3BlobStoreTests {
             (["blob.s3.prefix": "/a"], "--blob-s3-prefix"), (["blob.s3.endpoint": "here"], "--blob-s3-endpoint"),
             (["blob.s3.path-style": "false"], "--blob-s3-endpoint"), (["blob.s3.path-style": "maybe"], "--blob-s3-path-style"),
             (["blob.s3.secret": "wrong-secret"], "--blob-s3-secret"), (["blob.s3.bucket": "missing-bucket"], "--blob-s3-bucket"),
+            (["blob.s3.connections": "0"], "--blob-s3-connections"), (["blob.s3.connections": "513"], "--blob-s3-connections"),
             (["blob.store": "local"], "--blob-folder"),
         ]
         for (changes, name) in wrong {

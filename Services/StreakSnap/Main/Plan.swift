@@ -22,7 +22,8 @@ struct Plan: Sendable {
     /// The photos of a trial may go to a real bucket.
     private static let blobs = [
         "blob.store", "blob.spool-folder", "blob.s3.endpoint", "blob.s3.region", "blob.s3.bucket", "blob.s3.prefix",
-        "blob.s3.path-style", "blob.s3.key-id", "blob.s3.key-id.file", "blob.s3.secret", "blob.s3.secret.file",
+        "blob.s3.path-style", "blob.s3.connections", "blob.s3.key-id", "blob.s3.key-id.file", "blob.s3.secret",
+        "blob.s3.secret.file",
     ]
 
     /// The settings of one executable, by key.
