@@ -69,16 +69,20 @@ import Testing
     @Test func `killed in the middle of the job, nothing is lost and nothing told twice`() async throws {
         let home = try await Installation(["--dev-clock", "--separate"])
         let restarts = RestartTests()
-        try await go(to: "08:00:00", of: home)
-        var pairs: [(Person, Person)] = []
-        for index in 0..<3 {
-            let pair = (try await restarts.register("k\(index)", at: home), try await restarts.register("l\(index)", at: home))
-            try await pair.0.befriend(pair.1)
-            pairs.append(pair)
+        let date = try #require(CalendarDate(try await go(to: "08:00:00", of: home)))
+        // Those whose push comes early enough for the window to be open still when a killed service is back, on a slow machine too.
+        let window = SnapWindow(startHour: SnapWindow.defaultStartHour, on: date, in: .utc)
+        var people: [Person] = []
+        for index in 0..<60 where people.count < 6 {
+            let person = try await restarts.register("k\(index)", at: home)
+            let user = try #require(UserID(person.id))
+            if window.pushAt(user: user, on: date) < window.closesAt - .minutes(50) { people.append(person) }
         }
+        let pairs = stride(from: 0, to: 6, by: 2).map { (people[$0], people[$0 + 1]) }
+        for (one, two) in pairs { try await one.befriend(two) }
         // Whoever writes to the outbox waits here, in the middle of the transaction.
         let holder = try await hold(home)
-        let moved = Task { try await go(to: "11:59:59", of: home) }
+        let moved = Task { try await go(to: "11:15:00", of: home) }
         try await eventually("the job has come to its first event") {
             try await home.sql(
                 """
