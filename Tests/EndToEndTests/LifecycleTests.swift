@@ -36,6 +36,8 @@ extension ClockTests {
         try await home.travel(days: 31)
         try await eventually("nothing is left of \(word)") { try await home.rows(holding: [word]).isEmpty }
         try await eventually("no photo is left") { home.blobs(of: zelda).isEmpty }
+        let named = Set(try await home.rows(holding: [zelda.id]).compactMap { $0.split(separator: ":").first.map(String.init) })
+        #expect(named.subtracting(Self.tombstones).isEmpty, "where only a bare id is left")
         #expect(!home.logs.lowercased().contains(word), "and no log names the person")
         let login = try await zelda.login()
         #expect(login.status == 401)
@@ -74,8 +76,31 @@ extension ClockTests {
         try await eventually("the request was told") { try await !zelda.notifications("friend_request").isEmpty }
         let quin = try await Person.register("quin", at: zelda.home)
         #expect(try await zelda.request(quin, key: "ask-quin").status == 201, "its reply is kept for a repeat")
+        try await fillRest(zelda, quin, streak, word: word)
         return streak
     }
+
+    private func fillRest(_ zelda: Person, _ quin: Person, _ streak: String, word: String) async throws {
+        let home = zelda.home
+        // What streaks would hear from billing of a premium plan.
+        _ = try await home.sql(
+            "INSERT INTO streaks.entitlement_replica (user_id, version, is_premium) VALUES ('\(zelda.id)', 1, true)"
+        )
+        let prompts = "{\"prompts\":[{\"text\":\"Where \(word) sits\"}]}"
+        let path = "/api/streaks/\(streak)/prompts"
+        #expect(try await home.call("PUT", path, token: zelda.token, json: prompts).status == 200)
+        let words = "\"subject_type\":\"user\",\"subject_id\":\"\(quin.id)\",\"reason\":\"spam\",\"description\":\"says \(word)\""
+        #expect(try await zelda.post("/api/reports", "{\(words)}").status == 201)
+        #expect(try await quin.post("/api/reports", "{\(words.replacing(quin.id, with: zelda.id))}").status == 201)
+        let enemy = try await Person.register("enemy", at: home)
+        #expect(try await zelda.post("/api/blocks", "{\"user_id\":\"\(enemy.id)\"}").status == 201)
+        #expect(try await enemy.post("/api/blocks", "{\"user_id\":\"\(zelda.id)\"}").status == 201)
+    }
+
+    /// Where a bare id may stay: it says that there was somebody, and not who.
+    private static let tombstones: Set = [
+        "auth.purged_account", "streaks.purged_user", "media.purged_user", "social.purged_user", "streaks.streak", "streaks.contribution",
+    ]
 
     private func expectGone(
         _ zelda: Person,
