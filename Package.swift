@@ -267,6 +267,13 @@ let testTargets: [Target] = [
             "Runtime", "Bus", "Database", "Kernel", "Wire", "TestSupport", logging,
         ]
     ),
+    tests(
+        "ChaosTests",
+        [
+            "Processes", "TestSupport", "chaos", "streaksnap", "auth", "social", "streaks", "media", "notifications", "billing",
+            "gateway",
+        ]
+    ),
     tests("SoakTests", ["Processes", "TestSupport", "soak", "streaks", "billing"]),
     tests(
         "BillingServiceTests",
@@ -307,6 +314,14 @@ let testTargets: [Target] = [
         ],
         path: "Tests/Soak",
         exclude: ["Plan"],
+        swiftSettings: strict
+    ),
+    .executableTarget(
+        name: "chaos",
+        dependencies: [
+            "Database", "DevEnvironment", "Images", "Kernel", "OutgoingHTTP", "Processes", "Runtime", arguments, logging,
+        ],
+        path: "Tests/Chaos",
         swiftSettings: strict
     ),
     benchmark("bus-benchmark", "Bus", ["Bus", "Kernel", "CNats", "Processes", "TestSupport", logging]),

@@ -151,8 +151,9 @@ struct GatewayResponder: HTTPResponder {
                 context: context,
                 idempotent: route.policy.idempotent
             )
-        } catch let error as ServiceError where error.code == .invalidArgument {
-            // Its rules may have refused the request before any handler saw the upload.
+        } catch let error as ServiceError {
+            // Maybe no handler has seen the upload, or none is there. Whoever asks again brings the bytes again; a client that has hung up
+            // (no `ServiceError`) does not, so the service is left to finish.
             if let blob { await uploads.discard(blob) }
             throw error
         }

@@ -98,16 +98,15 @@ final class SupervisedServer: Sendable {
 
     private func watch(_ first: ChildProcess) async {
         var child = first
-        var pause = Duration.milliseconds(200)
+        var pause = RestartPause()
         while true {
             let started = ContinuousClock.now
             let status = await child.waitForExit()
             if state.withLock({ $0.isStopping }) { return }
-            if ContinuousClock.now - started > .seconds(60) { pause = .milliseconds(200) }
+            pause.ended(after: ContinuousClock.now - started)
             logger.error("server ended and is started again", metadata: ["server": "\(name)", "status": "\(status)"])
             while true {
-                guard (try? await Task.sleep(for: pause)) != nil else { return }
-                pause = min(pause * 2, .seconds(5))
+                guard (try? await Task.sleep(for: pause.next())) != nil else { return }
                 do {
                     child = try await spawn()
                     break
@@ -126,6 +125,23 @@ final class SupervisedServer: Sendable {
             "\(name) \(what). The end of \(command.output):\n\(Files.tail(command.output))",
             wayOut: "See the log for the cause."
         )
+    }
+}
+
+/// How long a server that ended by itself is left alone before it is started again: 0.2 s at first, each time twice as long, at most 5 s.
+struct RestartPause: Equatable {
+    private static let first = Duration.milliseconds(200)
+    private var pause = first
+
+    /// The pause before the next start.
+    mutating func next() -> Duration {
+        defer { pause = min(pause * 2, .seconds(5)) }
+        return pause
+    }
+
+    /// A server that ran ten times longer than it would now be away is not one that cannot start: it is back at once.
+    mutating func ended(after running: Duration) {
+        if running > pause * 10 { pause = Self.first }
     }
 }
 

@@ -33,4 +33,24 @@ import Testing
         #expect(kill(second, 0) != 0)
         #expect(!FileManager.default.fileExists(atPath: file.path), "nothing runs any more")
     }
+
+    @Test func aServerThatCannotStartIsTriedLessAndLessOften() {
+        var pause = RestartPause()
+        var pauses: [Duration] = []
+        for _ in 0..<7 {
+            pauses.append(pause.next())
+            pause.ended(after: .milliseconds(100))
+        }
+        #expect(pauses == [200, 400, 800, 1_600, 3_200, 5_000, 5_000].map { .milliseconds($0) })
+        pause.ended(after: .seconds(51))
+        #expect(pause.next() == .milliseconds(200))
+    }
+
+    @Test func aServerThatRanIsBackAtOnceHoweverOftenItIsKilled() {
+        var pause = RestartPause()
+        for _ in 0..<100 {
+            #expect(pause.next() == .milliseconds(200))
+            pause.ended(after: .seconds(5))
+        }
+    }
 }

@@ -43,6 +43,21 @@ extension RestartTests {
         }
     }
 
+    @Test func `a photo that finds no media leaves no bytes behind, however often it is sent`() async throws {
+        let home = try await Installation.separate.value
+        let mia = try await register("mia", at: home)
+        let (photo, before) = (try Photos.jpeg(62), Set(home.incoming))
+        var refusals = 0
+        try await eventually("five uploads have found no media") {
+            let pid = process("media", of: home)
+            if let pid { kill(pid, SIGKILL) }
+            for _ in 0..<5 where (try? await mia.upload(photo, key: "nobody"))?.status == 503 { refusals += 1 }
+            return refusals >= 5
+        }
+        #expect(Set(home.incoming).subtracting(before).isEmpty, "whoever was told to come again brings the bytes again")
+        try await eventually("media is there again") { try await mia.get("/api/photos/feed").status == 200 }
+    }
+
     /// Whatever changes the row of an operation of hers at this stage sleeps until it is killed.
     private func hold(_ person: Person, at stage: Stage, _ marker: String, _ home: Installation) async throws {
         _ = try await home.sql(

@@ -84,7 +84,7 @@ struct UploadReceiver: Sendable {
         )
     }
 
-    /// Deletes an upload that the service has refused or never will see.
+    /// Deletes an upload whose request has failed.
     func discard(_ blob: BlobReference) async {
         do { try await blobs.delete(try BlobKey(blob.key)) } catch {
             logger.warning("an upload was not deleted", metadata: ["key": "\(blob.key)", "error": "\(error)"])

@@ -1,0 +1,158 @@
+import ArgumentParser
+import Foundation
+import Kernel
+import Logging
+import Runtime
+
+/// `deploy/dev chaos`: services and broker are killed at every step between upload and counted streak, and nothing is lost (PH-3, D6).
+///
+/// A round is one date of the development clock: everybody posts once while victims are killed, then everything is compared with what
+/// people were told.
+@main
+struct Chaos: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Kills services and broker while pairs of friends post, and says what was lost, counted twice or left behind."
+    )
+
+    @Option(help: "How often something is killed.") var kills = 200
+    @Option(help: "The same seed aims the same kills and posts the same photos.") var seed = 1
+    @Option(help: "How many pairs of friends.") var pairs = 12
+    @Option(help: "Who is killed, in turn: media, streaks, gateway, nats, postgres.") var victims = "media,streaks,gateway,nats"
+    @Option(help: "Folder of the executables; that of this one when absent.") var binaries: String?
+    @Option(help: "Folder that takes the logs when something is wrong.") var logs = ".run/chaos"
+    @Flag(help: "Loses, doubles and leaves something behind at the end: the run must notice.") var spoil = false
+
+    private var chosen: [Victim] { victims.split(separator: ",").compactMap { Victim(rawValue: String($0)) } }
+
+    func validate() throws {
+        guard (0...10_000).contains(kills) else { throw ValidationError("--kills must be from 0 to 10000.") }
+        guard (1...500).contains(pairs) else { throw ValidationError("--pairs must be from 1 to 500.") }
+        guard !chosen.isEmpty, chosen.count == victims.split(separator: ",", omittingEmptySubsequences: false).count else {
+            throw ValidationError("--victims must be some of \(Victim.allCases.map(\.rawValue).joined(separator: ",")).")
+        }
+    }
+
+    func run() async throws {
+        let started = ContinuousClock.now
+        let folder = try Self.makeFolder()
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        var logger = Logger(label: "chaos")
+        logger.logLevel = .critical
+        let system = try await ChaosSystem.start(folder: folder, binaries: binaries ?? Self.ownFolder, logger: logger)
+        let killer = Killer(system, victims: chosen, count: kills, seed: seed, started: started)
+        let crowd = Crowd(system.api, pairs: pairs, seed: seed)
+        let outcome: Outcome
+        do { outcome = try await play(system, killer, crowd) } catch {
+            await system.stop()
+            throw error
+        }
+        await system.stop()
+        let report = Report(
+            seed: seed,
+            victims: chosen,
+            people: pairs * 2,
+            kills: await killer.kills,
+            tally: await crowd.tally,
+            outcome: outcome,
+            took: started.duration(to: .now)
+        )
+        Console.out(report.text)
+        guard outcome.violations.isEmpty else {
+            Console.out("the logs are in \(try keepLogs(of: system))\n")
+            throw ExitCode(1)
+        }
+    }
+
+    /// What came of it.
+    struct Outcome: Sendable {
+        var rounds = 0
+        var violations: [String] = []
+        var leftovers = Collection.Leftovers()
+    }
+
+    private func play(_ system: ChaosSystem, _ killer: Killer, _ crowd: Crowd) async throws -> Outcome {
+        var outcome = Outcome()
+        let noon = try await Self.nextNoon(system)
+        try await system.go(to: noon)
+        try await crowd.gather()
+        while outcome.violations.isEmpty, !(await killer.isDone) || outcome.rounds == 0 {
+            outcome.rounds += 1
+            let round = outcome.rounds
+            if round > 1 {
+                try await system.go(to: noon + .days(Int64(round - 1)))
+                try await crowd.signIn()
+            }
+            try await Self.play(round: round, killer, crowd)
+            outcome.violations += await killer.violations
+            outcome.violations += await crowd.violations
+            if outcome.violations.isEmpty {
+                outcome.violations += try await verifier(system, crowd, noon, rounds: round).violations(within: .seconds(90))
+            }
+            Console.error("  round \(round): \(await killer.kills.count) kills, \(await crowd.tally.acknowledged) snaps\n")
+        }
+        if spoil { try await Spoiler(system: system).spoil() }
+        guard outcome.violations.isEmpty else { return outcome }
+        let patience = Duration.seconds(spoil ? 3 : 60)
+        let verifier = await verifier(system, crowd, noon, rounds: outcome.rounds)
+        outcome.violations += try await verifier.finalViolations(within: patience)
+        outcome.violations += try await verifier.violations(within: patience)
+        let (leftovers, left) = try await Collection(system: system).collect(
+            snaps: await crowd.tally.acknowledged,
+            within: patience
+        )
+        outcome.leftovers = leftovers
+        outcome.violations += left
+        // Each twice over is often enough for each to be met.
+        if kills >= chosen.count * Step.allCases.count * 2 {
+            let met = Set(await killer.kills.map { "\($0.victim) at “\($0.step)”" })
+            let all = chosen.flatMap { victim in Step.allCases.map { "\(victim) at “\($0)”" } }
+            outcome.violations += all.filter { !met.contains($0) }.map { "never killed: \($0)" }
+        }
+        return outcome
+    }
+
+    /// Everybody posts once, and victims are killed meanwhile.
+    private static func play(round: Int, _ killer: Killer, _ crowd: Crowd) async throws {
+        await crowd.begin()
+        async let hunt: Void = killer.hunt(round: round) { await crowd.isBusy }
+        await crowd.post(round: round)
+        try await hunt
+    }
+
+    private func verifier(_ system: ChaosSystem, _ crowd: Crowd, _ noon: Instant, rounds: Int) async -> Verifier {
+        Verifier(
+            system: system,
+            people: await crowd.people,
+            dates: (0..<rounds).map { "\(Zone.utc.date(at: noon + .days(Int64($0))))" },
+            acknowledged: await crowd.acknowledged
+        )
+    }
+
+    private static func nextNoon(_ system: ChaosSystem) async throws -> Instant {
+        let now = try await system.now()
+        let noon = Instant(seconds: now.seconds / 86_400 * 86_400 + 43_200)
+        return noon > now ? noon : noon + .days(1)
+    }
+
+    private func keepLogs(of system: ChaosSystem) throws -> String {
+        let kept = "\(logs)/seed-\(seed)"
+        try? FileManager.default.removeItem(atPath: kept)
+        try FileManager.default.createDirectory(atPath: logs, withIntermediateDirectories: true)
+        try FileManager.default.copyItem(atPath: system.data + "/logs", toPath: kept)
+        try FileManager.default.copyItem(atPath: system.folder + "/up.log", toPath: kept + "/up.log")
+        return kept
+    }
+
+    /// A folder that the user `postgres` can reach.
+    private static func makeFolder() throws -> String {
+        var template = Array("/tmp/streaksnap-chaos-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { throw ChaosSystem.Failure(description: "no folder: \(errno)") }
+        let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        chmod(path, 0o755)
+        return path
+    }
+
+    private static var ownFolder: String {
+        URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().path
+    }
+}
