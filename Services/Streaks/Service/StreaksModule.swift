@@ -45,6 +45,7 @@ public enum StreaksModule: ServiceModule {
                 Migration(version: 2, name: "prompts", sql: PackageResources.V0402_prompts_sql),
             ]
         ),
+        MigrationSet("streaks_settlement", [Migration(version: 1, name: "totals", sql: PackageResources.V0701_totals_sql)]),
     ]
     public static var descriptor: (bytes: [UInt8], hash: String) { (StreaksMethods.descriptorSet, StreaksMethods.descriptorHash) }
 
@@ -70,7 +71,12 @@ public enum StreaksModule: ServiceModule {
             endpoints: service.endpoints(),
             consumers: consumers(service),
             jobs: [
-                SettlementJob(keeper: service.keeper, work: environment.work).job,
+                SettlementJob(
+                    keeper: service.keeper,
+                    work: environment.work,
+                    logger: environment.logger,
+                    metrics: environment.metrics
+                ).job,
                 OutageJob(keeper: service.keeper, work: environment.work, clock: environment.clock).job,
                 Job("unfinished_recoveries", every: .seconds(1), oldestDue: { try await recoveries.repository.oldestStranded() })
                 { _ in
