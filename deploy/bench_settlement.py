@@ -173,7 +173,7 @@ def seed(servers, due, crowd, dates, covered):
     # People lie elsewhere in their indexes than their streaks do; in a crowd everybody has ten streaks.
     share = 1 if crowd == 0 else 10
     pairs = max(1, total // share)
-    user_a, user_b = (ids.format("7001", f"((n * 7919) % {pairs}) * 2 + {k}") for k in (0, 1))
+    user_a, user_b = (ids.format("7001", f"((n::bigint * 7919) % {pairs}) * 2 + {k}") for k in (0, 1))
     streak = ids.format("7000", "n")
     step = 1_000_000
     for first in range(1, total + 1, step):
