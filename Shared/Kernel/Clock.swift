@@ -47,14 +47,14 @@ public final class UUIDv7Source: IDSource {
     public func make<Entity>(_: Entity.Type) -> ID<Entity> {
         var generator = SystemRandomNumberGenerator()
         let milliseconds = UInt64(clamping: clock.now().milliseconds)
-        // 48 bits of time and 12 of counter: within a millisecond the counter grows, and it may run into the next one.
+        // 48 bits of time and 12 of counter, which begins anywhere below 1024: within a millisecond it grows, and it may run into the next one.
         let stamp = last.withLock { last in
-            let fresh = milliseconds << 12 | UInt64.random(in: 0..<1024, using: &generator)
-            last = max(fresh, last &+ 1)
+            let isFresh = milliseconds << 12 > last
+            last = isFresh ? milliseconds << 12 | generator.next() & 1023 : last &+ 1
             return last
         }
         let high = (stamp >> 12) << 16 | 0x7000 | (stamp & 0xFFF)
-        let low = (UInt64.random(in: .min ... .max, using: &generator) & 0x3FFF_FFFF_FFFF_FFFF) | 0x8000_0000_0000_0000
+        let low = (generator.next() & 0x3FFF_FFFF_FFFF_FFFF) | 0x8000_0000_0000_0000
         return ID(high: high, low: low)
     }
 }

@@ -18,6 +18,8 @@ public struct UnitOfWork: Sendable {
 
     /// Most bytes of an event: what every broker takes, with room for headers. More would never leave the outbox.
     public static let mostEventBytes = 900 << 10
+    /// Bytes of events that one statement carries, about.
+    private static let mostBytesAtOnce = 4 << 20
 
     /// Whether there is anything for the relay.
     final class Emission: Sendable {
@@ -47,27 +49,48 @@ public struct UnitOfWork: Sendable {
     /// - Throws: `WireError` when an event cannot be encoded, `ServiceError` when the broker could never take it (more than
     ///   `mostEventBytes`, control characters in a header), `DatabaseError` when the transaction fails.
     public func emit(_ events: [any Event]) async throws {
+        var rows: [StoredEvent] = []
+        var bytes = 0
         for event in events {
-            let id: EventID = ids.make()
-            let stored = StoredEvent(
-                id: id,
-                aggregate: event.aggregateID,
-                subject: type(of: event).subject,
-                trace: trace,
-                requestID: requestID,
-                body: try event.serialized()
-            )
-            // Checked here, where it fails its own cause: in the outbox it would hold up everything behind it.
-            try stored.headers.check()
-            guard stored.body.count <= Self.mostEventBytes else { throw ServiceError.internal }
-            emission.note()
-            _ = try await sql.execute(
-                """
-                INSERT INTO outbox (id, aggregate, subject, trace, request_id, body)
-                VALUES (\(id), \(stored.aggregate), \(stored.subject), \(trace), \(requestID), \(stored.body))
-                """
-            )
+            let row = try stored(event)
+            if bytes + row.body.count > Self.mostBytesAtOnce {
+                try await insert(rows)
+                (rows, bytes) = ([], 0)
+            }
+            rows.append(row)
+            bytes += row.body.count
         }
+        try await insert(rows)
+    }
+
+    private func stored(_ event: any Event) throws -> StoredEvent {
+        let row = StoredEvent(
+            id: ids.make(),
+            aggregate: event.aggregateID,
+            subject: type(of: event).subject,
+            trace: trace,
+            requestID: requestID,
+            body: try event.serialized()
+        )
+        // Checked here, where it fails its own cause: in the outbox it would hold up everything behind it.
+        try row.headers.check()
+        guard row.body.count <= Self.mostEventBytes else { throw ServiceError.internal }
+        return row
+    }
+
+    /// One statement; positions are given out in the order of the rows.
+    private func insert(_ rows: [StoredEvent]) async throws {
+        guard !rows.isEmpty else { return }
+        emission.note()
+        _ = try await sql.execute(
+            """
+            INSERT INTO outbox (id, aggregate, subject, trace, request_id, body)
+            SELECT id, aggregate, subject, \(trace), \(requestID), body
+            FROM unnest(\(rows.map(\.id)), \(rows.map(\.aggregate)), \(rows.map(\.subject)), \(rows.map(\.body)))
+                WITH ORDINALITY AS event (id, aggregate, subject, body, place)
+            ORDER BY place
+            """
+        )
     }
 
     /// Writes one event to the outbox.

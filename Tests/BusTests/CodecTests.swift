@@ -80,6 +80,29 @@ import Testing
     }
 }
 
+@Suite struct AcknowledgementTests {
+    @Test func whatBrokersWriteIsReadWithoutADecoder() {
+        for text in [#"{"stream":"EVT_AUTH","seq":1234567}"#, #"{"stream":"EVT_AUTH", "seq":1234567}"#] {
+            let ack = JetStreamCodec.plainAck(Array(text.utf8))
+            #expect(ack == PublishAck(stream: "EVT_AUTH", sequence: 1_234_567, isDuplicate: false))
+        }
+    }
+
+    @Test(arguments: [
+        "", "{", "}", #"{"stream":"#, #"{"stream":"}"#, #"{"stream":"A","seq":"#, #"{"stream":"A","seq":}"#,
+        #"{"stream":"A","seq":-1}"#,
+        #"{"stream":"A","seq":1.5}"#, #"{"stream":"A","seq":1,"duplicate":true}"#, #"{"stream":"A\"","seq":1}"#,
+        #"{"stream":"A","seq":1234567890123456789}"#, #"{"stream":"A""#, #"{"stream":"A"}"#, #"{"stream":"A"}"}"#,
+        #"{"stream":"A"x"seq":1}"#, #"{"error":{"code":400},"stream":"A","seq":0}"#,
+        #"{"stream":"A","seq":0,"error":{"code":400}}"#, #" {"stream":"A","seq":1}"#,
+    ])
+    func anythingElseIsLeftToIt(text: String) {
+        #expect(JetStreamCodec.plainAck(Array(text.utf8)) == nil)
+        let bytes = Array(text.utf8)
+        for length in bytes.indices { #expect(JetStreamCodec.plainAck(Array(bytes[..<length])) == nil) }
+    }
+}
+
 @Suite struct TraceContextTests {
     @Test func traceparentsOfTheSpecification() throws {
         let text = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"

@@ -25,6 +25,17 @@ extension BrokerTests {
             }
         }
 
+        /// Or every event would cost a JSON decoder.
+        @Test func whatTheBrokerWritesIsAPlainAcknowledgement() async throws {
+            try await withStream { _, bus, _ in
+                for number in 1...12 {
+                    let reply = try await bus.request("evt.test.one", body: [1], deadline: deadline())
+                    let ack = JetStreamCodec.plainAck(reply.body)
+                    #expect(ack == PublishAck(stream: "EVT_TEST", sequence: number, isDuplicate: false))
+                }
+            }
+        }
+
         @Test func aStreamIsMadeOnceAndChangedLater() async throws {
             try await withBus { _, bus in
                 let jetStream = JetStream(connection: bus)

@@ -1,6 +1,7 @@
 import Foundation
 import Kernel
 import Logging
+import Synchronization
 import Testing
 
 @testable import Runtime
@@ -269,5 +270,29 @@ struct SmallTests {
         #expect(counter.current >= 6)
         #expect(metrics.counter("streaksnap_job_failures_total", [("job", "due")], help: "").current == 1)
         #expect(try await runner.runAllDue() == 0)
+    }
+
+    @Test("A job with two lanes works on two batches at a time, and no more")
+    func lanes() async throws {
+        let running = Atomic(0)
+        let most = Atomic(0)
+        let runs = Atomic(0)
+        let job = Job("due", every: .milliseconds(1), lanes: 2) { _ in
+            most.max(running.add(1, ordering: .relaxed).newValue, ordering: .relaxed)
+            try await Task.sleep(for: .milliseconds(2))
+            running.subtract(1, ordering: .relaxed)
+            runs.add(1, ordering: .relaxed)
+            return 1
+        }
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let runner = JobRunner(jobs: [job], clock: SystemClock(), logger: logger, metrics: Metrics())
+        let task = Task { await runner.run() }
+        let end = ContinuousClock.now.advanced(by: .seconds(60))
+        while most.load(ordering: .relaxed) < 2 || runs.load(ordering: .relaxed) < 50, ContinuousClock.now < end {
+            try await Task.sleep(for: .milliseconds(2))
+        }
+        task.cancel()
+        await task.value
+        #expect(most.load(ordering: .relaxed) == 2 && runs.load(ordering: .relaxed) >= 50)
     }
 }

@@ -121,10 +121,20 @@ struct World {
         )
     }
 
+    func settlement(mostAtOnce: Int = SettlementJob.mostAtOnce, metrics: Metrics = Metrics()) -> SettlementJob {
+        SettlementJob(
+            keeper: service.keeper,
+            work: work,
+            logger: PostgresServer.silence,
+            metrics: metrics,
+            mostAtOnce: mostAtOnce
+        )
+    }
+
     /// Runs both jobs until nothing is due.
     func settle() async throws {
         let jobs = [
-            SettlementJob(keeper: service.keeper, work: work).job, MomentJob(work: work, streaks: service.streaks).job,
+            settlement().job, MomentJob(work: work, streaks: service.streaks).job,
         ]
         for job in jobs { while try await job.run(clock.now()) > 0 {} }
     }

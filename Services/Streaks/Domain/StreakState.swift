@@ -118,17 +118,20 @@ extension StreakState {
     /// transaction that stores the new state, with the key as the outbox row's identity, each effect is told once. The key is needed:
     /// where freezes extend the count, an outage declared afterwards may lower it, and the same milestone is reached again.
     public func effects(since earlier: StreakState) -> [StreakEffect] {
-        guard log != earlier.log else { return [] }
-        let known = Set(earlier.log.map(\.key))
-        let present = Set(log.map(\.key))
+        // What both begin with has the same keys, each once: it is in neither difference. Mostly that is all but the last entry.
+        let shared = zip(log, earlier.log).prefix { $0 == $1 }.count
+        let (fresh, old) = (log.dropFirst(shared), earlier.log.dropFirst(shared))
+        guard !fresh.isEmpty || !old.isEmpty else { return [] }
+        let known = Set(old.map(\.key))
+        let present = Set(fresh.map(\.key))
         var effects: [StreakEffect] = []
-        for gone in earlier.log where !present.contains(gone.key) {
+        for gone in old where !present.contains(gone.key) {
             switch gone {
             case .broken(let date, _, _, _): effects.append(.restored(date: date))
             case .freezeSpent(let date): effects.append(.freezeReturned(date: date))
             default: break
             }
         }
-        return effects + log.filter { !known.contains($0.key) }
+        return effects + fresh.filter { !known.contains($0.key) }
     }
 }

@@ -7,29 +7,32 @@ internal import StreaksDomain
 enum Achievements {
     typealias Grant = StreaksDomain.Achievement.Grant
 
-    /// What a change of a streak means for its people. Costs nothing unless a celebrated count was reached, a token used, or a broken
+    /// What changes of streaks mean for their people. Costs nothing unless a celebrated count was reached, a token used, or a broken
     /// streak has ended.
-    static func follow(_ change: StreakChange, of row: StreakRow, _ work: UnitOfWork) async throws {
-        try await grant(StreaksDomain.Achievement.earned(by: change.effects, [row.userA, row.userB]), work)
-        for (user, tokens) in tokensSpent(in: change.effects).sorted(by: { $0.key < $1.key }) {
-            try await StatsRepository.add(recoveries: tokens, of: user, work.sql)
+    static func follow(_ changes: [PlannedChange], _ work: UnitOfWork) async throws {
+        var grants: Set<Grant> = []
+        var tokens: [UserID: Int] = [:]
+        var endedBreaks: [(user: UserID, isTheirs: Bool)] = []
+        for (row, change) in changes.lazy.map({ ($0.row, $0.change) }) {
+            grants.formUnion(StreaksDomain.Achievement.earned(by: change.effects, [row.userA, row.userB]))
+            tokens.merge(tokensSpent(in: change.effects), uniquingKeysWith: +)
+            if let ended = change.endedBreak { endedBreaks += [row.userA, row.userB].map { ($0, ended.by == $0) } }
         }
-        guard let ended = change.endedBreak else { return }
-        for user in [row.userA, row.userB] {
-            try await StatsRepository.addEndedBreak(of: user, isTheirs: ended.by == user, work.sql)
-        }
+        try await grant(grants.sorted(), work)
+        try await StatsRepository.add(recoveries: tokens.filter { $0.value != 0 }, work.sql)
+        try await StatsRepository.addEndedBreaks(endedBreaks, work.sql)
     }
 
     static func grant(_ grants: [Grant], _ work: UnitOfWork) async throws {
         guard !grants.isEmpty else { return }
-        for new in try await AchievementRepository.add(grants, at: work.now, work.sql) {
-            try await work.emit(
+        try await work.emit(
+            try await AchievementRepository.add(grants, at: work.now, work.sql).map { new in
                 AchievementEarned(
                     userID: new.user.description,
                     achievement: new.achievement.rawValue,
                     earnedAt: work.now
                 )
-            )
-        }
+            }
+        )
     }
 }

@@ -5,11 +5,20 @@ internal import StreaksDomain
 internal import Wire
 
 /// The one way a streak changes: a command on its locked ledger, the new state on its row, what is to be told in the outbox (SD-5).
+///
+/// However many change at once: what becomes of each is computed first (`PlannedChange`), then each kind of row is written by one
+/// statement for all of them.
 struct StreakKeeper: Sendable {
+    /// When the totals of the people of streaks that were settled are told.
+    enum Totals {
+        /// In this transaction.
+        case now
+        /// By `SettlementJob`, when nothing waits to be settled any more: breaks are told first.
+        case soon
+    }
+
     let streaks: StreakRepository
     static let policy = StreakPolicy.mutual
-    /// Dates that a ledger is loaded with, at most, before its checkpoint moves on.
-    private static let mostDates = 35
 
     /// Settles what is due, does what the command says, stores the result and tells it. The streak must be locked by `work`.
     ///
@@ -20,35 +29,56 @@ struct StreakKeeper: Sendable {
         newPhotos: Int = 0,
         _ work: UnitOfWork
     ) async throws -> StreakChange {
-        // Replicas' clocks differ a little; a streak's time never goes back.
-        let now = max(work.now, stored.row.lookedAt)
-        var isReloaded = stored.isCheckpointStale
-        let change: StreakChange
+        let planned = try await plan(command, for: stored, newPhotos: newPhotos, work)
+        try await carryOut([planned], work)
+        return planned.change
+    }
+
+    /// Settles and stores; for streaks whose date is due. They must be locked by `work`.
+    @discardableResult
+    func settle(_ due: [StoredStreak], totals: Totals = .now, _ work: UnitOfWork) async throws -> [StreakChange] {
+        var changes: [PlannedChange] = []
+        for stored in due { changes.append(try await plan(.look, for: stored, work)) }
+        try await carryOut(changes, work)
+        let people = changes.filter { $0.change.before.status != $0.change.state.status }.flatMap {
+            [$0.row.userA, $0.row.userB]
+        }
+        switch totals {
+        case .now: try await refreshStats(people, work)
+        case .soon: try await StatsRepository.noteStale(people, at: work.now, work.sql)
+        }
+        return changes.map(\.change)
+    }
+
+    /// What becomes of a streak. A ledger that does not reach far enough back is loaded whole.
+    private func plan(_ command: StreakCommand, for stored: StoredStreak, newPhotos: Int = 0, _ work: UnitOfWork) async throws
+        -> PlannedChange
+    {
         do throws(ServiceError) {
-            change = try stored.ledger.applying(command, Self.policy, at: now, lastLook: stored.row.lookedAt)
+            return try PlannedChange(command, of: stored, newPhotos: newPhotos, at: work.now)
         } catch {
             guard error == .ledgerTooShort else { throw error }
-            isReloaded = true
-            let whole = try await streaks.whole(stored.row, work.sql).ledger
-            change = try whole.applying(command, Self.policy, at: now, lastLook: stored.row.lookedAt)
+            let whole = try await streaks.whole(stored.row, work.sql)
+            return try PlannedChange(command, of: whole, isReloaded: true, newPhotos: newPhotos, at: work.now)
         }
-        var posted: (user: UserID, date: CalendarDate)?
-        if case .contribute(let user, _, _) = command, let date = change.creditedTo { posted = (user, date) }
-        try await streaks.save(
-            stored.row,
-            change.state,
-            endedAt: change.ledger.endedAt,
-            posted: posted,
-            newPhotos: newPhotos,
+    }
+
+    /// Stores changes and tells them, those of one streak in the order they happened.
+    private func carryOut(_ changes: [PlannedChange], _ work: UnitOfWork) async throws {
+        try await streaks.save(changes.map(\.update), work.sql)
+        let woken = Set(changes.filter(\.isRunningAgain).flatMap { [$0.row.userA, $0.row.userB] })
+        if let now = changes.lazy.filter(\.isRunningAgain).map(\.now).max() {
+            try await MomentRepository.wake(Array(woken), now: now, work.sql)
+        }
+        try await CheckpointRepository.store(
+            changes.compactMap { change in change.newCheckpoint.map { (change.row.id, $0) } },
             work.sql
         )
-        if change.state.status == .active, stored.row.status != .active {
-            try await MomentRepository.wake([stored.row.userA, stored.row.userB], now: now, work.sql)
-        }
-        try await keepCheckpoint(of: stored.row.id, change.ledger, isReloaded: isReloaded, now: now, work)
-        try await work.emit(try await events(of: change, stored.row, work))
-        try await Achievements.follow(change, of: stored.row, work)
-        return change
+        try await CheckpointRepository.delete(of: changes.filter(\.dropsCheckpoint).map(\.row.id), work.sql)
+        var events: [any Event] = []
+        for change in changes { events += try await self.events(of: change.change, change.row, work) }
+        try await work.emit(events)
+        try await Achievements.follow(changes, work)
     }
 
     /// What others are told of a change; a token that is not needed any more is marked so that it comes back once.
@@ -95,32 +125,9 @@ struct StreakKeeper: Sendable {
         return events
     }
 
-    /// Moves the checkpoint on once a month's dates lie behind it. A ledger that had to be loaded whole replaces it: what happened lies
-    /// before the old one.
-    private func keepCheckpoint(of id: StreakID, _ ledger: StreakLedger, isReloaded: Bool, now: Instant, _ work: UnitOfWork)
-        async throws
-    {
-        let age = ledger.base.settledThrough.distance(to: Zone.utc.date(at: now))
-        let short = age >= Self.mostDates ? ledger.compacted(Self.policy, at: now) : ledger
-        if short.base != ledger.base {
-            try await CheckpointRepository.store(short.base, of: id, work.sql)
-        } else if isReloaded {
-            try await CheckpointRepository.delete(of: [id], work.sql)
-        }
-    }
-
-    /// Settles and stores; for streaks whose date is due.
-    func settle(_ stored: StoredStreak, _ work: UnitOfWork) async throws -> StreakChange {
-        let change = try await apply(.look, to: stored, work)
-        if change.before.status != change.state.status { try await refreshStats([stored.row.userA, stored.row.userB], work) }
-        return change
-    }
-
-    /// Tells the new totals of these people, in the order of their ids so that no two transactions wait for each other.
+    /// Tells the new totals of these people.
     func refreshStats(_ users: some Sequence<UserID>, _ work: UnitOfWork) async throws {
-        for user in Set(users).sorted() {
-            try await work.emit(try await StatsRepository.refresh(user, work.sql))
-        }
+        try await work.emit(try await StatsRepository.refresh(users, work.sql))
     }
 
     /// What others are told of an effect; nil for those that `SnapCounted` tells already.

@@ -45,6 +45,7 @@ public enum StreaksModule: ServiceModule {
                 Migration(version: 2, name: "prompts", sql: PackageResources.V0402_prompts_sql),
             ]
         ),
+        MigrationSet("streaks_settlement", [Migration(version: 1, name: "totals", sql: PackageResources.V0701_totals_sql)]),
     ]
     public static var descriptor: (bytes: [UInt8], hash: String) { (StreaksMethods.descriptorSet, StreaksMethods.descriptorHash) }
 
@@ -66,13 +67,18 @@ public enum StreaksModule: ServiceModule {
             clock: environment.clock,
             logger: environment.logger
         )
-        return ServiceAssembly(endpoints: service.endpoints(), consumers: consumers(service), jobs: jobs(service))
+        return ServiceAssembly(endpoints: service.endpoints(), consumers: consumers(service), jobs: jobs(service, environment))
     }
 
-    private static func jobs(_ service: StreaksService) -> [Job] {
+    private static func jobs(_ service: StreaksService, _ environment: ServiceEnvironment) -> [Job] {
         let (recoveries, database) = (service.recoveries, service.streaks.database)
         return [
-            SettlementJob(keeper: service.keeper, work: service.work).job,
+            SettlementJob(
+                keeper: service.keeper,
+                work: service.work,
+                logger: environment.logger,
+                metrics: environment.metrics
+            ).job,
             OutageJob(keeper: service.keeper, work: service.work, clock: service.clock).job,
             Job("unfinished_recoveries", every: .seconds(1), oldestDue: { try await recoveries.repository.oldestStranded() }) {
                 _ in

@@ -138,16 +138,17 @@ public final class JetStream: Sendable {
             previous = event.messageID
             return result
         }
+        // Answers come in order: who waits for the last has all of them, and is woken once.
         var results: [Result<PublishAck, any Error>] = []
         results.reserveCapacity(events.count)
-        for pending in sent {
+        for pending in sent.reversed() {
             do {
                 results.append(.success(try await acknowledgement(try pending.get())))
             } catch {
                 results.append(.failure(error))
             }
         }
-        return results
+        return results.reversed()
     }
 
     /// Begins to receive the messages of a durable consumer.
@@ -193,7 +194,9 @@ public final class JetStream: Sendable {
     }
 
     private func acknowledgement(_ pending: PendingReply) async throws -> PublishAck {
-        let ack = try JetStreamCodec.decode(JetStreamCodec.Ack.self, try await pending.value())
+        let reply = try await pending.value()
+        if let ack = JetStreamCodec.plainAck(reply.body) { return ack }
+        let ack = try JetStreamCodec.decode(JetStreamCodec.Ack.self, reply)
         return PublishAck(stream: ack.stream, sequence: ack.seq, isDuplicate: ack.duplicate ?? false)
     }
 

@@ -193,6 +193,27 @@ enum JetStreamCodec {
         return Array(try encoder.encode(value))
     }
 
+    private static let ackStart = Array(#"{"stream":""#.utf8)
+    private static let ackMiddle = Array(#"seq":"#.utf8)
+
+    /// The answer to a message that was kept, as brokers write it: `{"stream":"EVT_AUTH", "seq":7}`. Nil for anything else, which is JSON
+    /// nevertheless. There is one for every event, and a JSON decoder costs more than everything else about it.
+    static func plainAck(_ body: [UInt8]) -> PublishAck? {
+        let quote = UInt8(ascii: "\"")
+        guard body.starts(with: ackStart), body.last == UInt8(ascii: "}"),
+            let nameEnd = body[ackStart.count...].firstIndex(of: quote),
+            let key = body[(nameEnd + 1)...].firstIndex(of: quote),
+            body[nameEnd + 1] == UInt8(ascii: ","), body[(nameEnd + 2)..<key].allSatisfy({ $0 == UInt8(ascii: " ") }),
+            body[(key + 1)...].starts(with: ackMiddle)
+        else { return nil }
+        let name = body[ackStart.count..<nameEnd]
+        let digits = body[(key + 1 + ackMiddle.count)..<(body.count - 1)]
+        guard !name.contains(UInt8(ascii: "\\")), (1...18).contains(digits.count), digits.allSatisfy({ (48...57).contains($0) })
+        else { return nil }
+        let sequence = digits.reduce(0) { $0 * 10 + Int($1 - 48) }
+        return PublishAck(stream: String(decoding: name, as: UTF8.self), sequence: sequence, isDuplicate: false)
+    }
+
     /// The reply to a request of the API.
     ///
     /// - Throws: `JetStreamError` when the broker refused, `ServiceError` when the reply is not what it should be.

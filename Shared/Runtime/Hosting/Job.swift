@@ -6,6 +6,8 @@ public struct Job: Sendable {
     public let name: String
     /// How long after a look that found nothing the next one follows, by the machine's clock.
     public let interval: Duration
+    /// Batches that one replica works on at a time, at most: so that the database and the replica are both busy when much is due.
+    public let lanes: Int
     /// Since when the row that has waited longest is due; nil when none is. For the metric of how late the job is.
     public let oldestDue: (@Sendable () async throws -> Instant?)?
     /// Deals with one batch of what is due at the instant.
@@ -17,11 +19,13 @@ public struct Job: Sendable {
     public init(
         _ name: String,
         every interval: Duration,
+        lanes: Int = 1,
         oldestDue: (@Sendable () async throws -> Instant?)? = nil,
         run: @escaping @Sendable (Instant) async throws -> Int
     ) {
         self.name = name
         self.interval = interval
+        self.lanes = max(1, lanes)
         self.oldestDue = oldestDue
         self.run = run
     }

@@ -10,7 +10,9 @@ struct JobRunner: Sendable {
 
     func run() async {
         await withTaskGroup(of: Void.self) { tasks in
-            for job in jobs { tasks.addTask { await loop(job) } }
+            for job in jobs {
+                for _ in 0..<job.lanes { tasks.addTask { await loop(job) } }
+            }
         }
     }
 

@@ -21,6 +21,6 @@ struct PeopleConsumer: Sendable {
         if profile.zoneSince < work.now - StreakKeeper.policy.finality {
             try await keeper.streaks.forgetCheckpoints(of: ids, work.sql)
         }
-        for stored in try await keeper.streaks.lock(ids, work.sql) { _ = try await keeper.apply(.look, to: stored, work) }
+        try await keeper.settle(try await keeper.streaks.lock(ids, work.sql), work)
     }
 }

@@ -98,7 +98,7 @@ extension StreaksService {
         let friends = accepted.filter(\.dateCompleted).compactMap { UserID($0.friendID) }
         for person in Set(friends + [user]).sorted() {
             guard person == user else {
-                try await work.emit(try await StatsRepository.refresh(person, work.sql))
+                try await keeper.refreshStats([person], work)
                 continue
             }
             let (totals, onTime) = try await StatsRepository.refresh(user, newPhotos: 1, newOnTime: isOnTime ? 1 : 0, work.sql)

@@ -51,7 +51,7 @@ extension StreaksService {
         let looked = try await StartRepository.concerned(user, friend, now: work.now, work.sql)
         for stored in try await streaks.lock(looked, work.sql) {
             guard stored.row.isOf(user, friend) else {
-                _ = try await keeper.settle(stored, work)
+                try await keeper.settle([stored], work)
                 continue
             }
             try await makeRoom(stored, work)

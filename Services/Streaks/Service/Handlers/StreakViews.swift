@@ -37,9 +37,8 @@ extension StreaksService {
         }
         if !stale.isEmpty {
             try await work.run(context) { [keeper] work in
-                for stored in try await keeper.streaks.lock(stale.map(\.id), work.sql) {
-                    _ = try await keeper.settle(stored, work)
-                }
+                let due = try await keeper.streaks.lock(stale.map(\.id), work.sql)
+                try await keeper.settle(due, work)
             }
             seen = try await streaks.seen(selection, by: user, withFriends: withFriends, now: now)
         }

@@ -31,7 +31,7 @@ struct OutageJob: Sendable {
         try await work.run(trace: "", requestID: "") { [keeper] work in
             guard var outage = try await OutageRepository.lockUnfinished(at: now, work.sql) else { return 0 }
             let found = try await OutageRepository.touched(by: outage, limit: Self.batch, work.sql)
-            for stored in try await keeper.streaks.lock(found.map(\.id), work.sql) { _ = try await keeper.settle(stored, work) }
+            try await keeper.settle(try await keeper.streaks.lock(found.map(\.id), work.sql), totals: .soon, work)
             var finishedAt: Instant?
             if found.count == Self.batch {
                 outage.reached = found.last

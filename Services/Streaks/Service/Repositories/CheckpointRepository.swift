@@ -25,14 +25,27 @@ enum CheckpointRepository {
         return found
     }
 
-    static func store(_ checkpoint: Checkpoint, of streak: StreakID, _ sql: Transaction) async throws {
+    /// Stores the checkpoints of these streaks; those of before are replaced.
+    static func store(_ checkpoints: [(streak: StreakID, checkpoint: Checkpoint)], _ sql: Transaction) async throws {
+        guard !checkpoints.isEmpty else { return }
+        let bases = checkpoints.map(\.checkpoint)
+        // Arrays of arrays must be of one length: the closures come side by side, each with the place of its checkpoint.
+        let closures = bases.indices.flatMap { place in bases[place].closures.map { (place: place + 1, closure: $0) } }
         _ = try await sql.execute(
             """
+            WITH closure AS (
+                SELECT place, array_agg(closed_from ORDER BY n) AS closed_from, array_agg(closed_until ORDER BY n) AS closed_until
+                FROM unnest(\(closures.map(\.place)), \(closures.map(\.closure.from)), \(closures.map(\.closure.until)))
+                    WITH ORDINALITY AS c (place, closed_from, closed_until, n)
+                GROUP BY place)
             INSERT INTO streak_checkpoint (streak_id, settled_through, current_count, longest_count, last_completed_date, run_start,
                 closed_from, closed_until)
-            VALUES (\(streak), \(checkpoint.settledThrough), \(Int32(checkpoint.count)), \(Int32(checkpoint.longest)),
-                \(checkpoint.lastCompletedDate), \(checkpoint.runStart), \(checkpoint.closures.map(\.from)),
-                \(checkpoint.closures.map(\.until)))
+            SELECT streak_id, settled_through, current_count, longest_count, last_completed_date, run_start,
+                coalesce(closed_from, '{}'), coalesce(closed_until, '{}')
+            FROM unnest(\(checkpoints.map(\.streak)), \(bases.map(\.settledThrough)), \(bases.map { Int32($0.count) }),
+                    \(bases.map { Int32($0.longest) }), \(bases.map(\.lastCompletedDate)), \(bases.map(\.runStart)))
+                WITH ORDINALITY AS base (streak_id, settled_through, current_count, longest_count, last_completed_date, run_start, place)
+                LEFT JOIN closure USING (place)
             ON CONFLICT (streak_id) DO UPDATE SET settled_through = EXCLUDED.settled_through,
                 current_count = EXCLUDED.current_count, longest_count = EXCLUDED.longest_count,
                 last_completed_date = EXCLUDED.last_completed_date, run_start = EXCLUDED.run_start,
@@ -42,6 +55,7 @@ enum CheckpointRepository {
     }
 
     static func delete(of streaks: [StreakID], _ sql: Transaction) async throws {
+        guard !streaks.isEmpty else { return }
         _ = try await sql.execute("DELETE FROM streak_checkpoint WHERE streak_id = ANY(\(streaks))")
     }
 }

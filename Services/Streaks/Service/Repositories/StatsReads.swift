@@ -97,24 +97,30 @@ extension StatsRepository {
         "SELECT id FROM streak WHERE user_a = \(user) UNION ALL SELECT id FROM streak WHERE user_b = \(user)"
     }
 
-    /// One more streak that broke and then ended.
-    static func addEndedBreak(of user: UserID, isTheirs: Bool, _ sql: Transaction) async throws {
-        let theirs = isTheirs ? 1 : 0
+    /// One more streak of each that broke and then ended; `isTheirs`: they alone broke it.
+    static func addEndedBreaks(_ breaks: [(user: UserID, isTheirs: Bool)], _ sql: Transaction) async throws {
+        guard !breaks.isEmpty else { return }
         _ = try await sql.execute(
             """
-            INSERT INTO user_stats AS known (user_id, ended_breaks, ended_breaks_by_user) VALUES (\(user), 1, \(theirs))
-            ON CONFLICT (user_id) DO UPDATE SET ended_breaks = known.ended_breaks + 1,
-                ended_breaks_by_user = known.ended_breaks_by_user + \(theirs)
+            INSERT INTO user_stats AS known (user_id, ended_breaks, ended_breaks_by_user)
+            SELECT person, count(*), count(*) FILTER (WHERE is_theirs)
+            FROM unnest(\(breaks.map(\.user)), \(breaks.map(\.isTheirs))) AS ended (person, is_theirs) GROUP BY person ORDER BY person
+            ON CONFLICT (user_id) DO UPDATE SET ended_breaks = known.ended_breaks + EXCLUDED.ended_breaks,
+                ended_breaks_by_user = known.ended_breaks_by_user + EXCLUDED.ended_breaks_by_user
             """
         )
     }
 
-    /// Adds to the recovery tokens a person has spent; what is given back is negative. Not among the totals that auth is told.
-    static func add(recoveries: Int, of user: UserID, _ sql: Transaction) async throws {
+    /// Adds to the recovery tokens that people have spent; what is given back is negative. Not among the totals that auth is told.
+    static func add(recoveries: [UserID: Int], _ sql: Transaction) async throws {
+        guard !recoveries.isEmpty else { return }
+        let spent = recoveries.sorted { $0.key < $1.key }
         _ = try await sql.execute(
             """
-            INSERT INTO user_stats AS known (user_id, recoveries_used) VALUES (\(user), greatest(\(recoveries), 0))
-            ON CONFLICT (user_id) DO UPDATE SET recoveries_used = greatest(known.recoveries_used + \(recoveries), 0)
+            WITH spent AS (SELECT * FROM unnest(\(spent.map(\.key)), \(spent.map { Int32($0.value) })) AS s (person, tokens))
+            INSERT INTO user_stats AS known (user_id, recoveries_used) SELECT person, greatest(tokens, 0) FROM spent ORDER BY person
+            ON CONFLICT (user_id) DO UPDATE SET recoveries_used =
+                greatest(known.recoveries_used + (SELECT tokens FROM spent WHERE person = known.user_id), 0)
             """
         )
     }

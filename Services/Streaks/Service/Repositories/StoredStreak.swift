@@ -83,6 +83,34 @@ struct StoredStreak: Sendable {
     var isCheckpointStale = false
 }
 
+/// What becomes of a streak's row.
+struct StreakUpdate: Sendable {
+    let row: StreakRow
+    /// What its ledger folded to.
+    let state: StreakState
+    let endedAt: Instant?
+    /// The new snap.
+    var posted: (user: UserID, date: CalendarDate)?
+    /// Adds to the number of snaps.
+    var newPhotos = 0
+
+    var postedA: CalendarDate? { posted.flatMap { $0.user == row.userA ? $0.date : nil } }
+    var postedB: CalendarDate? { posted.flatMap { $0.user == row.userB ? $0.date : nil } }
+}
+
+/// Streaks that were due and could not be settled.
+struct Unsettled: Error {
+    let streaks: [StreakID]
+    let cause: any Error
+
+    /// Whether the streaks have nothing to do with it, and waiting is all there is to do.
+    var isPassing: Bool {
+        guard let error = cause as? DatabaseError else { return cause is CancellationError }
+        return error.isConnectionFailure || error.isRetryable
+            || [.overloaded, .stopped, .outcomeUnknown, .transactionAborted].contains(error.code)
+    }
+}
+
 extension StreakStatus {
     init(_ status: StreakState.Status) {
         switch status {

@@ -36,13 +36,23 @@ struct StreakRepository: Sendable {
     }
 
     /// Locks up to `limit` streaks whose next date is due; other replicas' are passed over (D7).
+    ///
+    /// - Throws: `Unsettled` with their ids when they cannot be read.
     func lockDue(at now: Instant, limit: Int, _ sql: Transaction) async throws -> [StoredStreak] {
-        let rows = try await sql.query(
-            """
-            SELECT \(StreakRow.columns) FROM streak WHERE next_due <= \(now) ORDER BY next_due LIMIT \(limit) FOR UPDATE SKIP LOCKED
-            """
-        ).map(StreakRow.init)
-        return try await Self.load(rows, sql)
+        let found = try await sql.query(Self.dueQuery(at: now, limit: limit))
+        let ids = try found.map { try $0.get(at: 0, as: StreakID.self) }
+        do { return try await Self.load(try found.map(StreakRow.init), sql) } catch {
+            throw Unsettled(streaks: ids, cause: error)
+        }
+    }
+
+    static func dueQuery(at now: Instant, limit: Int) -> Query {
+        "SELECT \(StreakRow.columns) FROM streak WHERE next_due <= \(now) ORDER BY next_due LIMIT \(limit) FOR UPDATE SKIP LOCKED"
+    }
+
+    /// A streak that cannot be settled makes way for the others until then.
+    func postpone(_ id: StreakID, until instant: Instant) async throws {
+        _ = try await database.execute("UPDATE streak SET next_due = \(instant) WHERE id = \(id) AND next_due < \(instant)")
     }
 
     /// The next date of the streak that has waited longest, due or not.
@@ -131,26 +141,25 @@ struct StreakRepository: Sendable {
         return usable
     }
 
-    /// Stores what a ledger folded to. `posted` is the new snap, `newPhotos` adds to the number of them.
-    func save(
-        _ row: StreakRow,
-        _ state: StreakState,
-        endedAt: Instant?,
-        posted: (user: UserID, date: CalendarDate)?,
-        newPhotos: Int,
-        _ sql: Transaction
-    ) async throws {
-        let newestA = posted.flatMap { $0.user == row.userA ? $0.date : nil }
-        let newestB = posted.flatMap { $0.user == row.userB ? $0.date : nil }
+    /// Stores what ledgers folded to, each streak once.
+    func save(_ updates: [StreakUpdate], _ sql: Transaction) async throws {
+        guard !updates.isEmpty else { return }
+        let states = updates.map(\.state)
         _ = try await sql.execute(
             """
-            UPDATE streak SET status = \(StreakStatus(state.status).rawValue), current_count = \(Int32(state.count)),
-                longest_count = \(Int32(state.longest)), last_completed_date = \(state.lastCompletedDate),
-                deadline_at = \(state.deadlineAt), at_risk_from = \(state.atRiskFrom), next_due = \(state.nextDue),
-                broken_by = \(state.brokenBy), broken_at = \(state.brokenAt), missed_date = \(state.missedDate),
-                ended_at = \(endedAt), photo_count = photo_count + \(newPhotos), looked_at = \(state.asOf),
-                newest_a = greatest(newest_a, \(newestA)), newest_b = greatest(newest_b, \(newestB))
-            WHERE id = \(row.id)
+            UPDATE streak SET status = new.status, current_count = new.count, longest_count = new.longest,
+                last_completed_date = new.completed, deadline_at = new.deadline, at_risk_from = new.risk, next_due = new.due,
+                broken_by = new.breaker, broken_at = new.broken, missed_date = new.missed, ended_at = new.ended,
+                photo_count = photo_count + new.photos, looked_at = new.looked,
+                newest_a = greatest(newest_a, new.posted_a), newest_b = greatest(newest_b, new.posted_b)
+            FROM unnest(\(updates.map(\.row.id)), \(states.map { StreakStatus($0.status).rawValue }),
+                \(states.map { Int32($0.count) }), \(states.map { Int32($0.longest) }), \(states.map(\.lastCompletedDate)),
+                \(states.map(\.deadlineAt)), \(states.map(\.atRiskFrom)), \(states.map(\.nextDue)), \(states.map(\.brokenBy)),
+                \(states.map(\.brokenAt)), \(states.map(\.missedDate)), \(updates.map(\.endedAt)),
+                \(updates.map { Int32($0.newPhotos) }), \(states.map(\.asOf)), \(updates.map(\.postedA)), \(updates.map(\.postedB)))
+                AS new (id, status, count, longest, completed, deadline, risk, due, breaker, broken, missed, ended, photos, looked,
+                    posted_a, posted_b)
+            WHERE streak.id = new.id
             """
         )
     }

@@ -1,0 +1,54 @@
+import Kernel
+import Outbox
+import TestSupport
+import Testing
+import Wire
+
+/// A `Ping` of many bytes.
+private struct LargePing: Event {
+    static let fullName = "test.v1.Ping"
+    static let subject = "evt.source.v1.Ping"
+    var ping = Ping()
+    var aggregateID: String { ping.aggregateID }
+    init() {}
+    init(_ ping: Ping) { self.ping = ping }
+    init(serialized bytes: UnsafeRawBufferPointer) throws { ping = try Ping(serialized: bytes) }
+    func serialized() throws -> [UInt8] { try ping.serialized() + Array((":" + String(repeating: "x", count: 600_000)).utf8) }
+    func collectViolations(into violations: inout Violations, path: FieldPath) {}
+}
+
+@Suite("Events of one unit of work", .timeLimit(.minutes(3)))
+struct OrderTests {
+    @Test("leave in the order they were told, however many and however large")
+    func order() async throws {
+        try await withWorld { world in
+            let teller = try await world.teller()
+            // Some are so large that they take several statements.
+            let pings = (0..<1_400).map { number -> any Event in
+                let ping = Ping("a\(number % 7)", number)
+                return number.isMultiple(of: 150) ? LargePing(ping) : ping
+            }
+            try await teller.work.run(trace: "", requestID: "") { try await $0.emit(pings) }
+            let told = try await world.source.query("SELECT body FROM outbox ORDER BY position").map {
+                try Ping(serialized: try $0.decode(as: [UInt8].self)).number
+            }
+            #expect(told == Array(0..<1_400))
+            let traces = try await world.source.query("SELECT DISTINCT trace, request_id FROM outbox")
+            #expect(traces.count == 1)
+        }
+    }
+
+    @Test("that cannot be told are not told at all")
+    func refusal() async throws {
+        try await withWorld { world in
+            let teller = try await world.teller()
+            await #expect(throws: ServiceError.self) {
+                try await teller.work.run(trace: "", requestID: "") { work in
+                    try await work.emit([Ping("good", 1), Ping("line\nbreak", 2), Ping("good", 3)])
+                }
+            }
+            #expect(try await world.source.query("SELECT 1 FROM outbox").isEmpty)
+            try await teller.work.run(trace: "", requestID: "") { try await $0.emit([]) }
+        }
+    }
+}
