@@ -100,15 +100,9 @@ public final class OutboxRelay: Sendable {
             try bus.publish("relay.\(service).wake", body: [])
             return 0
         }
-        let results = await send(rows)
-        var published = confirmed(rows, results)
-        // An event that the broker will never take holds up its own aggregate, not the others.
-        let refused = Set(zip(rows, results).filter { Self.isRefusal($0.1) }.map(\.0.event.aggregate))
-        if published.count < rows.count, !refused.isEmpty {
+        let (published, refused) = await send(rows)
+        if !refused.isEmpty {
             logger.error("the broker refuses an event", metadata: ["aggregates": "\(refused.sorted().joined(separator: " "))"])
-            let done = Set(published)
-            let others = rows.filter { !refused.contains($0.event.aggregate) && !done.contains($0.id) }
-            published += confirmed(others, await send(others))
         }
         if !published.isEmpty {
             _ = try await database.execute(
@@ -171,6 +165,10 @@ public final class OutboxRelay: Sendable {
         let id: EventID
         let event: StoredEvent
         let messageID: String
+
+        var message: OutgoingEvent {
+            OutgoingEvent(subject: event.subject, messageID: messageID, headers: event.headers, body: event.body)
+        }
     }
 
     private func waiting() async throws -> [Waiting] {
@@ -199,34 +197,39 @@ public final class OutboxRelay: Sendable {
         }
     }
 
-    /// Sends all without waiting for each answer.
-    private func send(_ rows: [Waiting]) async -> [Result<PublishAck, any Error>] {
-        let messages = rows.map { row in
-            OutgoingEvent(subject: row.event.subject, messageID: row.messageID, headers: row.event.headers, body: row.event.body)
-        }
-        return await jetStream.publish(messages, deadline: SystemClock.now() + Self.publishLimit)
-    }
-
-    /// What counts as sent: after the first failure of an aggregate none of its later events.
-    private func confirmed(_ rows: [Waiting], _ results: [Result<PublishAck, any Error>]) -> [EventID] {
-        var failed: Set<String> = []
-        var published: [EventID] = []
-        for (row, result) in zip(rows, results) {
-            if case .success = result, !failed.contains(row.event.aggregate) {
-                published.append(row.id)
-            } else {
-                failed.insert(row.event.aggregate)
+    /// Sends in rounds, in each the next event of every aggregate: none leaves before the broker has the one before it, whatever the broker
+    /// had already and whatever is lost. One that fails holds up its own aggregate only.
+    ///
+    /// - Returns: what the broker has, and the aggregates of which it will never take an event.
+    private func send(_ rows: [Waiting]) async -> (published: [EventID], refused: Set<String>) {
+        let deadline = SystemClock.now() + Self.publishLimit
+        var (published, refused): ([EventID], Set<String>) = ([], [])
+        var waiting = rows
+        while !waiting.isEmpty {
+            var sent: Set<String> = []
+            var (round, later): ([Waiting], [Waiting]) = ([], [])
+            for row in waiting {
+                if sent.insert(row.event.aggregate).inserted { round.append(row) } else { later.append(row) }
             }
+            let results = await jetStream.publish(round.map(\.message), deadline: deadline)
+            var failed: Set<String> = []
+            for (row, result) in zip(round, results) {
+                switch result {
+                case .success: published.append(row.id)
+                case .failure(let error):
+                    failed.insert(row.event.aggregate)
+                    if Self.isRefusal(error) { refused.insert(row.event.aggregate) }
+                }
+            }
+            waiting = later.filter { !failed.contains($0.event.aggregate) }
         }
-        return published
+        return (published, refused)
     }
 
-    /// Whether trying again cannot help. Not so for "wrong last message id" (10070, 10071): that is the answer to a follower.
-    private static func isRefusal(_ result: Result<PublishAck, any Error>) -> Bool {
-        guard case .failure(let error) = result else { return false }
+    /// Whether trying again cannot help.
+    private static func isRefusal(_ error: any Error) -> Bool {
         if let error = error as? ServiceError { return error.code == .invalidArgument }
-        guard let error = error as? JetStreamError else { return false }
-        return error.status == 400 && error.code != 10_070 && error.code != 10_071
+        return (error as? JetStreamError)?.status == 400
     }
 
     private func holdsLease() async throws -> Bool {

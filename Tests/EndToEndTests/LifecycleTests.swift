@@ -89,7 +89,9 @@ extension ClockTests {
         let prompts = "{\"prompts\":[{\"text\":\"Where \(word) sits\"}]}"
         let path = "/api/streaks/\(streak)/prompts"
         #expect(try await home.call("PUT", path, token: zelda.token, json: prompts).status == 200)
-        let words = "\"subject_type\":\"user\",\"subject_id\":\"\(quin.id)\",\"reason\":\"spam\",\"description\":\"says \(word)\""
+        let words = """
+            "subject_type":"user","subject_id":"\(quin.id)","reason":"spam","description":"says \(word)"
+            """
         #expect(try await zelda.post("/api/reports", "{\(words)}").status == 201)
         #expect(try await quin.post("/api/reports", "{\(words.replacing(quin.id, with: zelda.id))}").status == 201)
         let enemy = try await Person.register("enemy", at: home)
@@ -99,7 +101,7 @@ extension ClockTests {
 
     /// Where a bare id may stay: it says that there was somebody, and not who.
     private static let tombstones: Set = [
-        "auth.purged_account", "streaks.purged_user", "media.purged_user", "social.purged_user", "streaks.streak", "streaks.contribution",
+        "auth.purged_account", "streaks.purged_user", "streaks.streak", "streaks.contribution",
     ]
 
     private func expectGone(

@@ -121,23 +121,17 @@ public final class JetStream: Sendable {
         deadline: Instant
     ) async throws -> PublishAck {
         let event = OutgoingEvent(subject: subject, messageID: messageID, headers: headers, body: body)
-        return try await acknowledgement(start(event, after: nil, deadline: deadline))
+        return try await acknowledgement(start(event, deadline: deadline))
     }
 
-    /// Publishes several messages to one stream: all are sent at once, in order, before the first answer is waited for.
+    /// Publishes several messages: all are sent at once, in order, before the first answer is waited for.
     ///
-    /// The order also holds when the broker dies in between and loses some: each message that has an id is taken only directly after its
-    /// predecessor in `events` (`Nats-Expected-Last-Msg-Id`). So after a failure the later ones fail as well, and publishing
-    /// again from the first failure keeps the order; those the stream has already come back as duplicates.
+    /// Each stands for itself: one may fail and a later one be kept. Whoever needs an order waits for the answer before he sends the next;
+    /// `Nats-Expected-Last-Msg-Id` is no substitute, since a duplicate is acknowledged wherever the stream has it.
     ///
     /// - Returns: One result for each message, in their order. The errors are those of `publish(subject:…)`.
     public func publish(_ events: [OutgoingEvent], deadline: Instant) async -> [Result<PublishAck, any Error>] {
-        var previous: String?
-        let sent = events.map { event -> Result<PendingReply, any Error> in
-            let result = Result { try start(event, after: previous, deadline: deadline) }
-            previous = event.messageID
-            return result
-        }
+        let sent = events.map { event in Result { try start(event, deadline: deadline) } }
         // Answers come in order: who waits for the last has all of them, and is woken once.
         var results: [Result<PublishAck, any Error>] = []
         results.reserveCapacity(events.count)
@@ -180,16 +174,9 @@ public final class JetStream: Sendable {
         )
     }
 
-    private func start(
-        _ event: OutgoingEvent,
-        after previous: String?,
-        deadline: Instant
-    ) throws(ServiceError) -> PendingReply {
+    private func start(_ event: OutgoingEvent, deadline: Instant) throws(ServiceError) -> PendingReply {
         var headers = event.headers
-        if let id = event.messageID {
-            headers["Nats-Msg-Id"] = id
-            if let previous { headers["Nats-Expected-Last-Msg-Id"] = previous }
-        }
+        if let id = event.messageID { headers["Nats-Msg-Id"] = id }
         return try connection.startRequest(event.subject, headers: headers, body: event.body, deadline: deadline)
     }
 

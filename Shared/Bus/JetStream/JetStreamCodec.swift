@@ -239,7 +239,7 @@ enum JetStreamCodec {
 public struct JetStreamError: Error, Equatable, CustomStringConvertible {
     /// HTTP-like: 400, 404, 503.
     public let status: Int
-    /// The broker's own number: 10059 stream not found, 10014 consumer not found, 10071 wrong last message id.
+    /// The broker's own number: 10059 stream not found, 10014 consumer not found.
     public let code: Int
     /// What the broker says.
     public let message: String
