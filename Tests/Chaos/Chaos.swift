@@ -115,7 +115,7 @@ struct Chaos: AsyncParsableCommand {
     private static func play(round: Int, _ killer: Killer, _ crowd: Crowd) async throws {
         await crowd.begin()
         async let hunt: Void = killer.hunt(round: round) { await crowd.isBusy }
-        await crowd.post(round: round)
+        await crowd.post(round: round) { await killer.isRecovering }
         try await hunt
     }
 

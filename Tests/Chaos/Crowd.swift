@@ -87,13 +87,17 @@ actor Crowd {
     func begin() { waiting = people.count }
 
     /// Everybody posts once, in an order of this round's own. After `begin`.
-    func post(round: Int) async {
+    ///
+    /// - Parameter isRecovering: whether something was killed a moment ago. Three of four wait for it to be back, so that there is load left
+    ///   for the next kill; the others, and whoever is on the way, meet what is missing.
+    func post(round: Int, isRecovering: () async -> Bool) async {
         var dice = Dice(seed, 2, round)
         let order = people.shuffled(using: &dice)
         let twins = Set(order.filter { _ in Int.random(in: 0..<5, using: &dice) == 0 }.map(\.number))
         await withTaskGroup(of: Void.self) { tasks in
             for (index, person) in order.enumerated() {
                 if index >= Self.atOnce { await tasks.next() }
+                while index % 4 > 0, await isRecovering() { try? await Task.sleep(for: .milliseconds(10)) }
                 tasks.addTask { await self.post(person, round: round, isTwice: twins.contains(person.number)) }
             }
         }

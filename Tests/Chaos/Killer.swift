@@ -32,6 +32,8 @@ actor Killer {
     private var missed = 0
     private(set) var kills: [Kill] = []
     private(set) var violations: [String] = []
+    /// Whether a victim is away, or was a moment ago.
+    private(set) var isRecovering = false
 
     /// - Parameter count: how often it kills in all.
     init(_ system: ChaosSystem, victims: [Victim], count: Int, seed: Int, started: ContinuousClock.Instant) {
@@ -71,6 +73,8 @@ actor Killer {
             return complain("\(victim.rawValue) did not run for 60 s before kill \(kills.count + 1)", victim, step, round)
         }
         let moment = ContinuousClock.now
+        isRecovering = true
+        defer { isRecovering = false }
         _ = Glibc.kill(pid, SIGKILL)
         kills.append(
             Kill(number: kills.count + 1, victim: victim, step: step, round: round, at: started.duration(to: moment))
