@@ -16,7 +16,7 @@ struct Chaos: AsyncParsableCommand {
 
     @Option(help: "How often something is killed.") var kills = 200
     @Option(help: "The same seed aims the same kills and posts the same photos.") var seed = 1
-    @Option(help: "How many pairs of friends.") var pairs = 12
+    @Option(help: "How many pairs of friends.") var pairs = 24
     @Option(help: "Who is killed, in turn: media, streaks, gateway, nats, postgres.") var victims = "media,streaks,gateway,nats"
     @Option(help: "Folder of the executables; that of this one when absent.") var binaries: String?
     @Option(help: "Folder that takes the logs when something is wrong.") var logs = ".run/chaos"
