@@ -273,7 +273,8 @@ extension BrokerTests {
                 await consumption.stop()
                 try await jetStream.ensureConsumer(stream: "EVT_TEST", durable: "second")
                 let bodies = try await received(total, jetStream, durable: "second", batch: 500)
-                #expect(bodies == (1...total).map(String.init))
+                // Of several on their way at once a later one may be kept although an earlier one was lost, and comes again.
+                #expect(bodies.compactMap { Int($0) }.sorted() == Array(1...total))
                 await reader.close()
             }
         }
