@@ -29,7 +29,7 @@ struct HiddenPairRepository: Sendable {
         _ = try await sql.execute(
             """
             INSERT INTO hidden_pair AS known (one, other, due_at)
-            SELECT DISTINCT least(blocker, blocked), greatest(blocker, blocked), clock_timestamp() FROM block_replica
+            SELECT DISTINCT least(blocker, blocked), greatest(blocker, blocked), now() FROM block_replica
             WHERE (blocker = \(user) OR blocked = \(user)) AND blocker <> blocked
             ON CONFLICT (one, other) DO UPDATE SET revision = known.revision + 1
             """
