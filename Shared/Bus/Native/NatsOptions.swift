@@ -13,16 +13,10 @@ enum NatsOptions {
     /// Bytes that may wait for a delivery thread, per subscription.
     static let pendingBytes: Int32 = 128 << 20
 
-    /// Tries for a lock before a thread sleeps. nats.c's own 2,000 keep a processor from the thread that holds the lock.
-    static let lockSpins: Int64 = 50
-
     /// Connects once.
     ///
     /// - Returns: The connection, or why there is none.
     static func connect(_ configuration: BusConfiguration, events: UnsafeMutableRawPointer?) -> (NatsHandle?, natsStatus) {
-        // Before anything else opens the library with its own settings; once per process.
-        let opened = nats_Open(lockSpins)
-        guard opened == NATS_OK else { return (nil, opened) }
         if let threads = configuration.deliveryThreads { nats_SetMessageDeliveryPoolSize(Int32(clamping: max(1, threads))) }
         var options: OpaquePointer?
         var status = natsOptions_Create(&options)
