@@ -225,7 +225,7 @@ let testTargets: [Target] = [
     tests("TranscodingTests", ["Transcoding", "Kernel", "Processes"], resources: [.copy("Fixtures")]),
     tests(
         "StreaksDomainTests",
-        ["StreaksDomain", "StreaksReplay", "Kernel", "Processes"],
+        ["StreaksDomain", "StreaksReplay", "Kernel", "Processes", "TestSupport"],
         resources: [.copy("streak-cases.json"), .copy("model")]
     ),
     tests("TidyTests", ["Processes"]),

@@ -87,3 +87,19 @@ public struct CalendarDate: Hashable, Comparable, Sendable, Strideable, CustomSt
         return String(repeating: "0", count: max(0, width - digits.count)) + digits
     }
 }
+
+extension CalendarDate {
+    /// This date and a later one in words: `Jan 5 – Mar 9, 2026`, `Dec 30, 2025 – Jan 2, 2026`; of one date `Jan 5, 2026`.
+    public func words(through last: CalendarDate) -> String {
+        let (year, lastYear) = (components.year, last.components.year)
+        let end = "\(last.monthAndDay), \(lastYear)"
+        if self >= last { return end }
+        return monthAndDay + (year == lastYear ? "" : ", \(year)") + " – \(end)"
+    }
+
+    private var monthAndDay: String {
+        let names = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+        let (_, month, day) = components
+        return "\(names[month - 1]) \(day)"
+    }
+}

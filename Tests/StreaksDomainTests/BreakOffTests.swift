@@ -1,5 +1,6 @@
 import Kernel
 import StreaksDomain
+import TestSupport
 import Testing
 
 /// Streaks that a moderator's decision breaks (SO-9).

@@ -1,5 +1,6 @@
 import Kernel
 import StreaksDomain
+import TestSupport
 import Testing
 
 /// Months, years and totals (MS-5).

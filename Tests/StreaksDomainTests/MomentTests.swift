@@ -1,5 +1,6 @@
 import Kernel
 import StreaksDomain
+import TestSupport
 import Testing
 
 /// When people are told of their window and of a day that ends (PW-2, NO-5).

@@ -1,5 +1,6 @@
 import Kernel
 import StreaksDomain
+import TestSupport
 import Testing
 
 /// Who settles, when, how often and in which order makes no difference (SD-5): random lives, told in other ways.

@@ -1,5 +1,6 @@
 import Kernel
 import StreaksDomain
+import TestSupport
 import Testing
 
 /// 1,800 random lives of 60 dates each: 108,000 dates a run.

@@ -1,22 +1,6 @@
 import Kernel
 import StreaksDomain
-
-/// Deterministic random numbers: a failing seed fails again.
-struct Seeded: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(_ seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 &+ 0x1234_5678_9ABC_DEF1 }
-
-    mutating func next() -> UInt64 {
-        state ^= state << 13
-        state ^= state >> 7
-        state ^= state << 17
-        return state &* 0x2545_F491_4F6C_DD1D
-    }
-
-    mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &self) < percent }
-    mutating func pick<Element>(_ elements: [Element]) -> Element { elements[Int.random(in: 0..<elements.count, using: &self)] }
-}
+import TestSupport
 
 /// A random life of a streak, lived twice: on a ledger that is compacted as a service would, and on one that keeps everything.
 struct RandomHistory {

@@ -1,5 +1,6 @@
 import Kernel
 import StreaksDomain
+import TestSupport
 import Testing
 
 /// Recovery tokens that are used later than they were asked for (RC-2, RC-3, RC-4).

@@ -3,25 +3,10 @@ import Kernel
 import Outbox
 import StreaksAPI
 import StreaksDomain
+import TestSupport
 import Testing
 
 @testable import StreaksService
-
-/// Deterministic random numbers: a failing seed fails again.
-private struct Seeded: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(_ seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 &+ 0x1234_5678_9ABC_DEF1 }
-
-    mutating func next() -> UInt64 {
-        state ^= state << 13
-        state ^= state >> 7
-        state ^= state << 17
-        return state &* 0x2545_F491_4F6C_DD1D
-    }
-
-    mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &self) < percent }
-}
 
 /// What settling left behind: everything but numbers that only say how often something was written.
 private struct Outcome: Error, Equatable {

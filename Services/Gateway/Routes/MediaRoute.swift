@@ -36,7 +36,8 @@ struct MediaRoute: Sendable {
             throw ServiceError.notFound("file")
         }
         // Blobs never change in place, so the key and size name the bytes.
-        let tag = "\"\(key.description.hashValueHex)-\(info.size)\""
+        let name = String(StableHash.fnv1a(key.description.utf8), radix: 16)
+        let tag = "\"\(name)-\(info.size)\""
         var headers: HTTPFields = [
             .contentType: key.description.hasSuffix(".png") ? "image/png" : "image/jpeg", .eTag: tag, .acceptRanges: "bytes",
             // PH-6: a withheld photo is not shown from a cache for longer than this.
@@ -118,13 +119,6 @@ enum ByteRange: Equatable {
             return .unsatisfiable
         default: return .whole
         }
-    }
-}
-
-extension String {
-    /// FNV-1a (64 bit): a short, stable name for a key in an ETag.
-    fileprivate var hashValueHex: String {
-        String(utf8.reduce(UInt64(0xCBF2_9CE4_8422_2325)) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }, radix: 16)
     }
 }
 

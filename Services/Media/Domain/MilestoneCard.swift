@@ -83,17 +83,7 @@ public struct MilestoneCard: Sendable, Hashable {
     }
 
     /// `Jan 3 – Jan 9, 2026`, as streaks says it to clients that draw the card themselves; a year that both days share is said once.
-    public var dateRange: String {
-        let (first, last) = (firstDay.components, lastDay.components)
-        let end = "\(Self.monthAndDay(lastDay)), \(last.year)"
-        if firstDay >= lastDay { return end }
-        return Self.monthAndDay(firstDay) + (first.year == last.year ? "" : ", \(first.year)") + " – \(end)"
-    }
-
-    private static func monthAndDay(_ date: CalendarDate) -> String {
-        let (_, month, day) = date.components
-        return "\(months[month - 1]) \(day)"
-    }
+    public var dateRange: String { firstDay.words(through: lastDay) }
 
     /// The emoji above the count.
     public static let emoji = "🔥"
@@ -110,6 +100,4 @@ public struct MilestoneCard: Sendable, Hashable {
         default: "👑"
         }
     }
-
-    private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 }

@@ -30,10 +30,7 @@ public enum CardParts {
     /// `Jan 5 – Mar 9, 2026`, `Dec 30, 2025 – Jan 2, 2026`, `Jan 5, 2026`; empty without dates.
     public static func dates(_ from: CalendarDate?, _ to: CalendarDate?) -> String {
         guard let from, let to else { return "" }
-        let (first, last) = (from.components, to.components)
-        let end = "\(monthAndDay(to)), \(last.year)"
-        if from == to { return end }
-        return first.year == last.year ? "\(monthAndDay(from)) – \(end)" : "\(monthAndDay(from)), \(first.year) – \(end)"
+        return from.words(through: to)
     }
 
     /// One sentence to share with the card.
@@ -41,11 +38,5 @@ public enum CardParts {
         let with = friend.isEmpty ? "" : " with @\(friend)"
         guard count > 0 else { return "We have just started a streak\(with) on StreakSnap!" }
         return "\(emoji) \(count)-day streak\(with) on StreakSnap!"
-    }
-
-    private static func monthAndDay(_ date: CalendarDate) -> String {
-        let names = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
-        let (_, month, day) = date.components
-        return "\(names[month - 1]) \(day)"
     }
 }

@@ -1,4 +1,5 @@
 internal import Images
+internal import Kernel
 internal import MediaDomain
 
 /// How a card looks (MC-1): 1080 × 1920, the size of a story. Everything that matters keeps clear of the upper and lower 250 pixels,
@@ -132,8 +133,6 @@ struct CardPoster {
         )
     }
 
-    /// A number that is a person's for good (FNV-1a over the id).
-    private static func number(of person: CardPerson) -> UInt64 {
-        person.id.description.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
-    }
+    /// A number that is a person's for good.
+    private static func number(of person: CardPerson) -> UInt64 { StableHash.fnv1a(person.id.description.utf8) }
 }
