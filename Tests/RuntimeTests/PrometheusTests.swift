@@ -75,12 +75,11 @@ struct PrometheusTests {
         #expect(try value("process_start_time_seconds") <= now + 1)
         #expect(try value("process_start_time_seconds") > now - 7_200)
         #expect(try value("process_max_fds") >= value("process_open_fds"))
-        let open = try value("process_open_fds")
-        let more = try (0..<20).map { _ in try #require(FileHandle(forReadingAtPath: "/dev/null")) }
-        let after = try await PrometheusParser.parse(metrics.text()).first { $0.name == "process_open_fds" }?.value ?? 0
-        // Other tests of this process open and close files too.
-        #expect(after > open - 15, "\(open) then \(after)")
-        withExtendedLifetime(more) {}
+        // Other tests of this process open and close files meanwhile: certain is only that those held here are counted.
+        let held = try (0..<200).map { _ in try #require(FileHandle(forReadingAtPath: "/dev/null")) }
+        let open = try await PrometheusParser.parse(metrics.text()).first { $0.name == "process_open_fds" }?.value
+        #expect(try #require(open) >= 200)
+        withExtendedLifetime(held) {}
     }
 
     @Test("tells how busy the database's pool is, and how long statements take")
