@@ -10,9 +10,8 @@ extension EventConsumer {
         let due = try await database.query(
             """
             SELECT event_id FROM event_retry AS head
-            WHERE parked_at IS NULL AND next_attempt_at <= clock_timestamp()
-              AND NOT EXISTS (SELECT 1 FROM event_retry AS earlier
-                              WHERE earlier.aggregate = head.aggregate AND earlier.position < head.position)
+            WHERE parked_at IS NULL AND next_attempt_at <= (SELECT clock_timestamp())
+              AND position = (SELECT min(position) FROM event_retry AS earlier WHERE earlier.aggregate = head.aggregate)
             ORDER BY position LIMIT 100
             """
         )

@@ -10,7 +10,10 @@ private import Synchronization
 /// process, and looks every `pollInterval` as a fallback. A row leaves at least once: the event id is the `Nats-Msg-Id`, and inboxes
 /// make the effect happen once.
 public final class OutboxRelay: Sendable {
-    private static let batch = 200
+    /// Rows of one look. After a midnight each look passes the places of some thousand rows that have just left, so it should not be a small one.
+    private static let batch = 1_000
+    /// Rows that one statement forgets.
+    private static let purged = 5_000
     /// What a replica that died holds up the others, in seconds. Two that overlap publish some events twice, in the same order.
     private static let leaseSeconds: Int64 = 6
     /// How long one batch may wait for the broker.
@@ -146,19 +149,30 @@ public final class OutboxRelay: Sendable {
         return total
     }
 
-    /// Forgets published events that are older than `age`, and what was heard so long ago that no replay can bring it again.
+    /// Forgets published events that are older than `age`, and what was heard so long ago that no replay can bring it again: the oldest
+    /// first, a few thousand a statement, so that none runs into its time-out after a week of many events.
     public func purge(olderThan age: Interval = .days(7)) async throws {
         let seconds = Double(age.seconds)
-        _ = try await database.execute(
+        // The time in a sub-select: an index is searched for what is evaluated once, not for what may differ from row to row.
+        while try await database.execute(
             """
-            DELETE FROM outbox
-            WHERE published_at IS NOT NULL AND created_at < clock_timestamp() - make_interval(secs => \(seconds))
+            DELETE FROM outbox WHERE id IN (
+                SELECT id FROM (
+                    SELECT id, created_at FROM outbox WHERE published_at IS NOT NULL AND (
+                        SELECT created_at FROM outbox WHERE published_at IS NOT NULL ORDER BY position LIMIT 1
+                    ) < (SELECT clock_timestamp() - make_interval(secs => \(seconds))) ORDER BY position LIMIT \(Self.purged)
+                ) AS oldest WHERE created_at < (SELECT clock_timestamp() - make_interval(secs => \(seconds))))
             """
-        )
+        ) == Self.purged {}
         // An event can be replayed on the last day of its row and then lie in a stream for as long again.
-        _ = try await database.execute(
-            "DELETE FROM inbox WHERE heard_at < clock_timestamp() - make_interval(secs => \(2 * seconds + 86_400))"
-        )
+        while try await database.execute(
+            """
+            DELETE FROM inbox WHERE event_id IN (
+                SELECT event_id FROM inbox
+                WHERE heard_at < (SELECT clock_timestamp() - make_interval(secs => \(2 * seconds + 86_400)))
+                ORDER BY heard_at LIMIT \(Self.purged))
+            """
+        ) == Self.purged {}
     }
 
     private struct Waiting: Sendable {

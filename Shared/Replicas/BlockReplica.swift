@@ -33,7 +33,8 @@ public struct BlockReplica: Sendable {
 
     /// The replica's tables, for the service's list of migrations.
     public static let migrations: [Migration] = [
-        Migration(version: 1, name: "block_replica", sql: PackageResources.block_V0001_sql)
+        Migration(version: 1, name: "block_replica", sql: PackageResources.block_V0001_sql),
+        Migration(version: 2, name: "block_replica_of_anybody", sql: PackageResources.block_V0002_sql),
     ]
 
     /// Take up every block and its end. An older version never overwrites a newer one.

@@ -25,7 +25,13 @@ public enum AuthModule: ServiceModule {
                 ),
             ]
         ),
-        MigrationSet("auth_lifecycle", [Migration(version: 1, name: "lifecycle", sql: PackageResources.V0101_lifecycle_sql)]),
+        MigrationSet(
+            "auth_lifecycle",
+            [
+                Migration(version: 1, name: "lifecycle", sql: PackageResources.V0101_lifecycle_sql),
+                Migration(version: 2, name: "sessions_of_accounts", sql: PackageResources.V0102_sessions_of_accounts_sql),
+            ]
+        ),
         MigrationSet("auth_window", [Migration(version: 1, name: "window", sql: PackageResources.V0401_window_sql)]),
         MigrationSet("auth_avatars", [Migration(version: 1, name: "avatars", sql: PackageResources.V0401_avatars_sql)]),
     ]

@@ -10,7 +10,13 @@ public enum BillingModule: ServiceModule {
     public static let about = "entitlements and the ledgers of recovery tokens"
     public static let migrations = [
         MigrationSet("billing", [Migration(version: 1, name: "ledgers", sql: PackageResources.V0001_ledgers_sql)]),
-        MigrationSet("billing_recovery", [Migration(version: 1, name: "refusals", sql: PackageResources.V0201_refusals_sql)]),
+        MigrationSet(
+            "billing_recovery",
+            [
+                Migration(version: 1, name: "refusals", sql: PackageResources.V0201_refusals_sql),
+                Migration(version: 2, name: "refusals_by_user", sql: PackageResources.V0202_refusals_by_user_sql),
+            ]
+        ),
     ]
     public static var descriptor: (bytes: [UInt8], hash: String) { (BillingMethods.descriptorSet, BillingMethods.descriptorHash) }
 

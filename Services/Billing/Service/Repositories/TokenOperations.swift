@@ -70,7 +70,7 @@ extension TokenRepository {
         try await database.execute(
             """
             DELETE FROM token_refusal WHERE operation_id IN
-                (SELECT operation_id FROM token_refusal WHERE refused_at < \(limit) LIMIT 1000 FOR UPDATE SKIP LOCKED)
+                (SELECT operation_id FROM token_refusal WHERE refused_at < \(limit) ORDER BY refused_at LIMIT 1000 FOR UPDATE SKIP LOCKED)
             """
         )
     }
