@@ -206,7 +206,7 @@ let testTargets: [Target] = [
         exclude: ["S3"],
         swiftSettings: strict
     ),
-    tests("KernelTests", ["Kernel", "Processes"]),
+    tests("KernelTests", ["Kernel", "Processes", "TestSupport"]),
     tests("WireTests", ["Kernel", "Wire", "CommonAPI", "TestingAPI", "Processes"]),
     tests("GeneratorTests", ["Bus", "Wire", "CommonAPI", "TestingAPI", "protoc-gen-streaksnap", "Processes"]),
     tests("BusTests", ["Bus", "Wire", "Kernel", "Processes", "TestSupport", logging]),

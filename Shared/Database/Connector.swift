@@ -17,7 +17,8 @@ struct Connector: Sendable {
 
     /// - Throws: `DatabaseError` `configuration` when libpq cannot read the connection string.
     init(_ configuration: DatabaseConfiguration) throws(DatabaseError) {
-        var options = try Self.options(of: configuration.connectionString)
+        // Those of the connection string come later, so that an operator may decide otherwise.
+        var options = Self.planning + (try Self.options(of: configuration.connectionString))
         // In the startup packet, so that they are the session's defaults, which `RESET ALL` goes back to.
         options += " -c search_path=\(configuration.schema) -c TimeZone=UTC"
         options += " -c statement_timeout=\(configuration.statementTimeout.wholeMilliseconds)"
@@ -62,6 +63,11 @@ struct Connector: Sendable {
     struct Refusal: Error {
         let reason: String
     }
+
+    /// Statements find their rows by index, whatever the statistics say: those of a young table say that it is empty, and a plan made of
+    /// them goes on reading all of it when it has grown. Plans are made once a connection, not anew for each length of an array, which
+    /// takes longer than most statements. Without seq scans some plans only look costly, and compiling those would take a second.
+    private static let planning = "-c enable_seqscan=off -c plan_cache_mode=force_generic_plan -c jit=off "
 
     /// The `options` a connection string has of its own.
     private static func options(of connectionString: String) throws(DatabaseError) -> String {

@@ -8,6 +8,7 @@ extension ID: PostgresValue {
         bytes.append(bigEndian: low)
     }
 
+    @inlinable
     public init(decoding cell: PostgresCell) throws(DatabaseError) {
         guard cell.type == .uuid, cell.bytes.count == 16 else { throw cell.mismatch("ID") }
         self.init(

@@ -55,6 +55,7 @@ extension PostgresValue where Self: RawRepresentable, RawValue: PostgresValue {
 
     public func encode(into bytes: inout [UInt8]) throws(DatabaseError) { try rawValue.encode(into: &bytes) }
 
+    @inlinable
     public init(decoding cell: PostgresCell) throws(DatabaseError) {
         guard let value = Self(rawValue: try RawValue(decoding: cell)) else { throw cell.mismatch("\(Self.self)") }
         self = value
@@ -71,15 +72,23 @@ public protocol PostgresColumn: Sendable {
 
 extension PostgresValue {
     /// Reads a value; NULL is refused.
+    @inlinable
     public static func read(_ cell: PostgresCell?) throws(DatabaseError) -> Self {
-        guard let cell else { throw DatabaseError(.decoding, detail: "NULL is no \(Self.self)") }
+        guard let cell else { throw .null(where: "\(Self.self)") }
         return try Self(decoding: cell)
     }
 }
 
 extension Optional: PostgresColumn where Wrapped: PostgresValue {
+    @inlinable
     public static func read(_ cell: PostgresCell?) throws(DatabaseError) -> Wrapped? {
         guard let cell else { return nil }
         return try Wrapped(decoding: cell)
     }
+}
+
+extension DatabaseError {
+    /// The error for a NULL where none may be.
+    @usableFromInline
+    static func null(where wanted: String) -> DatabaseError { DatabaseError(.decoding, detail: "NULL is no \(wanted)") }
 }

@@ -3,6 +3,7 @@ internal import CPostgres
 /// Owner of one `PGresult`: handed from the loop's thread to the caller's task, freed when the last row is gone.
 ///
 /// `@unchecked Sendable`: libpq never changes a result once it is complete, and everything here only reads it.
+@usableFromInline
 final class ResultBox: @unchecked Sendable {
     private let result: OpaquePointer
 
@@ -28,13 +29,23 @@ final class ResultBox: @unchecked Sendable {
         }.map(Int.init)
     }
 
-    /// Reads one value; `row` and `column` must exist.
-    func read<Value: PostgresColumn>(row: Int, column: Int, as _: Value.Type) throws(DatabaseError) -> Value {
-        let (row, column) = (Int32(row), Int32(column))
-        guard PQgetisnull(result, row, column) == 0, let start = PQgetvalue(result, row, column) else {
-            return try Value.read(nil)
+    /// - Throws: `DatabaseError` `decoding` when there are fewer or more.
+    @usableFromInline
+    func require(columns wanted: Int) throws(DatabaseError) {
+        guard wanted == columnCount else {
+            throw DatabaseError(.decoding, detail: "\(wanted) columns asked for, \(columnCount) there")
         }
+    }
+
+    /// One value; nil for NULL. It points into the result: whoever reads it keeps the box. `row` must exist.
+    ///
+    /// - Throws: `DatabaseError` `decoding` when there is no such column.
+    @usableFromInline
+    func cell(row: Int, column: Int) throws(DatabaseError) -> PostgresCell? {
+        guard column >= 0, column < columnCount else { throw DatabaseError(.decoding, detail: "no column \(column)") }
+        let (row, column) = (Int32(row), Int32(column))
+        guard PQgetisnull(result, row, column) == 0, let start = PQgetvalue(result, row, column) else { return nil }
         let bytes = UnsafeRawBufferPointer(start: start, count: Int(PQgetlength(result, row, column)))
-        return try Value.read(PostgresCell(type: PostgresType(oid: PQftype(result, column)), bytes: bytes))
+        return PostgresCell(type: PostgresType(oid: PQftype(result, column)), bytes: bytes)
     }
 }

@@ -1,7 +1,7 @@
 /// One row of a result. Columns are decoded when they are asked for; a row keeps the whole result alive.
 public struct Row: Sendable {
-    private let result: ResultBox
-    private let index: Int
+    @usableFromInline let result: ResultBox
+    @usableFromInline let index: Int
 
     init(result: ResultBox, index: Int) {
         self.result = result
@@ -14,18 +14,18 @@ public struct Row: Sendable {
     /// Reads the columns in the statement's order: `let (id, name) = try row.decode(as: (UserID.self, String?.self))`.
     ///
     /// - Throws: `DatabaseError` `decoding` when there are fewer or more columns, or one of another type, or an unexpected NULL.
+    @inlinable
     public func decode<each Column: PostgresColumn>(
         as types: (repeat (each Column).Type)
     ) throws(DatabaseError) -> (repeat each Column) {
         var wanted = 0
         for _ in repeat each types { wanted += 1 }
-        guard wanted == result.columnCount else {
-            throw DatabaseError(.decoding, detail: "\(wanted) columns asked for, \(result.columnCount) there")
-        }
+        try result.require(columns: wanted)
+        defer { extendLifetime(result) }
         var column = -1
         func next<Value: PostgresColumn>(_ type: Value.Type) throws(DatabaseError) -> Value {
             column += 1
-            return try result.read(row: index, column: column, as: type)
+            return try Value.read(try result.cell(row: index, column: column))
         }
         return (repeat try next(each types))
     }
@@ -33,11 +33,11 @@ public struct Row: Sendable {
     /// Reads the only column.
     ///
     /// - Throws: `DatabaseError` `decoding` when there is another number of columns, or it is of another type, or NULL unexpectedly.
+    @inlinable
     public func decode<Column: PostgresColumn>(as type: Column.Type) throws(DatabaseError) -> Column {
-        guard result.columnCount == 1 else {
-            throw DatabaseError(.decoding, detail: "1 column asked for, \(result.columnCount) there")
-        }
-        return try result.read(row: index, column: 0, as: type)
+        try result.require(columns: 1)
+        defer { extendLifetime(result) }
+        return try Column.read(try result.cell(row: index, column: 0))
     }
 
     /// Reads one column by its name, exactly as the server spells it.
@@ -45,15 +45,18 @@ public struct Row: Sendable {
     /// - Throws: `DatabaseError` `decoding` when there is no such column, or it is of another type, or NULL unexpectedly.
     public func get<Value: PostgresColumn>(_ column: String, as type: Value.Type = Value.self) throws(DatabaseError) -> Value {
         guard let position = result.column(named: column) else { throw DatabaseError(.decoding, detail: "no column \(column)") }
-        return try result.read(row: index, column: position, as: type)
+        defer { extendLifetime(result) }
+        return try Value.read(try result.cell(row: index, column: position))
     }
 
     /// Reads one column by its position, from 0.
     ///
     /// - Throws: `DatabaseError` `decoding` when there is no such column, or it is of another type, or NULL unexpectedly.
+    @inlinable
     public func get<Value: PostgresColumn>(at column: Int, as type: Value.Type = Value.self) throws(DatabaseError) -> Value {
-        guard column >= 0, column < result.columnCount else { throw DatabaseError(.decoding, detail: "no column \(column)") }
-        return try result.read(row: index, column: column, as: type)
+        // The cell points into the result.
+        defer { extendLifetime(result) }
+        return try Value.read(try result.cell(row: index, column: column))
     }
 }
 

@@ -52,18 +52,33 @@ public struct ID<Entity>: Hashable, Comparable, Sendable, CustomStringConvertibl
     /// Lower-case 8-4-4-4-12 text.
     public var description: String {
         String(unsafeUninitializedCapacity: 36) { buffer in
-            var position = 0
-            for index in 0..<32 {
-                if index == 8 || index == 12 || index == 16 || index == 20 {
-                    buffer[position] = UInt8(ascii: "-")
-                    position += 1
-                }
-                let nibble = UInt8(truncatingIfNeeded: (index < 16 ? high : low) >> UInt64((15 - index % 16) * 4)) & 15
-                buffer[position] = nibble < 10 ? 48 + nibble : 87 + nibble
-                position += 1
-            }
+            let bytes = UnsafeMutableRawBufferPointer(buffer)
+            let second = Self.hexadecimal(UInt32(truncatingIfNeeded: high))
+            let third = Self.hexadecimal(UInt32(truncatingIfNeeded: low >> 32))
+            bytes.storeBytes(
+                of: Self.hexadecimal(UInt32(truncatingIfNeeded: high >> 32)).bigEndian,
+                toByteOffset: 0,
+                as: UInt64.self
+            )
+            bytes.storeBytes(of: UInt32(truncatingIfNeeded: second >> 32).bigEndian, toByteOffset: 9, as: UInt32.self)
+            bytes.storeBytes(of: UInt32(truncatingIfNeeded: second).bigEndian, toByteOffset: 14, as: UInt32.self)
+            bytes.storeBytes(of: UInt32(truncatingIfNeeded: third >> 32).bigEndian, toByteOffset: 19, as: UInt32.self)
+            bytes.storeBytes(of: UInt32(truncatingIfNeeded: third).bigEndian, toByteOffset: 24, as: UInt32.self)
+            bytes.storeBytes(of: Self.hexadecimal(UInt32(truncatingIfNeeded: low)).bigEndian, toByteOffset: 28, as: UInt64.self)
+            (bytes[8], bytes[13], bytes[18], bytes[23]) = (0x2D, 0x2D, 0x2D, 0x2D)
             return 36
         }
+    }
+
+    /// The eight digits of a number, the first in the highest byte; all at once, because every id of every reply is written so.
+    private static func hexadecimal(_ number: UInt32) -> UInt64 {
+        var digits = UInt64(number)
+        digits = (digits << 16 | digits) & 0x0000_FFFF_0000_FFFF
+        digits = (digits << 8 | digits) & 0x00FF_00FF_00FF_00FF
+        digits = (digits << 4 | digits) & 0x0F0F_0F0F_0F0F_0F0F
+        // 6 more carries the digits from 10 on into the next half of their bytes.
+        let isLetter = (digits &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
+        return digits &+ 0x3030_3030_3030_3030 &+ isLetter &* 39
     }
 
     public static func < (left: Self, right: Self) -> Bool { (left.high, left.low) < (right.high, right.low) }

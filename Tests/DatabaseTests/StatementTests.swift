@@ -28,6 +28,44 @@ import Testing
         }
     }
 
+    @Test func aPlanMadeForAnEmptyTableStillFindsRowsByIndexWhenItHasGrown() async throws {
+        try await PostgresServer.shared().withDatabase(poolSize: 1) { database in
+            try await database.execute("CREATE TABLE growing (id int PRIMARY KEY, word text NOT NULL)")
+            try await database.execute("ANALYZE growing")
+            // More often than PostgreSQL tries before it keeps a plan.
+            for id in 0..<8 {
+                #expect(try await database.query("SELECT word FROM growing WHERE id = ANY(\([Int32(id)]))").isEmpty)
+            }
+            try await database.execute("INSERT INTO growing SELECT i, 'w' || i FROM generate_series(1, 2000) AS i")
+            #expect(try await database.query("SELECT word FROM growing WHERE id = ANY(\([Int32(7), 8]))").count == 2)
+            try await eventually {
+                try await database.value("SELECT idx_scan FROM pg_stat_user_tables WHERE relname = 'growing'", as: Int.self) >= 9
+            }
+            #expect(
+                try await database.value("SELECT seq_scan FROM pg_stat_user_tables WHERE relname = 'growing'", as: Int.self) <= 2
+            )
+            let plans = try await database.query(
+                "SELECT generic_plans, custom_plans FROM pg_prepared_statements WHERE statement LIKE 'SELECT word%'"
+            )
+            let (generic, custom) = try #require(plans.first).decode(as: (Int.self, Int.self))
+            #expect(generic == 9 && custom == 0, "planned once")
+        }
+    }
+
+    @Test func anOperatorsOptionsOverrideHowStatementsArePlanned() async throws {
+        let server = try await PostgresServer.shared()
+        let configuration = DatabaseConfiguration(
+            connectionString: server.connectionString + " options='-c plan_cache_mode=auto'",
+            schema: PostgresServer.freshSchemaName(),
+            poolSize: 1
+        )
+        let database = Database(configuration, logger: PostgresServer.silence)
+        try await database.start()
+        #expect(try await database.value("SHOW plan_cache_mode", as: String.self) == "auto")
+        #expect(try await database.value("SHOW enable_seqscan", as: String.self) == "off")
+        await database.stop()
+    }
+
     @Test func aFailingStatementFailsOnlyItsOwnCaller() async throws {
         try await PostgresServer.shared().withDatabase(poolSize: 2) { database in
             try await database.execute("CREATE TABLE item (id int PRIMARY KEY CHECK (id >= 0))")
