@@ -62,7 +62,7 @@ extension ClockTests {
     }
 
     /// Everything an account can have today. - Returns: the streak with the friend.
-    private func fill(_ zelda: Person, _ nell: Person, _ omar: Person, word: String) async throws -> String {
+    func fill(_ zelda: Person, _ nell: Person, _ omar: Person, word: String) async throws -> String {
         let streak = try await zelda.befriend(nell)
         #expect(try await omar.request(zelda, key: "ask-\(word)").status == 201)
         let snap = try await zelda.upload(try Photos.jpeg(71), caption: "caption of \(word)", key: "snap-\(word)")
