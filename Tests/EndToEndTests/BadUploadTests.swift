@@ -124,8 +124,8 @@ struct BadUploadTests {
         ),
     ]
 
-    /// Somebody who could post.
-    private static let author = Task { () -> Person in
+    /// Somebody who could post. Each case has its own: an upload that is being looked at has a row until it is refused.
+    private static func author() async throws -> Person {
         let home = try await Installation.shared.value
         let author = try await Person.register("una", at: home)
         try await author.befriend(try await Person.register("vin", at: home))
@@ -133,7 +133,7 @@ struct BadUploadTests {
     }
 
     @Test(arguments: cases) func `wrong uploads are refused with the reason`(wrong: Case) async throws {
-        let author = try await Self.author.value
+        let author = try await Self.author()
         let body = try wrong.body()
         let headers = [
             ("Content-Type", wrong.contentType), ("Authorization", "Bearer \(author.token)"), ("X-Request-Id", "upload-1"),

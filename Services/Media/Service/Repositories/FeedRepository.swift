@@ -67,7 +67,6 @@ extension SnapRepository {
     func contents(of slots: [SnapSlot], for reader: UserID) async throws -> [SlotContent] {
         guard !slots.isEmpty else { return [] }
         var contents = [SlotContent](repeating: .empty, count: slots.count)
-        // In sub-selects, lest PostgreSQL see how long the arrays are and plan each request anew, which takes longer than all else.
         let rows = try await database.query(
             """
             SELECT slot.place, slot.person <> \(reader) AND
@@ -75,7 +74,7 @@ extension SnapRepository {
                  OR EXISTS (SELECT FROM block_replica b WHERE b.active AND b.blocker = slot.person AND b.blocked = \(reader))),
                 p.id IS NULL OR EXISTS (SELECT FROM photo_owner o WHERE o.user_id = slot.person AND o.is_withheld),
                 \(ShownSnap.columns)
-            FROM unnest((SELECT \(slots.map(\.streak))), (SELECT \(slots.map(\.date))), (SELECT \(slots.map(\.user))))
+            FROM unnest(\(slots.map(\.streak)), \(slots.map(\.date)), \(slots.map(\.user)))
                 WITH ORDINALITY AS slot (streak, day, person, place)
             LEFT JOIN streak_snap s ON s.streak_id = slot.streak AND s.on_date = slot.day AND s.user_id = slot.person
             LEFT JOIN snap p ON p.id = s.snap_id
