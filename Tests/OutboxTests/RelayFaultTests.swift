@@ -81,6 +81,53 @@ struct RelayFaultTests {
         }
     }
 
+    @Test("More events than one look takes leave in order also while a transaction stays open")
+    func floodBesideTransaction() async throws {
+        try await withWorld { world in
+            let teller = try await world.teller()
+            _ = try await world.hearer()
+            let open = Task { try await world.source.transaction { _ = try await $0.query("SELECT pg_sleep(300)") } }
+            try await eventually("it is open") { world.source.health.leased > 0 }
+            try await teller.tell("a", 0..<3_500)
+            try await eventually("all left") { try await teller.relay.backlog() == 0 }
+            #expect(world.source.health.leased > 0, "it is still open")
+            open.cancel()
+            try await eventually("all are heard") { try await world.heardCount() == 3_500 }
+            #expect(try await world.heard("a") == Array(0..<3_500))
+        }
+    }
+
+    @Test("Of many thousand kept events all old ones are forgotten, and no other")
+    func forgetsAllOldOnes() async throws {
+        try await withWorld { world in
+            let teller = try await world.teller(relays: false)
+            try await world.source.execute(
+                """
+                INSERT INTO outbox (id, aggregate, subject, trace, request_id, body, created_at, published_at)
+                SELECT gen_random_uuid(), 'a', 'evt.source.v1.Numbered', '', '', '', now() - interval '8 days', now() - interval '8 days'
+                FROM generate_series(1, 12000)
+                """
+            )
+            try await world.source.execute(
+                """
+                INSERT INTO outbox (id, aggregate, subject, trace, request_id, body, created_at, published_at)
+                SELECT gen_random_uuid(), 'young' || i, 'evt.source.v1.Numbered', '', '', '', now() - interval '6 days',
+                    CASE WHEN i <= 3 THEN now() END FROM generate_series(1, 5) AS i
+                """
+            )
+            try await world.source.execute(
+                """
+                INSERT INTO inbox (event_id, heard_at) SELECT gen_random_uuid(), now() - make_interval(days => CASE WHEN i > 2 THEN 16 ELSE 14 END)
+                FROM generate_series(1, 12000) AS i
+                """
+            )
+            try await teller.relay.purge()
+            let left = try await world.source.query("SELECT aggregate FROM outbox ORDER BY aggregate")
+            #expect(try left.map { try $0.decode(as: String.self) } == (1...5).map { "young\($0)" })
+            #expect(try await world.source.query("SELECT 1 FROM inbox").count == 2)
+        }
+    }
+
     @Test("A broker that refuses events for a while: they wait visibly, and then leave in order")
     func refusedByBroker() async throws {
         try await withWorld { world in

@@ -28,7 +28,7 @@ struct SettlementJob: Sendable {
     }
 
     var job: Job {
-        Job("settlement", every: .seconds(5), lanes: 4, oldestDue: { [self] in try await oldestDue() }) { [self] now in
+        Job("settlement", every: .seconds(5), lanes: 2, oldestDue: { [self] in try await oldestDue() }) { [self] now in
             let settled = try await settle(at: now)
             return settled > 0 ? settled : try await tellTotals()
         }
