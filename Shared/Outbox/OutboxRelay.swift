@@ -18,6 +18,8 @@ public final class OutboxRelay: Sendable {
     private static let leaseSeconds: Int64 = 6
     /// How long one batch may wait for the broker.
     private static let publishLimit = Interval.seconds(3)
+    /// When the last round of a batch begins at the latest.
+    private static let lastRound = Interval.seconds(1)
 
     let database: Database
     private let jetStream: JetStream
@@ -65,7 +67,7 @@ public final class OutboxRelay: Sendable {
         while !Task.isCancelled {
             do {
                 var began = ContinuousClock.now
-                while try await relayBatch() == Self.batch {
+                while try await relay().isMoreLikely {
                     try await giveWay(after: ContinuousClock.now - began)
                     began = .now
                 }
@@ -106,14 +108,17 @@ public final class OutboxRelay: Sendable {
     ///
     /// - Returns: how many rows were published; 0 also when another replica relays.
     @discardableResult
-    public func relayBatch() async throws -> Int {
+    public func relayBatch() async throws -> Int { try await relay().published }
+
+    /// - Returns: how many left, and whether the next look will find more at once: this one was full, or its time was up.
+    private func relay() async throws -> (published: Int, isMoreLikely: Bool) {
         let rows = try await waiting()
-        guard !rows.isEmpty else { return 0 }
+        guard !rows.isEmpty else { return (0, false) }
         guard try await holdsLease() else {
             try bus.publish("relay.\(service).wake", body: [])
-            return 0
+            return (0, false)
         }
-        let (published, refused) = await send(rows)
+        let (published, refused, failed) = await send(rows)
         if !refused.isEmpty {
             logger.error("the broker refuses an event", metadata: ["aggregates": "\(refused.sorted().joined(separator: " "))"])
         }
@@ -122,8 +127,8 @@ public final class OutboxRelay: Sendable {
                 "UPDATE outbox SET published_at = clock_timestamp() WHERE id = ANY(\(published))"
             )
         }
-        guard published.count == rows.count else { throw ServiceError.unavailable("The broker did not take every event.") }
-        return rows.count
+        guard !failed else { throw ServiceError.unavailable("The broker did not take every event.") }
+        return (published.count, rows.count == Self.batch || published.count < rows.count)
     }
 
     /// How many committed events still wait; 0 when the outbox is quiet.
@@ -222,14 +227,16 @@ public final class OutboxRelay: Sendable {
     }
 
     /// Sends in rounds, in each the next event of every aggregate: none leaves before the broker has the one before it, whatever the broker
-    /// had already and whatever is lost. One that fails holds up its own aggregate only.
+    /// had already and whatever is lost. One that fails holds up its own aggregate only. No round begins late in the time of the batch: many
+    /// events of one aggregate leave one by one, and the rest of them with the next look.
     ///
-    /// - Returns: what the broker has, and the aggregates of which it will never take an event.
-    private func send(_ rows: [Waiting]) async -> (published: [EventID], refused: Set<String>) {
-        let deadline = SystemClock.now() + Self.publishLimit
-        var (published, refused): ([EventID], Set<String>) = ([], [])
+    /// - Returns: what the broker has, the aggregates of which it will never take an event, and whether any was not taken.
+    private func send(_ rows: [Waiting]) async -> (published: [EventID], refused: Set<String>, failed: Bool) {
+        let start = SystemClock.now()
+        let deadline = start + Self.publishLimit
+        var (published, refused, hasFailed): ([EventID], Set<String>, Bool) = ([], [], false)
         var waiting = rows
-        while !waiting.isEmpty {
+        while !waiting.isEmpty, SystemClock.now() - start < Self.lastRound {
             var sent: Set<String> = []
             var (round, later): ([Waiting], [Waiting]) = ([], [])
             for row in waiting {
@@ -246,8 +253,9 @@ public final class OutboxRelay: Sendable {
                 }
             }
             waiting = later.filter { !failed.contains($0.event.aggregate) }
+            hasFailed = hasFailed || !failed.isEmpty
         }
-        return (published, refused)
+        return (published, refused, hasFailed)
     }
 
     /// Whether trying again cannot help.
