@@ -34,6 +34,12 @@ public final class Transaction: QueryExecutor {
     @discardableResult
     public func execute(_ query: Query) async throws -> Int { try await run(query).affectedRows }
 
+    /// Takes a lock that has only a name, until the transaction ends; whoever has it is waited for, at most the statement time-out. Names
+    /// are the schema's own: two installations in one database do not wait for each other.
+    public func lock(named name: String) async throws {
+        _ = try await query("SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || ' ' || \(name), 0))")
+    }
+
     private func run(_ query: Query) async throws -> ResultBox {
         do {
             return try await reactor.perform(query, on: lease)

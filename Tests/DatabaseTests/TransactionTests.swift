@@ -6,6 +6,30 @@ import Testing
 @Suite struct TransactionTests {
     private struct Changed: Error, Equatable {}
 
+    @Test func aNamedLockIsHeldUntilTheTransactionEndsAndBySchema() async throws {
+        let server = try await PostgresServer.shared()
+        try await server.withDatabase { one in
+            try await server.withDatabase { other in
+                try await one.transaction { holder in
+                    try await holder.lock(named: "a")
+                    try await other.transaction { try await $0.lock(named: "a") }
+                    try await one.transaction { try await $0.lock(named: "b") }
+                    let refused = await #expect(throws: DatabaseError.self) {
+                        try await one.transaction {
+                            try await $0.execute("SET LOCAL lock_timeout = 1")
+                            try await $0.lock(named: "a")
+                        }
+                    }
+                    #expect(refused?.code == .lockTimeout)
+                }
+                try await one.transaction {
+                    try await $0.execute("SET LOCAL lock_timeout = 1")
+                    try await $0.lock(named: "a")
+                }
+            }
+        }
+    }
+
     @Test func commitsWhenTheBodyReturnsAndRollsBackWhenItThrows() async throws {
         try await PostgresServer.shared().withDatabase { database in
             try await database.execute("CREATE TABLE t (n int)")

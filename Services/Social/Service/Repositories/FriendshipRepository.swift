@@ -84,7 +84,7 @@ struct FriendshipRepository: Sendable {
 
     /// One request at a time for each sender, so that the limits hold across replicas (SO-1). Before any pair is locked.
     func lockSender(_ user: UserID, _ sql: Transaction) async throws {
-        _ = try await sql.query("SELECT pg_advisory_xact_lock(hashtextextended(\("sender " + user.description), 0))")
+        try await sql.lock(named: "sender \(user)")
     }
 
     /// Requests `user` has pending, and when they sent new ones since an instant, oldest first (SO-1). The sender is locked.

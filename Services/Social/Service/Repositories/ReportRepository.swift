@@ -40,7 +40,7 @@ struct ReportRepository: Sendable {
 
     /// One report of a subject at a time, so that the third is told to be the third.
     func lockSubject(_ subject: SubjectID, _ sql: Transaction) async throws {
-        _ = try await sql.query("SELECT pg_advisory_xact_lock(hashtextextended(\("report " + subject.description), 0))")
+        try await sql.lock(named: "report \(subject)")
     }
 
     /// How many people have reported a subject.
@@ -69,7 +69,7 @@ struct ReportRepository: Sendable {
 
     /// One action about a person at a time, so that the events about them keep their order.
     func lockOwner(_ owner: UserID, _ sql: Transaction) async throws {
-        _ = try await sql.query("SELECT pg_advisory_xact_lock(hashtextextended(\("moderated " + owner.description), 0))")
+        try await sql.lock(named: "moderated \(owner)")
     }
 
     /// Stores what was done about a report that is locked.

@@ -7,7 +7,7 @@ enum StartRepository {
     /// One start at a time for each of these people, so that the plan's limit holds (MS-1).
     static func lock(_ users: [UserID], _ sql: Transaction) async throws {
         for user in users.sorted() {
-            _ = try await sql.query("SELECT pg_advisory_xact_lock(hashtextextended(\(user.description), 1))")
+            try await sql.lock(named: "start \(user)")
         }
     }
 
