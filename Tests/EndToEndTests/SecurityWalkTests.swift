@@ -26,7 +26,8 @@ struct SecurityWalkTests {
             let page = try await home.call("GET", "/openapi.json").json
             schemas = page["components"]["schemas"]
             var operations: [Operation] = []
-            for path in page["paths"].names.sorted() {
+            // The routes of a service that another test brings along come and go.
+            for path in page["paths"].names.sorted() where !path.hasPrefix("/api/testing/") {
                 for verb in page["paths"][path].names.sorted() {
                     let operation = page["paths"][path][verb]
                     let content = operation["requestBody"]["content"]
