@@ -8,7 +8,11 @@ struct HeadTests {
         let (whole, head) = (try await http.send("GET", target), try await http.send("HEAD", target))
         #expect(!whole.body.isEmpty)
         #expect(head.status == whole.status && head.body.isEmpty, "\(head.status): \(head.text)")
-        #expect(head.header("Content-Length") == "\(whole.body.count)")
+        // The lists of routes change when a service joins, which another test may bring about between the two.
+        try await eventually("the length is that of the content") {
+            let (whole, head) = (try await http.send("GET", target), try await http.send("HEAD", target))
+            return head.header("Content-Length") == "\(whole.body.count)"
+        }
         #expect(head.header("Content-Type") == whole.header("Content-Type"))
     }
 }
