@@ -81,7 +81,7 @@ struct World {
 }
 
 nonisolated(nonsending) func withWorld(_ body: (World) async throws -> Void) async throws {
-    try await PostgresServer.shared().withDatabase(poolSize: 8, adjust: { $0.acquireTimeout = .seconds(60) }) { database in
+    try await PostgresServer.shared().withDatabase(poolSize: 8, adjust: PostgresServer.patient) { database in
         for set in [MigrationSet("outbox", OutboxMigrations.all), MigrationSet("runtime", RuntimeMigrations.all)]
             + BillingModule.migrations
         {

@@ -14,7 +14,7 @@ struct PlanTests {
                 == "6"
         }
         _ = try await home.sql("SELECT pg_stat_reset()")
-        let zelda = try await Person.register("zelda", at: home)
+        var zelda = try await Person.register("zelda", at: home)
         var (nell, omar) = (try await Person.register("nell", at: home), try await Person.register("omar", at: home))
         let streak = try await ClockTests().fill(zelda, nell, omar, word: "planned")
         try await visitEverything(nell, streak)
@@ -22,11 +22,11 @@ struct PlanTests {
         try await home.travel(days: 1)
         for person in [zelda, nell] { #expect(try await person.login().status == 200) }
         try await home.travel(days: 3)
-        #expect(try await zelda.delete().code != "", "the token has expired, and that is asked of the tables as well")
+        try await zelda.signIn()
         try await nell.signIn()
         try await omar.signIn()
         try await visitEverything(nell, streak)
-        #expect(try await omar.delete().status == 200)
+        for person in [zelda, omar] { #expect(try await person.delete().status == 200) }
         try await home.travel(days: 31)
         try await eventually("every service has told the statistics what it did") {
             try await home.sql(

@@ -147,12 +147,7 @@ struct World {
 nonisolated(nonsending) func withWorld(_ body: (World) async throws -> Void) async throws {
     let nats = try await NatsServer.start()
     let bus = try await BusConnection.connect(BusConfiguration(url: nats.url), logger: PostgresServer.silence)
-    // Everything else runs beside it, and many wait for one row or lock.
-    func patient(_ configuration: inout DatabaseConfiguration) {
-        configuration.acquireTimeout = .seconds(60)
-        configuration.statementTimeout = .seconds(60)
-    }
-    try await PostgresServer.shared().withDatabase(poolSize: 8, adjust: patient) { database in
+    try await PostgresServer.shared().withDatabase(poolSize: 8, adjust: PostgresServer.patient) { database in
         for set in [MigrationSet("outbox", OutboxMigrations.all), MigrationSet("runtime", RuntimeMigrations.all)]
             + SocialModule.migrations
         {

@@ -153,12 +153,7 @@ nonisolated(nonsending) func withStreaks(
     adjust: (Database) async throws -> Void = { _ in },
     _ body: (StreaksWorld) async throws -> Void
 ) async throws {
-    // Everything else runs beside it, and many wait for one row or lock.
-    func patient(_ configuration: inout DatabaseConfiguration) {
-        configuration.acquireTimeout = .seconds(60)
-        configuration.statementTimeout = .seconds(60)
-    }
-    try await PostgresServer.shared().withDatabase(poolSize: 4, adjust: patient) { database in
+    try await PostgresServer.shared().withDatabase(poolSize: 4, adjust: PostgresServer.patient) { database in
         let sets = [MigrationSet("outbox", OutboxMigrations.all), MigrationSet("runtime", RuntimeMigrations.all)]
         // Achievements last: what was there before them is what they find.
         let (late, early) = (sets + StreaksModule.migrations).partitioned { $0.scope == "streaks_achievements" }

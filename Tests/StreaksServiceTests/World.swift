@@ -169,12 +169,7 @@ func moment(_ text: String) -> Instant { Instant(rfc3339: text) ?? .epoch }
 
 /// - Parameter start: what the clock shows at first.
 nonisolated(nonsending) func withWorld(at start: String, _ body: (World) async throws -> Void) async throws {
-    // Everything else runs beside it, and many wait for one row or lock.
-    func patient(_ configuration: inout DatabaseConfiguration) {
-        configuration.acquireTimeout = .seconds(60)
-        configuration.statementTimeout = .seconds(60)
-    }
-    try await PostgresServer.shared().withDatabase(poolSize: 8, adjust: patient) { database in
+    try await PostgresServer.shared().withDatabase(poolSize: 8, adjust: PostgresServer.patient) { database in
         for set in [MigrationSet("outbox", OutboxMigrations.all), MigrationSet("runtime", RuntimeMigrations.all)]
             + StreaksModule.migrations
         {

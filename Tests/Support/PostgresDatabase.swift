@@ -13,6 +13,12 @@ extension PostgresServer {
 
     private static let schemaCount = Atomic(0)
 
+    /// For tests in which many wait for one row or lock while everything else runs beside them.
+    public static func patient(_ configuration: inout DatabaseConfiguration) {
+        configuration.acquireTimeout = .seconds(60)
+        configuration.statementTimeout = .seconds(60)
+    }
+
     /// Runs `body` with a started database on a fresh schema, and stops it afterwards.
     ///
     /// - Parameters:
