@@ -18,6 +18,7 @@ public enum GatewayMain {
         }
         do {
             let settings = try await Settings(arguments: arguments, environment: Console.environment(), declared: declared)
+            Scheduling.preferThroughput()
             let logger = try Logger(service: "gateway", settings: settings)
             let metrics = Metrics()
             let host = try GatewayHost(settings: settings, logger: logger, metrics: metrics)

@@ -72,6 +72,25 @@ struct TerminationTests {
         for line in lines { #expect((try? JSON(Array(line.utf8))) != nil, "\(line)") }
     }
 
+    @Test func `a thread that wakes takes no processor from another: everything runs under SCHED_BATCH`() async throws {
+        let home = try await Installation.separate.value
+        var processes: [pid_t: String] = [:]
+        // Other tests kill some, which start anew.
+        try await eventually("everybody is there") {
+            processes = home.processes()
+            return Set(processes.values).isSuperset(of: LinkageTests.services + ["nats-server", "postgres"])
+        }
+        for (process, name) in processes {
+            // A thread or a connection may end meanwhile.
+            for thread in (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/task")) ?? [] {
+                guard let text = Files.text(URL(filePath: "/proc/\(process)/task/\(thread)/stat")) else { continue }
+                // Behind the name, which may have spaces: state is field 3, the policy field 41 (proc(5)).
+                let fields = text[text.index(after: text.lastIndex(of: ")") ?? text.startIndex)...].split(separator: " ")
+                #expect(fields[41 - 3] == "3", "\(name): \(text)")
+            }
+        }
+    }
+
     @Test(arguments: ["billing", "gateway"]) func `a setting without its value is named, and nothing starts`(name: String)
         async throws
     {

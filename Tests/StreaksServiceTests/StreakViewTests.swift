@@ -52,6 +52,25 @@ struct StreakViewTests {
         }
     }
 
+    @Test func `the first zone known of somebody also holds for all time before it`() async throws {
+        try await withWorld(at: "2026-05-01T11:30:00Z") { world in
+            let ann = try await world.person(1, zone: "Pacific/Kiritimati")
+            let ben = try await world.person(2, zone: "Pacific/Pago_Pago")
+            let cat = try await world.person(3)
+            for (one, two) in [(ann, ben), (ann, cat)] { try await world.befriend(one, two) }
+            _ = try await world.database.execute("DELETE FROM zone_change WHERE user_id = \(cat)")
+            func dates(of user: UserID) async throws -> [[String]] {
+                try await world.service.streaks.seen(.running, by: user, withFriends: false, now: world.clock.now())
+                    .map { [$0.yourDate.description, $0.friendDate.description] }
+            }
+            #expect(try await dates(of: ann) == [["2026-05-02", "2026-05-01"], ["2026-05-02", "2026-05-01"]])
+            // A replica whose clock is behind.
+            world.clock.set(moment("2026-05-01T10:30:00Z"))
+            #expect(try await dates(of: ann) == [["2026-05-02", "2026-04-30"], ["2026-05-02", "2026-05-01"]])
+            #expect(try await dates(of: ben) == [["2026-04-30", "2026-05-02"]])
+        }
+    }
+
     @Test func `without media the detail answers, and says that it knows no snaps`() async throws {
         try await withStreaks { world in
             let streak = try await world.start(ann, bob)

@@ -28,6 +28,8 @@ struct Up: AsyncParsableCommand {
     @Option(help: "Collector that spans are sent to as OTLP/HTTP, http://127.0.0.1:4318.") var otlpEndpoint = ""
 
     func run() async throws {
+        // NATS and PostgreSQL inherit it.
+        Scheduling.preferThroughput()
         let settings = Settings(values: ["log.level": logLevel], declared: CommonSettings.process)
         let logger = try Logger(service: "streaksnap", settings: settings)
         let environment = DevEnvironment(

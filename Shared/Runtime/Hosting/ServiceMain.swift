@@ -38,6 +38,7 @@ public enum ServiceMain {
     }
 
     private static func serve<Module: ServiceModule>(_: Module.Type, _ settings: Settings) async throws {
+        Scheduling.preferThroughput()
         let logger = try Logger(service: Module.name, settings: settings)
         let metrics = Metrics()
         let host = try ServiceHost<Module>(settings: settings, logger: logger, metrics: metrics)

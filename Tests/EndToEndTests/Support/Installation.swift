@@ -139,6 +139,27 @@ final class Installation: Sendable {
         ([guardian.log] + Files.all(below: data.appending(path: "logs"))).compactMap { Files.text($0) }.joined(separator: "\n")
     }
 
+    /// The names of all processes that run now, by their ids: `streaksnap` and whatever descends from it.
+    func processes() -> [pid_t: String] {
+        let entries = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+        var names: [pid_t: String] = [:]
+        var children: [pid_t: [pid_t]] = [:]
+        for process in entries.compactMap({ pid_t($0) }) {
+            guard let status = Files.text(URL(filePath: "/proc/\(process)/status")),
+                let name = status.firstMatch(of: /Name:\t(.*)/)?.1, let parent = status.firstMatch(of: /PPid:\t(\d+)/)?.1
+            else { continue }
+            names[process] = String(name)
+            children[pid_t(parent) ?? 0, default: []].append(process)
+        }
+        var found: [pid_t: String] = [:]
+        var waiting = [guardian.programID]
+        while let process = waiting.popLast() {
+            found[process] = names[process]
+            waiting += children[process] ?? []
+        }
+        return found
+    }
+
     /// Files of uploads that are not stored yet.
     var incoming: [URL] {
         Files.all(below: data.appending(path: "blobs")).filter {

@@ -40,22 +40,45 @@ extension StreakRepository {
             ORDER BY mine.started_at, mine.id
             """
         )
-        var zones: [String: Zone] = [:]
-        func date(at column: Int, of row: Row) throws -> CalendarDate {
-            guard let name = try row.get(at: column, as: String?.self) else { return Zone.utc.date(at: now) }
-            let zone = zones[name] ?? Zone(name) ?? .utc
-            zones[name] = zone
-            return zone.date(at: now)
-        }
         let first = StreakRow.columnCount
+        var clocks = try await clocks(at: now, of: rows, user)
         return try rows.map { row in
             let streak = try StreakRow(row)
+            let friend = streak.friend(of: user)
             return SeenStreak(
                 row: streak,
-                yourDate: try date(at: first, of: row),
-                friendDate: try date(at: first + 1, of: row),
-                friend: withFriends ? try summary(of: streak.friend(of: user), row, at: first + 2) : nil
+                yourDate: clocks.date(of: user, inZone: try row.get(at: first)),
+                friendDate: clocks.date(of: friend, inZone: try row.get(at: first + 1)),
+                friend: withFriends ? try summary(of: friend, row, at: first + 2) : nil
             )
+        }
+    }
+
+    /// What it takes to tell everybody's date: a second statement only for those whose zone is not in the first.
+    private func clocks(at now: Instant, of rows: [Row], _ user: UserID) async throws -> Clocks {
+        let first = StreakRow.columnCount
+        var missing: Set<UserID> = []
+        for row in rows {
+            if try row.get(at: first, as: String?.self) == nil { missing.insert(user) }
+            if try row.get(at: first + 1, as: String?.self) == nil { missing.insert(try StreakRow(row).friend(of: user)) }
+        }
+        return Clocks(now: now, others: missing.isEmpty ? [:] : try await ZoneRepository.histories(of: Array(missing), database))
+    }
+
+    /// Everybody's date at an instant.
+    private struct Clocks {
+        private let now: Instant
+        private let others: [UserID: ZoneHistory]
+        private var known: [String: Zone] = [:]
+
+        /// - Parameter others: Those whose clocks follow no zone yet at that instant.
+        init(now: Instant, others: [UserID: ZoneHistory]) { (self.now, self.others) = (now, others) }
+
+        mutating func date(of person: UserID, inZone name: String?) -> CalendarDate {
+            guard let name else { return (others[person] ?? ZoneHistory(.utc)).date(at: now) }
+            let zone = known[name] ?? Zone(name) ?? .utc
+            known[name] = zone
+            return zone.date(at: now)
         }
     }
 
@@ -79,12 +102,9 @@ extension StreakRepository {
         }
     }
 
-    /// The zone a clock follows now; the first one known also holds for all time before it.
+    /// The zone a clock follows now; null when all that is known of it comes later, as it may when an instant before a registration is asked for.
     private static func zone(_ person: Query, _ now: Instant) -> Query {
-        """
-        coalesce((SELECT zone FROM zone_change WHERE user_id = \(person) AND since <= \(now) ORDER BY since DESC LIMIT 1),
-            (SELECT zone FROM zone_change WHERE user_id = \(person) ORDER BY since LIMIT 1))
-        """
+        "(SELECT zone FROM zone_change WHERE user_id = \(person) AND since <= \(now) ORDER BY since DESC LIMIT 1)"
     }
 
     private func summary(of user: UserID, _ row: Row, at column: Int) throws -> UserSummary? {
