@@ -15,10 +15,11 @@ struct CheckpointTests {
             """
             UPDATE streaks.streak SET started_at = started_at - interval '\(days) days', looked_at = now() WHERE id = '\(streak)';
             INSERT INTO streaks.contribution (streak_id, user_id, on_date, received_at, recorded_at, operation_id)
-            SELECT '\(streak)', person, date::date, date + interval '12 hours', date + interval '12 hours', gen_random_uuid()
+            SELECT '\(streak)', person, date::date, noon, noon, gen_random_uuid()
             FROM unnest(ARRAY['\(ann.id)', '\(bob.id)']::uuid[]) AS person,
-                generate_series(date_trunc('day', now() AT TIME ZONE 'UTC') - interval '\(posted) days',
-                    date_trunc('day', now() AT TIME ZONE 'UTC') - interval '1 day', interval '1 day') AS date
+                generate_series(date_trunc('day', now() AT TIME ZONE '\(home.zone)') - interval '\(posted) days',
+                    date_trunc('day', now() AT TIME ZONE '\(home.zone)') - interval '1 day', interval '1 day') AS date,
+                LATERAL (SELECT (date + interval '12 hours') AT TIME ZONE '\(home.zone)') AS at (noon)
             """
         )
         return (ann, bob, streak)
@@ -27,7 +28,7 @@ struct CheckpointTests {
     private func checkpoint(_ streak: String, _ home: Installation) async throws -> String {
         try await home.sql(
             """
-            SELECT settled_through - (now() AT TIME ZONE 'UTC')::date, current_count, longest_count
+            SELECT settled_through - (now() AT TIME ZONE '\(home.zone)')::date, current_count, longest_count
             FROM streaks.streak_checkpoint WHERE streak_id = '\(streak)'
             """
         )
@@ -44,7 +45,7 @@ struct CheckpointTests {
 
         // Were they loaded again, the streak would be shorter.
         _ = try await ann.home.sql(
-            "DELETE FROM streaks.contribution WHERE streak_id = '\(streak)' AND on_date < (now() AT TIME ZONE 'UTC')::date - 10"
+            "DELETE FROM streaks.contribution WHERE streak_id = '\(streak)' AND on_date < (now() AT TIME ZONE '\(ann.home.zone)')::date - 10"
         )
         let completed = try await bob.upload(try Photos.jpeg(402))
         #expect(completed.data["streaks"][0]["current_count"].int == 91, "\(completed.text)")

@@ -104,7 +104,7 @@ struct RestorationTests {
         #expect(document["social"]["friendships"][0]["status"].string == "accepted")
         #expect(document["streaks"]["streaks"][0]["id"].string == streak)
         #expect(document["streaks"]["streaks"][0]["your_snaps"].names.count == 1)
-        #expect(document["streaks"]["time_zones"][0]["zone"].string == "UTC")
+        #expect(document["streaks"]["time_zones"][0]["zone"].string == home.zone)
         #expect(document["media"]["snaps"].list.count == 1)
         #expect(document["media"]["snaps"][0]["caption"].string == "mine alone")
         #expect(document["notifications"]["notifications"].list.count >= 2)

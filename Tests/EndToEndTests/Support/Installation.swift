@@ -18,6 +18,8 @@ final class Installation: Sendable {
     let natsPort: UInt16
     let postgresPort: UInt16
     let guardian: Guardian
+    /// Where people live unless a test says otherwise. By a clock that nobody moves it is noon there, so that no test meets a midnight.
+    let zone: String
 
     /// - Parameters:
     ///   - options: of `streaksnap up`.
@@ -32,6 +34,7 @@ final class Installation: Sendable {
         let ports = try Self.freePorts(3)
         (http, natsPort, postgresPort) = (HTTPClient(port: ports[0]), ports[1], ports[2])
         data = folder.appending(path: "data")
+        zone = options.contains("--dev-clock") ? "UTC" : Self.zone(atHour: 12)
         let command = [
             Self.binaries.appending(path: "streaksnap").path, "up", "--port", "\(ports[0])", "--nats-port", "\(ports[1])",
             "--postgres-port", "\(ports[2])", "--data", data.path, "--bcrypt-cost", "4",
@@ -45,6 +48,15 @@ final class Installation: Sendable {
             }
             return Files.text(folder.appending(path: "ready")) != nil
         }
+    }
+
+    /// A zone whose clocks show this hour now.
+    static func zone(atHour wanted: Int) -> String {
+        let hour = Int(Date().timeIntervalSince1970 / 3_600) % 24
+        // Zones reach from -12 to +14.
+        let offset = wanted - hour + (wanted - hour < -12 ? 24 : wanted - hour > 14 ? -24 : 0)
+        // Their sign is the wrong way round.
+        return offset == 0 ? "UTC" : "Etc/GMT\(offset > 0 ? "-" : "+")\(abs(offset))"
     }
 
     /// A folder that the user `postgres` can reach.

@@ -14,7 +14,9 @@ struct Person: Sendable {
     private(set) var refreshToken = ""
 
     /// Somebody new, who has accepted the terms of service (AU-9).
-    static func register(_ name: String, at home: Installation, zone: String = "UTC") async throws -> Person {
+    ///
+    /// - Parameter zone: by default the installation's.
+    static func register(_ name: String, at home: Installation, zone: String? = nil) async throws -> Person {
         var person = Person(home: home, username: unique(name))
         let reply = try await home.call("POST", "/api/auth/register", json: person.registration(zone: zone))
         try person.take(reply, 201)
@@ -33,10 +35,10 @@ struct Person: Sendable {
 
     static func unique(_ name: String) -> String { "\(name).\(UUID().uuidString.prefix(8).lowercased())" }
 
-    func registration(zone: String = "UTC") -> String {
+    func registration(zone: String? = nil) -> String {
         """
         {"email":\(quoted(email)),"password":"\(Self.password)","username":"\(username)","display_name":"\(username.prefix { $0 != "." })",
-        "time_zone":"\(zone)"}
+        "time_zone":"\(zone ?? home.zone)"}
         """
     }
 
