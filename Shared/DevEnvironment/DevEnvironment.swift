@@ -67,7 +67,7 @@ public actor DevEnvironment {
             natsPasswords: natsPasswords,
             postgresURLs: Dictionary(
                 uniqueKeysWithValues: BusPermissions.services.map { role in
-                    (role, "postgresql://\(role):\(postgresPasswords[role] ?? "")@\(address)")
+                    (role, postgres.socket.url(of: role, password: postgresPasswords[role] ?? "", port: postgres.port))
                 }
             )
         )

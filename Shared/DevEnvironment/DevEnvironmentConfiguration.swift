@@ -58,7 +58,8 @@ public struct Endpoints: Sendable, Equatable {
     /// The password of a NATS user (`auth` … `billing`, `gateway`, `operator`); nil for an unknown one.
     public func natsPassword(of user: String) -> String? { natsPasswords[user] }
 
-    /// The connection string of a service's role, which sees only the schema of the same name; nil for an unknown one.
+    /// The connection string of a service's role, which sees only the schema of the same name, by a socket in the data folder (by TCP when
+    /// that folder's path does not serve); nil for an unknown one.
     public func postgresURL(of service: String) -> String? { postgresURLs[service] }
 
     /// The file with the password of a NATS user.

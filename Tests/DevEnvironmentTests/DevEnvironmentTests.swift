@@ -23,7 +23,11 @@ import Testing
                 let result = try await sql(social, statement)
                 #expect(result.status != 0 && result.output.contains("permission denied"), "\(statement): \(result.output)")
             }
-            #expect(try await sql(social.replacing("/streaksnap", with: "/postgres"), "SELECT 1").status != 0)
+            #expect(
+                try await sql(social.replacing("@/streaksnap", with: "@/postgres"), "SELECT 1").output.contains(
+                    "permission denied for database"
+                )
+            )
             #expect(
                 try await sql(social.replacing("social:", with: "auth:"), "SELECT 1").output.contains(
                     "password authentication failed"
@@ -64,6 +68,44 @@ import Testing
             let again = try RawNATS(url: after.natsURL, user: "media", password: after.natsPassword(of: "media"))
             #expect(try again.request("$JS.API.STREAM.INFO.EVT_MEDIA").contains(#""messages":1"#))
             await second.stop()
+        }
+    }
+
+    @Test func servicesReachPostgreSQLByASocketThatOthersCannotEnter() async throws {
+        try await withEnvironment { _, endpoints, folder in
+            let address = "SELECT coalesce(host(inet_client_addr()), 'socket')"
+            #expect(try await sql(#require(endpoints.postgresURL(of: "auth")), address).output == "socket\n")
+            #expect(try await sql(endpoints.adminPostgresURL, address).output == "127.0.0.1\n")
+            let mode = try FileManager.default.attributesOfItem(atPath: "\(folder)/postgres")[.posixPermissions] as? Int
+            #expect(mode == 0o700)
+        }
+    }
+
+    @Test(arguments: [
+        (#"ä "b" %41&c=d?#e"#, "socket"), (String(repeating: "deep ", count: 20), "127.0.0.1"), ("a,b", "127.0.0.1"),
+    ])
+    func foldersWhosePathsDoNotServeForASocketAreReachedByTCP(name: String, address: String) async throws {
+        try await withDataFolder { folder in
+            let environment = DevEnvironment(configuration("\(folder)/\(name)"), logger: silent)
+            let url = try #require(await environment.start().postgresURL(of: "auth"))
+            #expect(try await sql(url, "SELECT coalesce(host(inet_client_addr()), 'socket')").output == "\(address)\n")
+            await environment.stop()
+        }
+    }
+
+    @Test func theSocketOfAKilledServerDoesNotKeepTheNextFromStarting() async throws {
+        try await withDataFolder { folder in
+            let first = DevEnvironment(configuration(folder), logger: silent)
+            let address = try await first.start().adminPostgresURL
+            let port = try #require(URLComponents(string: address)?.port)
+            await first.stop()
+            // What a killed server leaves, whose process id somebody else has now.
+            let lock = "1\n\(folder)/postgres/cluster\n0\n\(port)\n\(folder)/postgres\n"
+            try lock.write(toFile: "\(folder)/postgres/.s.PGSQL.\(port).lock", atomically: true, encoding: .utf8)
+            let next = DevEnvironment(configuration(folder, postgresPort: UInt16(port)), logger: silent)
+            let url = try #require(await next.start().postgresURL(of: "auth"))
+            #expect(try await sql(url, "SELECT 1").output == "1\n")
+            await next.stop()
         }
     }
 

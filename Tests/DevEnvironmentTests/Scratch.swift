@@ -15,8 +15,12 @@ func withDataFolder(_ body: (String) async throws -> Void) async throws {
     try await body(path)
 }
 
-func configuration(_ folder: String) -> DevEnvironmentConfiguration {
-    DevEnvironmentConfiguration(dataFolder: folder, postgresSettings: ["fsync": "off", "shared_buffers": "16MB"])
+func configuration(_ folder: String, postgresPort: UInt16? = nil) -> DevEnvironmentConfiguration {
+    DevEnvironmentConfiguration(
+        dataFolder: folder,
+        postgresPort: postgresPort,
+        postgresSettings: ["fsync": "off", "shared_buffers": "16MB"]
+    )
 }
 
 /// A running environment of this test alone.
