@@ -1,4 +1,5 @@
 private import Glibc
+private import Synchronization
 
 /// A zone's offsets as the tz database's compiled file tells them (TZif, RFC 9636).
 ///
@@ -12,6 +13,10 @@ final class TimeZoneTable: Sendable {
     private let earliest: Int64
     /// What counts after the last one; nil for its offset for ever.
     private let rule: YearlyRule?
+    /// The starts of days that were asked for.
+    private let starts = Mutex<[Int32: Int64]>([:])
+    /// Ten years of them.
+    private static let mostStarts = 3_650
 
     /// The table in a file; nil when there is no such file or it is none.
     convenience init?(file path: String) {
@@ -66,6 +71,31 @@ final class TimeZoneTable: Sendable {
             if transitions[middle] <= seconds { low = middle + 1 } else { high = middle }
         }
         return low == 0 ? earliest : offsets[low - 1]
+    }
+
+    /// The first second at which a clock shows this day, counted from 1970-01-01, or a later one.
+    func start(ofDay day: Int32) -> Int64 {
+        if let known = starts.withLock({ $0[day] }) { return known }
+        let start = findStart(ofDay: Int64(day))
+        starts.withLock { starts in
+            if starts.count >= Self.mostStarts { starts.removeAll(keepingCapacity: true) }
+            starts[day] = start
+        }
+        return start
+    }
+
+    private func findStart(ofDay day: Int64) -> Int64 {
+        func isReached(at seconds: Int64) -> Bool { seconds + offset(at: seconds) >= day * 86_400 }
+        // Zones lie within 16 hours of UTC and only ever move by whole seconds: bisect on seconds.
+        var before = day * 86_400 - 16 * 3_600
+        var after = day * 86_400 + 40 * 3_600
+        while after - before > 1 {
+            let middle = (before + after) / 2
+            if isReached(at: middle) { after = middle } else { before = middle }
+        }
+        // A clock set back just after midnight (St. John's until 2011) shows the date twice; the first time counts.
+        let midnight = day * 86_400 - offset(at: after - 3 * 3_600)
+        return midnight < after && isReached(at: midnight) ? midnight : after
     }
 
     private static func read(_ path: String) -> [UInt8]? {

@@ -78,26 +78,10 @@ public struct Zone: Hashable, Sendable, CustomStringConvertible {
     /// Usually midnight; 01:00 where midnight does not exist; the start of the next date where the date does not (SD-1, SD-3).
     /// Cached per zone and date.
     public func start(of date: CalendarDate) -> Instant {
-        if case .fixed(let seconds) = rules { return Instant(seconds: Int64(date.dayNumber) * 86_400 - seconds) }
-        let key = StartKey(zone: name, date: date)
-        if let known = Self.starts.withLock({ $0[key] }) { return known }
-        // Zones lie within 16 hours of UTC and only ever move by whole seconds: bisect on seconds.
-        var before = Int64(date.dayNumber) * 86_400 - 16 * 3_600
-        var after = Int64(date.dayNumber) * 86_400 + 40 * 3_600
-        while after - before > 1 {
-            let middle = (before + after) / 2
-            if self.date(at: Instant(seconds: middle)) >= date { after = middle } else { before = middle }
+        switch rules {
+        case .fixed(let seconds): Instant(seconds: Int64(date.dayNumber) * 86_400 - seconds)
+        case .named(let table): Instant(seconds: table.start(ofDay: date.dayNumber))
         }
-        // A clock set back just after midnight (St. John's until 2011) shows the date twice; the first time counts.
-        let earlier = offset(at: Instant(seconds: after - 3 * 3_600)).seconds
-        let midnight = Int64(date.dayNumber) * 86_400 - earlier
-        if midnight < after, self.date(at: Instant(seconds: midnight)) >= date { after = midnight }
-        let start = Instant(seconds: after)
-        Self.starts.withLock { starts in
-            if starts.count >= 50_000 { starts.removeAll(keepingCapacity: true) }
-            starts[key] = start
-        }
-        return start
     }
 
     /// The first instant at which a clock in this zone shows a date after `date`.
@@ -132,13 +116,7 @@ public struct Zone: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    private struct StartKey: Hashable {
-        let zone: String
-        let date: CalendarDate
-    }
-
     private static let tables = Mutex<[String: TimeZoneTable]>([:])
-    private static let starts = Mutex<[StartKey: Instant]>([:])
     /// The tz database's names without a slash.
     private static let plainNames: Set<String> = [
         "CET", "CST6CDT", "Cuba", "EET", "EST", "EST5EDT", "Egypt", "Eire", "GB", "GB-Eire", "GMT", "GMT+0", "GMT-0", "GMT0",

@@ -135,15 +135,17 @@ extension Walk {
     /// Remembers from when until when the streak was taken for broken because of this slot, if what keeps it was recorded late.
     func noteClosure(_ slot: Slot) {
         guard policy.onBreak == .stop, running.count > 0 else { return }
-        let earliest = participants.map { $0.zones.end(of: slot.upperBound) }.min() ?? now
-        var late = slot.flatMap { ledger.contributions[$0] ?? [] }.map(\.recordedAt)
-        late += ledger.recoveries.filter { slot.overlaps($0.from...max($0.from, $0.through)) }.map(\.at)
-        late += ledger.outages.map(\.declaredAt)
-        late = late.filter { $0 > earliest && $0 <= now }
-        guard !late.isEmpty else { return }
         let over = self.over(slot)
-        guard over <= now, case .broken = verdict(slot, over, known: over) else { return }
-        for instant in late.sorted() where instant > over {
+        func isLate(_ instant: Instant) -> Bool { instant > over && instant <= now }
+        let recoveries = ledger.recoveries.lazy.filter { slot.overlaps($0.from...max($0.from, $0.through)) }
+        // Nearly always nothing was: found out without making a list.
+        let isAnyLate =
+            slot.contains { ledger.contributions[$0]?.contains { isLate($0.recordedAt) } ?? false }
+            || recoveries.contains { isLate($0.at) } || ledger.outages.contains { isLate($0.declaredAt) }
+        guard isAnyLate, case .broken = verdict(slot, over, known: over) else { return }
+        let contributions = slot.flatMap { ledger.contributions[$0] ?? [] }
+        let late = contributions.map(\.recordedAt) + recoveries.map(\.at) + ledger.outages.map(\.declaredAt)
+        for instant in late.filter(isLate).sorted() {
             if case .broken = verdict(slot, over, known: instant) { continue }
             closures.append(Checkpoint.Closure(from: over, until: instant))
             return
