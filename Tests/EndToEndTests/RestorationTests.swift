@@ -141,7 +141,7 @@ extension RestartTests {
         let asked = try await insist("asking") { try await gus.request(hal, key: "ask") }
         let friendship = try #require(asked.data["friendship_id"].string)
         _ = try await insist("accepting") { try await hal.respond(friendship, key: "accept") }
-        try await eventually("a streak has begun") { try await gus.get("/api/streaks").data["streaks"].list.count == 1 }
+        try await eventually("a streak has begun") { await hasStreak(gus) }
         let streak = try #require(try await gus.get("/api/streaks").data["streaks"][0]["id"].string)
         let photo = try Photos.jpeg(91)
         _ = try await insist("posting") { try await gus.upload(photo, key: "snap") }

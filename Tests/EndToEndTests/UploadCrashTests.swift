@@ -20,7 +20,7 @@ extension RestartTests {
         let asked = try await insist("asking") { try await mia.request(ned, key: "ask") }
         let friendship = try #require(asked.data["friendship_id"].string)
         _ = try await insist("accepting") { try await ned.respond(friendship, key: "accept") }
-        try await eventually("a streak has begun") { try await mia.get("/api/streaks").data["streaks"].list.count == 1 }
+        try await eventually("a streak has begun") { await hasStreak(mia) }
 
         let (photo, marker) = (try Photos.jpeg(61), "hold_\(mia.id.replacing("-", with: ""))")
         try await hold(mia, at: stage, marker, home)
