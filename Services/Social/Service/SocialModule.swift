@@ -23,19 +23,27 @@ public enum SocialModule: ServiceModule {
                 Migration(version: 4, name: "nudges_and_blocks", sql: PackageResources.V0004_nudges_and_blocks_sql),
                 Migration(version: 5, name: "reports", sql: PackageResources.V0005_reports_sql),
                 Migration(version: 6, name: "friend_order", sql: PackageResources.V0006_friend_order_sql),
+                Migration(version: 7, name: "friend_list", sql: PackageResources.V0007_friend_list_sql),
             ]
         ),
     ]
     public static var descriptor: (bytes: [UInt8], hash: String) { (SocialMethods.descriptorSet, SocialMethods.descriptorHash) }
 
-    public static let settings: [any AnySetting] = [LinkSettings.publicURL]
+    static let keptFriendPages = Setting(
+        "friends.kept-pages",
+        default: 1_000,
+        help: "Friend lists kept in memory while they do not change, some 30 kB each with 50 friends; 0: none."
+    )
+
+    public static let settings: [any AnySetting] = [LinkSettings.publicURL, keptFriendPages]
 
     public static func assemble(_ environment: ServiceEnvironment) async throws -> ServiceAssembly {
         let service = service(
             database: environment.database,
             bus: environment.bus,
             mutations: environment.mutations,
-            avatars: AvatarLinks(base: try environment.settings.get(LinkSettings.publicURL))
+            avatars: AvatarLinks(base: try environment.settings.get(LinkSettings.publicURL)),
+            keptFriendPages: try environment.settings.get(keptFriendPages)
         )
         return ServiceAssembly(
             endpoints: service.endpoints(),
@@ -57,10 +65,12 @@ public enum SocialModule: ServiceModule {
         database: Database,
         bus: any Caller,
         mutations: Mutations,
-        avatars: AvatarLinks = AvatarLinks()
+        avatars: AvatarLinks = AvatarLinks(),
+        keptFriendPages: Int = 1_000
     ) -> SocialService {
         SocialService(
-            friendships: FriendshipRepository(database: database, avatars: avatars),
+            friendships: FriendshipRepository(database: database),
+            friendLists: FriendLists(database: database, avatars: avatars, capacity: keptFriendPages),
             people: SearchRepository(database: database, avatars: avatars),
             blocks: BlockRepository(database: database),
             reports: ReportRepository(database: database),

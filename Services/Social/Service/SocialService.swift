@@ -13,6 +13,7 @@ internal import StreaksAPI
 /// · exportUserData
 struct SocialService: SocialServiceProtocol {
     let friendships: FriendshipRepository
+    let friendLists: FriendLists
     let people: SearchRepository
     let blocks: BlockRepository
     let reports: ReportRepository

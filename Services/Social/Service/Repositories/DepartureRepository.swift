@@ -29,6 +29,8 @@ enum DepartureRepository {
     /// Removes everything that is kept of a person, for good. Profile and search were emptied when the account was deleted.
     static func erase(_ user: UserID, _ sql: Transaction) async throws {
         _ = try await sql.execute("DELETE FROM friendship WHERE user_low = \(user) OR user_high = \(user)")
+        // After its friendships: their end renews it.
+        _ = try await sql.execute("DELETE FROM friend_list WHERE user_id = \(user)")
         _ = try await sql.execute("DELETE FROM sent_request WHERE sender = \(user)")
         _ = try await sql.execute("DELETE FROM nudge WHERE from_user = \(user) OR to_user = \(user)")
         _ = try await sql.execute("DELETE FROM block WHERE blocker = \(user) OR blocked = \(user)")

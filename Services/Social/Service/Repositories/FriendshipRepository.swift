@@ -21,7 +21,6 @@ struct StoredFriendship: Sendable {
 /// Friendships, one row a pair.
 struct FriendshipRepository: Sendable {
     let database: Database
-    let avatars: AvatarLinks
 
     private static let columns: Query = "id, user_low, user_high, state, requester, created_at, since"
 
