@@ -161,7 +161,7 @@ class Servers:
 def seed(servers, due, crowd, dates, covered):
     """Streaks that missed the same date; `crowd` more that are due in two days; every `covered`-th is kept by a token."""
     session = Session(servers.socket, "seeded")
-    tables = "streak, contribution, streak_checkpoint, streak_recovery, zone_change, user_stats, user_moment, outbox, stale_totals, streak_prompts"
+    tables = "streak, streak_member, contribution, streak_checkpoint, streak_recovery, zone_change, user_stats, user_moment, outbox, stale_totals, streak_prompts"
     session.ask(f"TRUNCATE {tables}")
     # Rows that fit together: what the constraints would check one by one.
     session.ask("SET session_replication_role = replica")
@@ -195,6 +195,7 @@ def seed(servers, due, crowd, dates, covered):
     session.ask("SET maintenance_work_mem = '512MB'")
     for index in indexes:
         session.ask(index)
+    session.ask("INSERT INTO streak_member SELECT person, false, id FROM streak, LATERAL (VALUES (user_a), (user_b)) AS people (person) ORDER BY 1")
     due_streaks = f"generate_series(1, {due}) AS n"
     session.ask(f"""
         INSERT INTO streak_checkpoint SELECT {streak}, {missed} - 1 - {dates}, 50, 50, {missed} - 1 - {dates}, {missed} - {50 + dates}, '{{}}', '{{}}'

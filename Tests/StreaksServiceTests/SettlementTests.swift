@@ -198,7 +198,7 @@ import Testing
             """
         )
         _ = try await world.database.execute("INSERT INTO user_stats (user_id) SELECT user_a FROM streak ON CONFLICT DO NOTHING")
-        for table in ["streak", "contribution", "user_stats", "zone_change"] {
+        for table in ["streak", "streak_member", "contribution", "user_stats", "zone_change"] {
             _ = try await world.database.execute("ANALYZE \(identifier: table)")
         }
     }
@@ -211,7 +211,7 @@ import Testing
             #expect(!due.contains("Seq Scan") && !due.contains("Sort"), "\(due)")
             let people = (1...20).map { UserID(high: 2, low: UInt64($0)) }
             let totals = try await plan(StatsRepository.countQuery(people), world)
-            #expect(totals.contains("streak_user_a") && totals.contains("streak_user_b"), "\(totals)")
+            #expect(totals.contains("streak_member_pkey") && totals.contains("streak_pkey"), "\(totals)")
             #expect(!totals.contains("Seq Scan on streak"), "\(totals)")
         }
     }

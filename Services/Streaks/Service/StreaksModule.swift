@@ -45,7 +45,13 @@ public enum StreaksModule: ServiceModule {
                 Migration(version: 2, name: "prompts", sql: PackageResources.V0402_prompts_sql),
             ]
         ),
-        MigrationSet("streaks_settlement", [Migration(version: 1, name: "totals", sql: PackageResources.V0701_totals_sql)]),
+        MigrationSet(
+            "streaks_settlement",
+            [
+                Migration(version: 1, name: "totals", sql: PackageResources.V0701_totals_sql),
+                Migration(version: 2, name: "members", sql: PackageResources.V0702_members_sql),
+            ]
+        ),
     ]
     public static var descriptor: (bytes: [UInt8], hash: String) { (StreaksMethods.descriptorSet, StreaksMethods.descriptorHash) }
 

@@ -13,7 +13,9 @@ public final class JetStream: Sendable {
         self.timeout = timeout
     }
 
-    /// Makes a stream, or changes it to `configuration` when there is one of that name. Replicas may do so at the same time.
+    /// Makes a stream, or changes it to `configuration` when there is one of that name.
+    ///
+    /// Not for several at once: nats-server 2.9 tells some of them that another stream has the subjects, or answers nobody any more.
     ///
     /// - Throws: `JetStreamError` for what the broker refuses (such as subjects that another stream has), `ServiceError` `UNAVAILABLE` when
     ///   it has no JetStream or is away.

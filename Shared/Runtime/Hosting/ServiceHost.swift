@@ -76,7 +76,7 @@ public final class ServiceHost<Module: ServiceModule>: Sendable {
         let bus = try await connectBus(tracer)
         let jetStream = JetStream(connection: bus)
         try await prepareClock(bus)
-        let stream = try await ensureStream(jetStream)
+        let stream = try await ensureStream(jetStream, database)
         let relay = OutboxRelay(
             database: database,
             jetStream: jetStream,
@@ -172,7 +172,7 @@ public final class ServiceHost<Module: ServiceModule>: Sendable {
         return bus
     }
 
-    private func ensureStream(_ jetStream: JetStream) async throws -> StreamConfiguration {
+    private func ensureStream(_ jetStream: JetStream, _ database: Database) async throws -> StreamConfiguration {
         let stream = StreamConfiguration(
             name: EventConsumer.streamName(ofService: Module.name),
             subjects: ["evt.\(Module.name).>"],
@@ -183,7 +183,7 @@ public final class ServiceHost<Module: ServiceModule>: Sendable {
             "waiting for the bus",
             while: { [.unavailable, .deadlineExceeded].contains(($0 as? ServiceError)?.code) }
         ) {
-            try await jetStream.ensureStream(stream)
+            try await stream.ensure(jetStream, oneAtATimeBy: database)
         }
         return stream
     }
@@ -261,5 +261,19 @@ public final class ServiceHost<Module: ServiceModule>: Sendable {
             }
         )
         try agent.listen()
+    }
+}
+
+extension StreamConfiguration {
+    /// Makes the stream, or changes it; of the replicas that share `database`, one at a time: nats-server 2.9 tells one of several that make
+    /// a stream at once that another stream has its subjects, or never answers anybody again.
+    func ensure(_ jetStream: JetStream, oneAtATimeBy database: Database) async throws {
+        // As long as many others may take while the broker does not answer.
+        try await database.withSession(statementTimeout: .minutes(5)) { session in
+            try await session.execute(
+                "SELECT pg_advisory_lock(hashtextextended(\("streaksnap stream " + database.schema + "." + name), 0))"
+            )
+            try await jetStream.ensureStream(self)
+        }
     }
 }

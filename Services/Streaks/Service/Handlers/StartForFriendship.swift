@@ -19,7 +19,7 @@ extension StreaksService {
         -> StartForFriendshipReply
     {
         try await StartRepository.lock([one, two], work.sql)
-        if let answer = try await StartRepository.answer(to: friendship, work.sql) { return answer }
+        if let answer = try await StartRepository.answer(to: friendship, of: one, work.sql) { return answer }
         guard try await !StartRepository.hasEnded(friendship, work.sql) else {
             return StartForFriendshipReply(reason: ServiceError.notFriends.reason)
         }

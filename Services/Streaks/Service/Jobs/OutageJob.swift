@@ -30,18 +30,13 @@ struct OutageJob: Sendable {
     private func lookAtSome(_ now: Instant) async throws -> Int {
         try await work.run(trace: "", requestID: "") { [keeper] work in
             guard var outage = try await OutageRepository.lockUnfinished(at: now, work.sql) else { return 0 }
-            let found = try await OutageRepository.touched(by: outage, limit: Self.batch, work.sql)
-            try await keeper.settle(try await keeper.streaks.lock(found.map(\.id), work.sql), totals: .soon, work)
-            var finishedAt: Instant?
-            if found.count == Self.batch {
-                outage.reached = found.last
-            } else if outage.phase == .broken {
-                (outage.phase, outage.reached) = (.running, nil)
-            } else {
-                finishedAt = work.now
-            }
-            try await OutageRepository.store(outage, looked: found.count, finishedAt: finishedAt, work.sql)
-            return max(found.count, 1)
+            let page = try await OutageRepository.page(of: outage, limit: Self.batch, work.sql)
+            try await keeper.settle(try await keeper.streaks.lock(page.touched, work.sql), totals: .soon, work)
+            let isOver = page.reached == nil && outage.phase == .running
+            if page.reached == nil, outage.phase == .broken { outage.phase = .running }
+            outage.reached = page.reached
+            try await OutageRepository.store(outage, looked: page.touched.count, finishedAt: isOver ? work.now : nil, work.sql)
+            return max(page.touched.count, 1)
         }
     }
 }

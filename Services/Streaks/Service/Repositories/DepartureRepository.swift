@@ -8,10 +8,7 @@ enum DepartureRepository {
     /// Streaks of a person that have not ended: running and broken ones.
     static func unendedIDs(of user: UserID, _ sql: Transaction) async throws -> [StreakID] {
         try await sql.query(
-            """
-            SELECT id FROM streak WHERE user_a = \(user) AND status <> 3 UNION ALL
-            SELECT id FROM streak WHERE user_b = \(user) AND status <> 3
-            """
+            "SELECT streak_id FROM streak_member WHERE user_id = \(user) AND NOT is_ended"
         ).map { try $0.decode(as: StreakID.self) }
     }
 
@@ -29,8 +26,9 @@ enum DepartureRepository {
         _ = try await sql.execute("DELETE FROM recovery_operation WHERE user_id = \(user)")
         let orphans = try await sql.query(
             """
-            SELECT id FROM streak JOIN purged_user p ON p.user_id = user_b WHERE user_a = \(user) UNION ALL
-            SELECT id FROM streak JOIN purged_user p ON p.user_id = user_a WHERE user_b = \(user)
+            SELECT s.id FROM streak_member m JOIN streak s ON s.id = m.streak_id
+            JOIN purged_user p ON p.user_id = CASE WHEN s.user_a = \(user) THEN s.user_b ELSE s.user_a END
+            WHERE m.user_id = \(user)
             """
         ).map { try $0.decode(as: StreakID.self) }
         _ = try await sql.execute("DELETE FROM contribution WHERE streak_id = ANY(\(orphans))")
@@ -56,7 +54,7 @@ enum DepartureRepository {
                             SELECT jsonb_agg(jsonb_build_object('used_at', r.used_at, 'from_date', r.from_date,
                                 'through_date', r.through_date, 'returned_at', r.returned_at) ORDER BY r.used_at)
                             FROM streak_recovery r WHERE r.streak_id = s.id AND r.user_id = \(user)), '[]')) ORDER BY s.started_at, s.id)
-                    FROM streak s WHERE s.user_a = \(user) OR s.user_b = \(user)), '[]'),
+                    FROM streak_member m JOIN streak s ON s.id = m.streak_id WHERE m.user_id = \(user)), '[]'),
                 'time_zones', coalesce((
                     SELECT jsonb_agg(jsonb_build_object('since', since, 'zone', zone) ORDER BY since)
                     FROM zone_change WHERE user_id = \(user)), '[]'),

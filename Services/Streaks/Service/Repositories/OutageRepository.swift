@@ -6,7 +6,7 @@ internal import StreaksDomain
 struct OutageWork: Sendable {
     /// Which streaks are found next.
     enum Phase: Int32, Sendable {
-        /// Broken ones, by the instant of the break: the outage may undo it.
+        /// Broken ones, by their ids: the outage may undo the break.
         case broken = 1
         /// Running ones, by their deadline: the outage may take them out of danger.
         case running = 2
@@ -16,8 +16,16 @@ struct OutageWork: Sendable {
     let from: Instant
     let until: Instant
     var phase: Phase
-    /// The last one found in this phase.
+    /// The last one looked at in this phase, and its deadline.
     var reached: (at: Instant, id: StreakID)?
+}
+
+/// The next streaks of a phase.
+struct OutagePage: Sendable {
+    /// Those that the outage may touch.
+    let touched: [StreakID]
+    /// Where to go on after them; nil at the end of the phase.
+    let reached: (at: Instant, id: StreakID)?
 }
 
 enum OutageTag {}
@@ -93,19 +101,42 @@ enum OutageRepository {
         }
     }
 
-    /// The next streaks of the phase that the outage may touch, with where to go on after each.
-    static func touched(by outage: OutageWork, limit: Int, _ sql: Transaction) async throws -> [(at: Instant, id: StreakID)] {
-        let column: Query = outage.phase == .broken ? "broken_at" : "next_due"
-        let status: Query = outage.phase == .broken ? "2" : "1"
+    /// The next streaks of the phase, `limit` at most of those that the outage may touch.
+    static func page(of outage: OutageWork, limit: Int, _ sql: Transaction) async throws -> OutagePage {
+        switch outage.phase {
+        case .broken: try await brokenPage(of: outage, limit: limit, sql)
+        case .running: try await runningPage(of: outage, limit: limit, sql)
+        }
+    }
+
+    /// Every streak is read, some thousands at once: an index of breaks would be written at every midnight for what hardly ever happens.
+    private static func brokenPage(of outage: OutageWork, limit: Int, _ sql: Transaction) async throws -> OutagePage {
+        let start = outage.reached?.id ?? StreakID(high: 0, low: 0)
+        let rows = try await sql.query(
+            """
+            WITH read AS MATERIALIZED (
+                SELECT id, status = 2 AND broken_at > \(outage.from) AND broken_at <= \(outage.until + Self.reach) AS is_touched
+                FROM streak WHERE id > \(start) ORDER BY id LIMIT 5000)
+            (SELECT id, true FROM read WHERE is_touched ORDER BY id LIMIT \(limit))
+            UNION ALL (SELECT id, false FROM read ORDER BY id DESC LIMIT 1)
+            """
+        ).map { try $0.decode(as: (StreakID.self, Bool.self)) }
+        let touched = rows.filter(\.1).map(\.0).sorted()
+        let last = touched.count == limit ? touched.last : rows.first { !$0.1 }?.0
+        return OutagePage(touched: touched, reached: last.map { (outage.from, $0) })
+    }
+
+    private static func runningPage(of outage: OutageWork, limit: Int, _ sql: Transaction) async throws -> OutagePage {
         let start = outage.reached?.at ?? outage.from
         let startID = outage.reached?.id ?? StreakID(high: .max, low: .max)
-        return try await sql.query(
+        let rows = try await sql.query(
             """
-            SELECT \(column), id FROM streak
-            WHERE status = \(status) AND (\(column), id) > (\(start), \(startID)) AND \(column) <= \(outage.until + Self.reach)
-            ORDER BY \(column), id LIMIT \(limit)
+            SELECT next_due, id FROM streak
+            WHERE status = 1 AND (next_due, id) > (\(start), \(startID)) AND next_due <= \(outage.until + Self.reach)
+            ORDER BY next_due, id LIMIT \(limit)
             """
-        ).map { (try $0.get(at: 0), try $0.get(at: 1)) }
+        ).map { try $0.decode(as: (Instant.self, StreakID.self)) }
+        return OutagePage(touched: rows.map(\.1), reached: rows.count == limit ? rows.last : nil)
     }
 
     /// Stores how far it has come; `now` when nothing is left.

@@ -11,12 +11,16 @@ enum StartRepository {
         }
     }
 
-    /// The answer the friendship got before; nil when it has not asked. A streak that somebody started after a refusal is not it.
-    static func answer(to friendship: FriendshipID, _ sql: Transaction) async throws -> StartForFriendshipReply? {
+    /// The answer the friendship that `one` is part of got before; nil when it has not asked. A streak that somebody started after a
+    /// refusal is not it.
+    static func answer(to friendship: FriendshipID, of one: UserID, _ sql: Transaction) async throws -> StartForFriendshipReply? {
         let refused = try await sql.query("SELECT reason FROM refused_start WHERE friendship_id = \(friendship)")
         if let reason = try refused.first?.decode(as: String.self) { return StartForFriendshipReply(reason: reason) }
         let started = try await sql.query(
-            "SELECT id FROM streak WHERE friendship_id = \(friendship) ORDER BY started_at LIMIT 1"
+            """
+            SELECT s.id FROM streak_member m JOIN streak s ON s.id = m.streak_id
+            WHERE m.user_id = \(one) AND s.friendship_id = \(friendship) ORDER BY s.started_at LIMIT 1
+            """
         )
         return try started.first.map { StartForFriendshipReply(streakID: try $0.decode(as: StreakID.self).description) }
     }
@@ -26,7 +30,8 @@ enum StartRepository {
         let both = [one, two]
         return try await sql.query(
             """
-            SELECT id FROM streak WHERE user_a = \(min(one, two)) AND user_b = \(max(one, two)) AND status <> 3
+            SELECT s.id FROM streak_member m JOIN streak s ON s.id = m.streak_id
+            WHERE m.user_id = \(one) AND NOT m.is_ended AND s.user_a = \(min(one, two)) AND s.user_b = \(max(one, two))
             UNION SELECT id FROM streak WHERE user_a = ANY(\(both)) AND status = 1 AND next_due <= \(now)
             UNION SELECT id FROM streak WHERE user_b = ANY(\(both)) AND status = 1 AND next_due <= \(now)
             """

@@ -41,8 +41,8 @@ extension StatsRepository {
     static func records(of user: UserID, _ database: Database) async throws -> [StreakTotals.Record] {
         try await database.query(
             """
-            SELECT status, current_count, longest_count, broken_by FROM streak WHERE user_a = \(user) UNION ALL
-            SELECT status, current_count, longest_count, broken_by FROM streak WHERE user_b = \(user)
+            SELECT s.status, s.current_count, s.longest_count, s.broken_by
+            FROM streak_member m JOIN streak s ON s.id = m.streak_id WHERE m.user_id = \(user)
             """
         ).map { row in
             let status: StreakState.Status =
@@ -92,10 +92,7 @@ extension StatsRepository {
         }
     }
 
-    /// Two index scans instead of one OR.
-    private static func mine(_ user: UserID) -> Query {
-        "SELECT id FROM streak WHERE user_a = \(user) UNION ALL SELECT id FROM streak WHERE user_b = \(user)"
-    }
+    private static func mine(_ user: UserID) -> Query { "SELECT streak_id AS id FROM streak_member WHERE user_id = \(user)" }
 
     /// One more streak of each that broke and then ended; `isTheirs`: they alone broke it.
     static func addEndedBreaks(_ breaks: [(user: UserID, isTheirs: Bool)], _ sql: Transaction) async throws {

@@ -73,8 +73,8 @@ enum StatsRepository {
         SELECT person, count(*) FILTER (WHERE status = 1)::int, coalesce(max(longest_count), 0)::int,
             EXISTS (SELECT FROM purged_user WHERE user_id = person)
         FROM unnest(\(people)) AS person LEFT JOIN LATERAL (
-            SELECT status, longest_count FROM streak WHERE user_a = person UNION ALL
-            SELECT status, longest_count FROM streak WHERE user_b = person) AS mine ON true
+            SELECT s.status, s.longest_count FROM streak_member m JOIN streak s ON s.id = m.streak_id
+            WHERE m.user_id = person OFFSET 0) AS mine ON true
         GROUP BY person
         """
     }

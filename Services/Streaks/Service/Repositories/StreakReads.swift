@@ -93,11 +93,11 @@ extension StreakRepository {
                 SELECT * FROM streak WHERE user_b = \(user) AND status = 1
                 """
         case .unended(let friends):
-            let low: Query = friends.isEmpty ? "true" : "user_a = ANY(\(friends.filter { $0 < user }))"
-            let high: Query = friends.isEmpty ? "true" : "user_b = ANY(\(friends.filter { $0 > user }))"
+            let others = friends.filter { $0 != user }
+            let isWanted: Query = friends.isEmpty ? "true" : "(s.user_a = ANY(\(others)) OR s.user_b = ANY(\(others)))"
             return """
-                SELECT * FROM streak WHERE user_a = \(user) AND status IN (1, 2) AND \(high) UNION ALL
-                SELECT * FROM streak WHERE user_b = \(user) AND status IN (1, 2) AND \(low)
+                SELECT s.* FROM streak_member m JOIN streak s ON s.id = m.streak_id
+                WHERE m.user_id = \(user) AND NOT m.is_ended AND \(isWanted)
                 """
         }
     }

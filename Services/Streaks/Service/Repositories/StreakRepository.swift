@@ -191,10 +191,13 @@ struct StreakRepository: Sendable {
         ).map { try $0.decode(as: StreakID.self) }
     }
 
-    /// The streaks of a friendship that have not ended.
-    func unendedIDs(of friendship: FriendshipID, _ sql: Transaction) async throws -> [StreakID] {
-        try await sql.query("SELECT id FROM streak WHERE friendship_id = \(friendship) AND status <> 3").map {
-            try $0.decode(as: StreakID.self)
-        }
+    /// The streaks of a friendship that `one` is part of, unless they have ended.
+    func unendedIDs(of friendship: FriendshipID, of one: UserID, _ sql: Transaction) async throws -> [StreakID] {
+        try await sql.query(
+            """
+            SELECT s.id FROM streak_member m JOIN streak s ON s.id = m.streak_id
+            WHERE m.user_id = \(one) AND NOT m.is_ended AND s.friendship_id = \(friendship)
+            """
+        ).map { try $0.decode(as: StreakID.self) }
     }
 }
