@@ -6,8 +6,8 @@ private import Synchronization
 
 /// Publishes committed outbox rows to JetStream, in order, and marks them when the broker has them (D5).
 ///
-/// One replica of a service relays at a time (a lease row); the others stand by and wake it. It is woken after a commit in its own
-/// process, and looks every `pollInterval` as a fallback. A row leaves at least once: the event id is the `Nats-Msg-Id`, and inboxes
+/// One replica of a service relays at a time (a lease row); the others stand by and wake it over the bus. It is woken after a commit in its
+/// own process, and everybody looks every `pollInterval` as a fallback. A row leaves at least once: the event id is the `Nats-Msg-Id`, and inboxes
 /// make the effect happen once.
 public final class OutboxRelay: Sendable {
     /// Rows of one look. After a midnight each look passes the places of some thousand rows that have just left, so it should not be a small one.
@@ -30,7 +30,15 @@ public final class OutboxRelay: Sendable {
     private let pollInterval: Duration
     private let stream: StreamConfiguration?
     private let signal = WakeSignal()
-    private let leaseUntil = Mutex<ContinuousClock.Instant?>(nil)
+    private let turn = Mutex(Turn())
+
+    /// Whose turn it is to relay, as far as is known here.
+    private struct Turn {
+        /// This replica's until then.
+        var mineUntil: ContinuousClock.Instant?
+        /// Another's, not asked about again before then.
+        var otherUntil: ContinuousClock.Instant?
+    }
 
     /// - Parameters:
     ///   - service: the bus name; its stream is `EVT_<SERVICE>`.
@@ -61,7 +69,10 @@ public final class OutboxRelay: Sendable {
 
     /// Relays until the task is cancelled. Failures are logged and tried again.
     public func run() async {
-        let subscription = try? bus.subscribe("relay.\(service).wake") { [signal] _ in signal.wake() }
+        let subscription = try? bus.subscribe("relay.\(service).wake") { [self] _ in
+            // Who stands by does not answer its own call, or those of others: they would call each other for as long as anything waits.
+            if !isOthersTurn { signal.wake() }
+        }
         defer { subscription?.cancel() }
         var failures = 0
         while !Task.isCancelled {
@@ -96,6 +107,8 @@ public final class OutboxRelay: Sendable {
     /// Publishes what waits, for at most five seconds, and leaves the rest to the other replicas at once. For a replica that stops.
     public func finish() async {
         let end = ContinuousClock.now.advanced(by: .seconds(5))
+        // The other one may have stopped just now.
+        turn.withLock { $0.otherUntil = nil }
         do {
             while ContinuousClock.now < end, try await relayBatch() > 0 {}
         } catch {
@@ -112,12 +125,14 @@ public final class OutboxRelay: Sendable {
 
     /// - Returns: how many left, and whether the next look will find more at once: this one was full, or its time was up.
     private func relay() async throws -> (published: Int, isMoreLikely: Bool) {
+        // Who stands by reads no rows: it would do so in vain again and again while the other one works through thousands.
+        if !isMyTurn {
+            guard !isOthersTurn else { return try callTheOther() }
+            guard try await isAnyWaiting() else { return (0, false) }
+        }
+        guard try await takesLease() else { return try callTheOther() }
         let rows = try await waiting()
         guard !rows.isEmpty else { return (0, false) }
-        guard try await holdsLease() else {
-            try bus.publish("relay.\(service).wake", body: [])
-            return (0, false)
-        }
         let (published, refused, failed) = await send(rows)
         if !refused.isEmpty {
             logger.error("the broker refuses an event", metadata: ["aggregates": "\(refused.sorted().joined(separator: " "))"])
@@ -264,23 +279,39 @@ public final class OutboxRelay: Sendable {
         return (error as? JetStreamError)?.status == 400
     }
 
-    private func holdsLease() async throws -> Bool {
+    private var isMyTurn: Bool { turn.withLock { $0.mineUntil.map { $0 > .now } ?? false } }
+    private var isOthersTurn: Bool { turn.withLock { $0.otherUntil.map { $0 > .now } ?? false } }
+
+    /// - Returns: what `relay` does when it is another replica's turn.
+    private func callTheOther() throws -> (published: Int, isMoreLikely: Bool) {
+        try bus.publish("relay.\(service).wake", body: [])
+        return (0, false)
+    }
+
+    private func isAnyWaiting() async throws -> Bool {
+        try await !database.query("SELECT 1 FROM outbox WHERE published_at IS NULL LIMIT 1").isEmpty
+    }
+
+    /// Takes the lease, or keeps it.
+    private func takesLease() async throws -> Bool {
+        if isMyTurn { return true }
         let now = ContinuousClock.now
-        if let until = leaseUntil.withLock({ $0 }), until > now { return true }
         let taken = try await database.execute(
             """
             UPDATE outbox_lease SET holder = \(replica), held_until = clock_timestamp() + make_interval(secs => \(Double(Self.leaseSeconds)))
             WHERE holder = \(replica) OR held_until < clock_timestamp()
             """
         )
-        guard taken == 1 else { return false }
-        // Renewed at half time, so that it never runs out in the middle of a batch.
-        leaseUntil.withLock { $0 = now.advanced(by: .seconds(Self.leaseSeconds / 2)) }
-        return true
+        turn.withLock {
+            // Renewed at half time, so that it never runs out in the middle of a batch.
+            $0.mineUntil = taken == 1 ? now.advanced(by: .seconds(Self.leaseSeconds / 2)) : nil
+            $0.otherUntil = taken == 1 ? nil : now.advanced(by: pollInterval)
+        }
+        return taken == 1
     }
 
     private func giveUpLease() async {
-        leaseUntil.withLock { $0 = nil }
+        turn.withLock { $0 = Turn() }
         _ = try? await database.execute("UPDATE outbox_lease SET held_until = '-infinity' WHERE holder = \(replica)")
     }
 }

@@ -1,5 +1,6 @@
 import Bus
 import Kernel
+import Synchronization
 import TestSupport
 import Testing
 
@@ -12,6 +13,23 @@ struct RelayFaultTests {
         try await world.source.execute(
             "UPDATE outbox SET published_at = NULL WHERE split_part(convert_from(body, 'UTF8'), ':', 2)::int < \(number)"
         )
+    }
+
+    @Test("A replica that stands by calls the one that relays now and then, and does not answer its own calls")
+    func standsBy() async throws {
+        try await withWorld { world in
+            try await world.source.execute("UPDATE outbox_lease SET holder = gen_random_uuid(), held_until = 'infinity'")
+            let calls = Mutex<[ContinuousClock.Instant]>([])
+            let subscription = try world.bus.subscribe("relay.source.wake") { _ in calls.withLock { $0.append(.now) } }
+            let teller = try await world.teller()
+            try await teller.tell("a", [0])
+            try await eventually("it has called seven times") { calls.withLock { $0.count >= 7 } }
+            let seventh = calls.withLock { $0[0].duration(to: $0[6]) }
+            #expect(seventh > .seconds(1), "it looks twice a second")
+            try await world.source.execute("UPDATE outbox_lease SET held_until = '-infinity'")
+            try await eventually("it relays") { try await teller.relay.backlog() == 0 }
+            subscription.cancel()
+        }
     }
 
     @Test("An event that leaves again, because its publishing was not noted, is dropped by the broker")
