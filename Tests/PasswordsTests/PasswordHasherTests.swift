@@ -50,23 +50,25 @@ import Testing
                 let start = processorTime()
                 var hasher: PasswordHasher? = PasswordHasher(cost: 9, threads: 1)
                 // The first stranger costs the making of what strangers are compared with.
-                for _ in 0..<8 where try await hasher?.verify(password, against: hash) != false { exit(EXIT_FAILURE) }
+                for _ in 0..<4 where try await hasher?.verify(password, against: hash) != false { exit(EXIT_FAILURE) }
                 // Children count when they have ended: with the hasher, whose threads may hold it for a moment.
                 hasher = nil
                 while processorTime() == start { try await Task.sleep(for: .milliseconds(5)) }
                 return processorTime() - start
             }
-            /// The least of three: noise, which neighbours make of processor time too, only adds.
-            func least(_ password: String, _ hash: String?) async throws -> Double {
-                try await min(cost(password, hash), cost(password, hash), cost(password, hash))
-            }
-            let wrong = try await least("wrong", hash)
             let tries: [(password: String, hash: String?)] = [
-                ("x", nil), ("x", "garbage"), (String(repeating: "x", count: 100), hash),
+                ("wrong", hash), ("x", nil), ("x", "garbage"), (String(repeating: "x", count: 100), hash),
             ]
-            for (password, stored) in tries {
-                let taken = try await least(password, stored)
-                guard taken > wrong / 2, taken < wrong * 2 else { exit(EXIT_FAILURE) }
+            // The least of five each: noise, which neighbours make of processor time too, only adds. In turns, because they may make it for
+            // seconds.
+            var least = [Double](repeating: .infinity, count: tries.count)
+            for _ in 0..<5 {
+                for (index, (password, stored)) in tries.enumerated() {
+                    least[index] = try await min(least[index], cost(password, stored))
+                }
+            }
+            for taken in least.dropFirst() {
+                guard taken > least[0] / 2, taken < least[0] * 2 else { exit(EXIT_FAILURE) }
             }
         }
     }
