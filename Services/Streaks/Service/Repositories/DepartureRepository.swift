@@ -33,6 +33,8 @@ enum DepartureRepository {
         ).map { try $0.decode(as: StreakID.self) }
         _ = try await sql.execute("DELETE FROM contribution WHERE streak_id = ANY(\(orphans))")
         _ = try await sql.execute("DELETE FROM streak WHERE id = ANY(\(orphans))")
+        // What stays is found by the friend's entry.
+        _ = try await sql.execute("DELETE FROM streak_member WHERE user_id = \(user)")
     }
 
     /// What this service holds about a person: a JSON object. Friends appear with their ids only, and what they posted not at all.
