@@ -90,7 +90,8 @@ public final class OutboxRelay: Sendable {
                 failures += 1
                 if Task.isCancelled { break }
                 logger.warning("events wait in the outbox", metadata: ["error": "\(error)", "failures": "\(failures)"])
-                if let stream { try? await jetStream.ensureStream(stream) }
+                // Also who stands by comes here, when the bus is away.
+                if let stream { try? await stream.ensure(jetStream, oneAtATimeBy: database) }
                 try? await Task.sleep(for: .milliseconds(min(5_000, 100 << min(failures, 6))))
             }
         }
@@ -129,8 +130,8 @@ public final class OutboxRelay: Sendable {
         if !isMyTurn {
             guard !isOthersTurn else { return try callTheOther() }
             guard try await isAnyWaiting() else { return (0, false) }
+            guard try await takesLease() else { return try callTheOther() }
         }
-        guard try await takesLease() else { return try callTheOther() }
         let rows = try await waiting()
         guard !rows.isEmpty else { return (0, false) }
         let (published, refused, failed) = await send(rows)
@@ -294,7 +295,6 @@ public final class OutboxRelay: Sendable {
 
     /// Takes the lease, or keeps it.
     private func takesLease() async throws -> Bool {
-        if isMyTurn { return true }
         let now = ContinuousClock.now
         let taken = try await database.execute(
             """

@@ -263,17 +263,3 @@ public final class ServiceHost<Module: ServiceModule>: Sendable {
         try agent.listen()
     }
 }
-
-extension StreamConfiguration {
-    /// Makes the stream, or changes it; of the replicas that share `database`, one at a time: nats-server 2.9 tells one of several that make
-    /// a stream at once that another stream has its subjects, or never answers anybody again.
-    func ensure(_ jetStream: JetStream, oneAtATimeBy database: Database) async throws {
-        // As long as many others may take while the broker does not answer.
-        try await database.withSession(statementTimeout: .minutes(5)) { session in
-            try await session.execute(
-                "SELECT pg_advisory_lock(hashtextextended(\("streaksnap stream " + database.schema + "." + name), 0))"
-            )
-            try await jetStream.ensureStream(self)
-        }
-    }
-}

@@ -1,6 +1,5 @@
 internal import Database
 internal import Kernel
-internal import Replicas
 internal import Runtime
 internal import SocialDomain
 
