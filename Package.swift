@@ -303,7 +303,7 @@ let testTargets: [Target] = [
     tests("GatewayTests", ["GatewayService", "Tokens", "Kernel", "Processes"]),
     tests(
         "MediaServiceTests",
-        ["MediaService", "MediaDomain", "MediaAPI", "Images", "Kernel", crypto, logging]
+        ["MediaService", "MediaDomain", "MediaAPI", "BlobStore", "Images", "Kernel", "TestSupport", crypto, logging]
     ),
     tests("DomainTests", ["AuthDomain", "SocialDomain", "MediaDomain", "BillingDomain", "Kernel"]),
     .executableTarget(

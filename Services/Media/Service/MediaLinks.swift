@@ -5,12 +5,23 @@ internal import Runtime
 
 /// Signed links to stored photos (PH-2), and unsigned ones to avatars.
 struct MediaLinks: Sendable {
-    /// How long a link lives.
+    /// How long a link lives, or up to `step` less.
     static let lifetime = Interval.hours(24)
+    /// Links end at multiples of this: those made within it are the same, so that an app that looks at its feed again finds the pictures in its cache.
+    static let step = Interval.minutes(15)
 
     private let signer: SignedURL
     private let base: String
     private let avatars: AvatarLinks
+    /// Some 500 B each.
+    private let made = RecentlyUsed<Subject, String>(capacity: 20_000)
+
+    /// What a link says.
+    private struct Subject: Hashable {
+        let key: String
+        let viewer: UserID?
+        let expires: Instant
+    }
 
     /// - Parameter base: the public address before `/media/…`; empty for relative links.
     /// - Throws: `Settings.Invalid` for a secret below 32 characters.
@@ -23,7 +34,12 @@ struct MediaLinks: Sendable {
 
     /// - Parameter viewer: whom it is for, when that is not the owner.
     func link(_ key: String, for viewer: UserID? = nil, now: Instant) throws -> String {
-        signer.sign(key: try BlobKey(key), expires: now + Self.lifetime, viewer: viewer, base: base)
+        let (end, step) = (now + Self.lifetime, Self.step)
+        let subject = Subject(key: key, viewer: viewer, expires: Instant(seconds: end.seconds - end.seconds % step.seconds))
+        if let link = made[subject] { return link }
+        let link = signer.sign(key: try BlobKey(key), expires: subject.expires, viewer: viewer, base: base)
+        made[subject] = link
+        return link
     }
 
     /// A path of the public address.

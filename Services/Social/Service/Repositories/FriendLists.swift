@@ -6,7 +6,6 @@ internal import Replicas
 internal import Runtime
 internal import SocialAPI
 internal import SocialDomain
-internal import Synchronization
 
 /// A page of a friend list as this service knows it: without streaks.
 struct FriendPage: Sendable {
@@ -27,18 +26,18 @@ struct FriendPage: Sendable {
 struct FriendLists: Sendable {
     let database: Database
     let avatars: AvatarLinks
-    private let kept: Kept
+    private let kept: RecentlyUsed<PageKey, FriendPage>
 
     /// - Parameter capacity: how many pages are kept, some 30 kB each with 50 friends; 0: none.
     init(database: Database, avatars: AvatarLinks, capacity: Int) {
         self.database = database
         self.avatars = avatars
-        self.kept = Kept(capacity: capacity)
+        self.kept = RecentlyUsed(capacity: capacity)
     }
 
     /// The newest friends of `user`, `limit` at most.
     func firstPage(of user: UserID, limit: Int) async throws -> FriendPage {
-        let key = Kept.Key(user: user, limit: limit)
+        let key = PageKey(user: user, limit: limit)
         if let page = kept[key], page.version == (try await version(of: user)) { return page }
         let page = try await page(of: user, before: nil, limit: limit)
         // A friend of whom `auth` tells later must not be missing until then.
@@ -99,43 +98,7 @@ struct FriendLists: Sendable {
     }
 }
 
-/// Pages read lately, in two generations: when the newer one is full, it becomes the older, and what was not asked for since then goes.
-private final class Kept: Sendable {
-    struct Key: Hashable {
-        let user: UserID
-        let limit: Int
-    }
-
-    private struct Generations {
-        var newer: [Key: FriendPage] = [:]
-        var older: [Key: FriendPage] = [:]
-    }
-
-    private let generations = Mutex(Generations())
-    private let half: Int
-
-    init(capacity: Int) { self.half = (capacity + 1) / 2 }
-
-    subscript(key: Key) -> FriendPage? {
-        get {
-            generations.withLock { state in
-                if let page = state.newer[key] { return page }
-                guard let page = state.older[key] else { return nil }
-                add(page, key, &state)
-                return page
-            }
-        }
-        set {
-            guard half > 0, let newValue else { return }
-            generations.withLock { add(newValue, key, &$0) }
-        }
-    }
-
-    private func add(_ page: FriendPage, _ key: Key, _ state: inout Generations) {
-        if state.newer.count >= half, state.newer[key] == nil {
-            state.older = state.newer
-            state.newer = [:]
-        }
-        state.newer[key] = page
-    }
+private struct PageKey: Hashable {
+    let user: UserID
+    let limit: Int
 }
