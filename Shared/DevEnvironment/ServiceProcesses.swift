@@ -1,3 +1,4 @@
+private import Foundation
 private import Glibc
 public import Logging
 internal import Processes
@@ -10,7 +11,7 @@ public actor ServiceProcesses {
         public var name: String
         /// Where it is.
         public var path: String
-        /// Its whole environment.
+        /// Its whole environment but for `SWIFT_BACKTRACE`, which it inherits: whether it writes into its log where it crashed.
         public var environment: [String: String]
 
         /// An executable.
@@ -39,13 +40,14 @@ public actor ServiceProcesses {
     ///
     /// - Throws: `DevEnvironmentError` when one cannot be started.
     public func start(_ executables: [Executable]) async throws {
+        let inherited = ProcessInfo.processInfo.environment.filter { $0.key == "SWIFT_BACKTRACE" }
         for executable in executables {
             let log = "\(logFolder)/\(executable.name).log"
             Files.rotate(log)
             let command = Command(
                 executable: executable.path,
                 arguments: [],
-                environment: executable.environment,
+                environment: executable.environment.merging(inherited) { own, _ in own },
                 deathSignal: "TERM",
                 output: log
             )

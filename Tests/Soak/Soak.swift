@@ -20,7 +20,8 @@ struct Soak: AsyncParsableCommand {
     @Option(help: "Replicas of streaks.") var replicas = 1
     @Option(help: "Folder of the executables; that of this one when absent.") var binaries: String?
     @Option(help: "A plan to play instead of the one that these options make.") var plan: String?
-    @Option(help: "Folder that takes the history of each disagreement.") var histories = ".run/soak"
+    @Option(help: "Folder that takes the history of each disagreement, and what the services logged.")
+    var histories = ".run/soak"
 
     func validate() throws {
         guard (1...100_000).contains(pairs) else { throw ValidationError("--pairs must be from 1 to 100000.") }
@@ -50,12 +51,21 @@ struct Soak: AsyncParsableCommand {
             logger: logger
         )
         let player = Player(system)
-        do { try await play(plan, player) } catch {
-            await system.stop()
-            throw error
-        }
+        var failure: (any Error)?
+        do { try await play(plan, player) } catch { failure = error }
         await system.stop()
+        let isGood = await player.disagreements.isEmpty && failure == nil
+        if !isGood { try keepLogs(of: folder) }
+        if let failure { throw failure }
         try await report(player, first, took: started.duration(to: .now))
+    }
+
+    private func keepLogs(of folder: String) throws {
+        let kept = "\(histories)/logs"
+        try FileManager.default.createDirectory(atPath: histories, withIntermediateDirectories: true)
+        try? FileManager.default.removeItem(atPath: kept)
+        try FileManager.default.copyItem(atPath: "\(folder)/data/logs", toPath: kept)
+        Console.error("  what the services logged: \(kept)\n")
     }
 
     private func play(_ plan: Plan, _ player: Player) async throws {
