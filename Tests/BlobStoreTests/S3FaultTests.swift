@@ -273,9 +273,10 @@ struct S3FaultTests {
             bucket: "photos",
             retries: .patient(attempts: 10_000)
         )
-        async let upload = store.put(key, [UInt8](repeating: 9, count: 300_000))
+        let key = key
+        let upload = Task { try await store.put(key, [UInt8](repeating: 9, count: 300_000)) }
         try await server.start()
-        #expect(try await upload.info.size == 300_000)
+        #expect(try await upload.value.info.size == 300_000)
         #expect(try await store.info(of: key)?.size == 300_000)
         await server.kill()
     }

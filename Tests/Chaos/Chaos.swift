@@ -114,9 +114,11 @@ struct Chaos: AsyncParsableCommand {
     /// Everybody posts once, and victims are killed meanwhile.
     private static func play(round: Int, _ killer: Killer, _ crowd: Crowd) async throws {
         await crowd.begin()
-        async let hunt: Void = killer.hunt(round: round) { await crowd.isBusy }
-        await crowd.post(round: round) { await killer.isRecovering }
-        try await hunt
+        _ = try await concurrently {
+            try await killer.hunt(round: round) { await crowd.isBusy }
+        } _: {
+            await crowd.post(round: round) { await killer.isRecovering }
+        }
     }
 
     private func verifier(_ system: ChaosSystem, _ crowd: Crowd, _ noon: Instant, rounds: Int) async -> Verifier {

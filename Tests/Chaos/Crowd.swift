@@ -153,18 +153,24 @@ actor Crowd {
     }
 }
 
+/// A result and whose it is. No tuple: Swift 6.3.1 with `-O` loses those in a task group.
+private struct Numbered<Result: Sendable>: Sendable {
+    let index: Int
+    let result: Result
+}
+
 /// Does something for all, eight at once. - Returns: the results in the order of `items`.
 func each<Item: Sendable, Result: Sendable>(
     _ items: [Item],
     _ body: @escaping @Sendable (Item) async throws -> Result
 ) async throws -> [Result] {
-    try await withThrowingTaskGroup(of: (Int, Result).self) { tasks in
+    try await withThrowingTaskGroup(of: Numbered<Result>.self) { tasks in
         var results: [Int: Result] = [:]
         for (index, item) in items.enumerated() {
-            if index >= 8, let (done, result) = try await tasks.next() { results[done] = result }
-            tasks.addTask { (index, try await body(item)) }
+            if index >= 8, let done = try await tasks.next() { results[done.index] = done.result }
+            tasks.addTask { Numbered(index: index, result: try await body(item)) }
         }
-        for try await (done, result) in tasks { results[done] = result }
+        for try await done in tasks { results[done.index] = done.result }
         return items.indices.compactMap { results[$0] }
     }
 }

@@ -55,10 +55,9 @@ import Testing
         try await PostgresServer.shared().withDatabase { database in
             try await database.execute("CREATE TABLE t (n int PRIMARY KEY)")
             try await database.transaction { sql in
-                async let first = sql.execute("INSERT INTO t VALUES (1)")
-                async let second = sql.execute("INSERT INTO t VALUES (2)")
-                let sum = try await first + second
-                #expect(sum == 2)
+                let first = Task { try await sql.execute("INSERT INTO t VALUES (1)") }
+                let second = Task { try await sql.execute("INSERT INTO t VALUES (2)") }
+                #expect(try await first.value + second.value == 2)
             }
             let swallowed = await code {
                 try await database.transaction { sql in
@@ -141,10 +140,12 @@ import Testing
             $0.acquireTimeout = .milliseconds(300)
         } _: { database in
             let (begun, done) = (Barrier(2), Barrier(2))
-            async let holder: Void = database.transaction { sql in
-                try await sql.execute("SELECT 1")
-                await begun.arrive()
-                await done.arrive()
+            let holder = Task {
+                try await database.transaction { sql in
+                    try await sql.execute("SELECT 1")
+                    await begun.arrive()
+                    await done.arrive()
+                }
             }
             await begun.arrive()
             #expect(database.health.connections < 2 || database.health.leased == 1)
@@ -152,7 +153,7 @@ import Testing
             #expect(await code { try await database.transaction { try await $0.query("SELECT 2") } } == .leaseTimeout)
             #expect(try await database.value("SELECT 3", as: Int.self) == 3)
             await done.arrive()
-            try await holder
+            try await holder.value
             #expect(try await database.transaction { try await $0.value("SELECT 4", as: Int.self) } == 4)
         }
     }

@@ -73,24 +73,24 @@ import Testing
 
     @Test(arguments: services) func `a service that is killed in the middle loses nothing`(service: String) async throws {
         let home = try await Installation.separate.value
-        async let first: Void = killed(service, of: home)
+        let first = Task { try await killed(service, of: home) }
         let (kai, lou) = (try await register("kai", at: home), try await register("lou", at: home))
-        try await first
+        try await first.value
         let asked = try await insist("asking") { try await kai.request(lou, key: "ask") }
         let friendship = try #require(asked.data["friendship_id"].string)
 
-        async let second: Void = killed(service, of: home)
+        let second = Task { try await killed(service, of: home) }
         let accepted = try await insist("accepting") { try await lou.respond(friendship, key: "accept") }
         #expect(accepted.data["status"].string == "accepted")
-        try await second
+        try await second.value
         // The streak begins with the reply or, when its service was away, in a moment.
         try await eventually("a streak has begun") { await hasStreak(kai) }
 
-        async let third: Void = killed(service, of: home)
+        let third = Task { try await killed(service, of: home) }
         let (one, two) = (try Photos.jpeg(51), try Photos.png(52))
         let posted = try await insist("Kai's photo") { try await kai.upload(one, key: "photo") }
         #expect(posted.data["streaks"][0]["accepted"].bool == true)
-        try await third
+        try await third.value
         let answered = try await insist("Lou's photo") { try await lou.upload(two, key: "photo") }
         #expect(answered.data["streaks"][0]["current_count"].int == 1)
         #expect(

@@ -1,4 +1,5 @@
 import Foundation
+import Kernel
 import Testing
 
 /// Deleted accounts that come back (AU-7), and what everybody may take along (AU-10).
@@ -67,9 +68,8 @@ struct RestorationTests {
     @Test func `deleting twice at once is one deletion`() async throws {
         let home = try await Installation.shared.value
         let anna = try await Person.register("anna", at: home)
-        async let one = anna.delete()
-        async let two = anna.delete()
-        let replies = [try await one, try await two]
+        let pair = try await concurrently({ try await anna.delete() }, { try await anna.delete() })
+        let replies = [pair.0, pair.1]
         let granted = replies.filter { $0.status == 200 }
         #expect(!granted.isEmpty)
         #expect(Set(granted.compactMap { $0.data["purge_at"].string }).count == 1)
@@ -148,13 +148,13 @@ extension RestartTests {
         try await eventually("it was told") { try await hal.notifications("friend_posted").count == 1 }
         let link = try await gus.photoLink()
 
-        async let death: Void = killed(service, of: home)
+        let death = Task { try await killed(service, of: home) }
         // The second answer may be that the first one has signed it out.
         try await eventually("deleted", within: .seconds(60)) {
             let reply = try? await gus.delete()
             return reply?.status == 200 || reply?.code == "SESSION_REVOKED"
         }
-        try await death
+        try await death.value
         try await eventually("the streak has ended", within: .seconds(60)) {
             try await hal.get("/api/streaks/\(streak)").data["streak"]["status"].string == "ended"
         }

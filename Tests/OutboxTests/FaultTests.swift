@@ -34,13 +34,13 @@ struct FaultTests {
         try await withWorld { world in
             let teller = try await world.teller()
             _ = try await world.hearer()
-            async let told: Void = teller.tell("a", 0..<400)
+            let told = Task { try await teller.tell("a", 0..<400) }
             for round in 1...3 {
                 try await eventually("some are heard") { try await world.heardCount() >= round * 20 }
                 await world.nats.kill()
                 try await world.nats.start()
             }
-            try await told
+            try await told.value
             try await eventually("everything is heard") { try await world.heardCount() >= 400 }
             #expect(try await world.heard("a") == Array(0..<400))
         }

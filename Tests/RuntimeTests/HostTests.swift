@@ -183,6 +183,12 @@ struct HostTests {
         await host.stop()
     }
 
+    /// What one caller did, or all of them.
+    private struct Load: Sendable {
+        var made = 0
+        var failures: [String] = []
+    }
+
     @Test("can be restarted beside another under load: no request fails, none runs twice")
     func rollingRestart() async throws {
         let (postgres, nats) = (try await PostgresServer.start(), try await NatsServer.start())
@@ -194,20 +200,19 @@ struct HostTests {
         var replicas = [try host(postgres, nats), try host(postgres, nats)]
         for replica in replicas { try await replica.start() }
         let ending = Ending()
-        let (made, failures) = try await withThrowingTaskGroup(of: (Int, [String]).self) { tasks in
+        let load = try await withThrowingTaskGroup(of: Load.self, returning: Load.self) { tasks in
             defer { ending.isHere.store(true, ordering: .relaxed) }
             for caller in 0..<12 {
                 tasks.addTask {
-                    var made = 0
-                    var failures: [String] = []
-                    while !ending.isHere.load(ordering: .relaxed), failures.count < 5 {
-                        let text = "\(caller).\(made)"
-                        made += 1
+                    var load = Load()
+                    while !ending.isHere.load(ordering: .relaxed), load.failures.count < 5 {
+                        let text = "\(caller).\(load.made)"
+                        load.made += 1
                         do {
                             _ = try await bus.call(TestModule.change, Note(text), context: .expiring(in: .seconds(30)))
-                        } catch { failures.append("\(text): \(error)") }
+                        } catch { load.failures.append("\(text): \(error)") }
                     }
-                    return (made, failures)
+                    return load
                 }
             }
             for round in 0..<6 {
@@ -219,11 +224,14 @@ struct HostTests {
                 try await eventually("requests go on") { TestModule.runs.withLock { $0.count } > before + 50 }
             }
             ending.isHere.store(true, ordering: .relaxed)
-            return try await tasks.reduce(into: (0, [String]())) { $0 = ($0.0 + $1.0, $0.1 + $1.1) }
+            return try await tasks.reduce(into: Load()) {
+                $0.made += $1.made
+                $0.failures += $1.failures
+            }
         }
-        #expect(failures.isEmpty, "\(failures.prefix(5))")
+        #expect(load.failures.isEmpty, "\(load.failures.prefix(5))")
         let runs = TestModule.runs.withLock { $0 }
-        #expect(runs.count == made && runs.values.allSatisfy { $0 == 1 })
+        #expect(runs.count == load.made && runs.values.allSatisfy { $0 == 1 })
         for replica in replicas { await replica.stop() }
         await bus.close()
     }

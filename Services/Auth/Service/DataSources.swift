@@ -26,29 +26,31 @@ struct DataSources: Sendable {
         ]
     }
 
+    /// What one service said; nil when it did not answer. No tuple: Swift 6.3.1 with `-O` loses those in a task group.
+    private struct Answer: Sendable {
+        let index: Int
+        let json: String?
+    }
+
     /// The part of every service, asked side by side, in the order of `services`.
     ///
     /// - Throws: `EXPORT_INCOMPLETE` (unavailable) that names every service that does not answer: never less than everything.
     func collect(_ user: UserID, context: CallContext) async throws -> [(name: String, json: String)] {
         let request = ExportUserDataRequest(userID: user.description)
         let asking = context.child(timeout: .seconds(15), principal: Principal(role: .service))
-        let results = await withTaskGroup(of: (Int, Result<String, any Error>).self) { tasks in
+        let answers = await withTaskGroup(of: Answer.self) { tasks in
             for (index, service) in services.enumerated() {
-                tasks.addTask {
-                    do { return (index, .success(try await service.export(request, asking).json)) } catch {
-                        return (index, .failure(error))
-                    }
-                }
+                tasks.addTask { Answer(index: index, json: try? await service.export(request, asking).json) }
             }
-            var results: [Int: Result<String, any Error>] = [:]
-            for await (index, result) in tasks { results[index] = result }
-            return results
+            var answers: [Int: String] = [:]
+            for await answer in tasks { answers[answer.index] = answer.json }
+            return answers
         }
         try Task.checkCancellation()
         var parts: [(name: String, json: String)] = []
         var missing: [String] = []
         for (index, service) in services.enumerated() {
-            if case .success(let json)? = results[index] {
+            if let json = answers[index] {
                 parts.append((service.name, json))
             } else {
                 missing.append(service.name)

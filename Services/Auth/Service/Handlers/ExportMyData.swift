@@ -6,11 +6,11 @@ extension AuthService {
     /// AU-10: one document with one member a service. Every part is a JSON object already, so they are only put side by side.
     func exportMyData(_: ExportMyDataRequest, context: CallContext) async throws -> ExportMyDataReply {
         let user = try context.requireUser()
-        async let others = sources.collect(user, context: context)
         guard let own = try await exports.export(user) else {
             throw ServiceError(.unauthenticated, "INVALID_TOKEN", "The account of this token does not exist any more.")
         }
-        let members = [("auth", own)] + (try await others).map { ($0.name, $0.json) }
+        let others = try await sources.collect(user, context: context)
+        let members = [("auth", own)] + others.map { ($0.name, $0.json) }
         let body = members.map { "\"\($0.0)\":\($0.1)" }.joined(separator: ",")
         let json = "{\"exported_at\":\"\(clock.now())\",\"user_id\":\"\(user)\",\(body)}"
         guard json.utf8.count <= Self.mostExportBytes else {

@@ -5,8 +5,7 @@ extension BillingService {
     /// RC-1: the balance with the last 20 rows.
     func getRecoveryBalance(_: GetRecoveryBalanceRequest, context: CallContext) async throws -> RecoveryBalance {
         let user = try context.requireUser()
-        async let entries = tokens.entries(of: user, limit: 20)
         let balance = try await tokens.balance(of: user)
-        return RecoveryBalance(balance: balance, transactions: try await entries)
+        return RecoveryBalance(balance: balance, transactions: try await tokens.entries(of: user, limit: 20))
     }
 }

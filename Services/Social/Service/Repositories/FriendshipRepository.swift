@@ -87,11 +87,11 @@ struct FriendshipRepository: Sendable {
 
     /// Requests `user` has pending, and when they sent new ones since an instant, oldest first (SO-1). The sender is locked.
     func requestCounts(of user: UserID, since: Instant, _ sql: Transaction) async throws -> (pending: Int, sent: [Instant]) {
-        async let pending = sql.query("SELECT count(*) FROM friendship WHERE requester = \(user) AND state = 1")
-        async let sent = sql.query(
+        let pending = try await sql.query("SELECT count(*) FROM friendship WHERE requester = \(user) AND state = 1")
+        let sent = try await sql.query(
             "SELECT sent_at FROM sent_request WHERE sender = \(user) AND sent_at > \(since) ORDER BY sent_at LIMIT 1000"
         )
-        return (try await pending.first?.decode(as: Int.self) ?? 0, try await sent.map { try $0.decode(as: Instant.self) })
+        return (try pending.first?.decode(as: Int.self) ?? 0, try sent.map { try $0.decode(as: Instant.self) })
     }
 
     /// Remembers that a new request was sent (SO-1).

@@ -9,10 +9,9 @@ extension StreaksService {
         let user = try UserID(parsing: request.userID, field: "user_id")
         let id = try StreakID(parsing: request.streakID, field: "streak_id")
         let now = clock.now()
-        async let zones = ZoneRepository.histories(of: [user], streaks.database)[user]
         let row = try await streaks.seen(.one(id), by: user, withFriends: false, now: now).first?.row
-        let history = try await zones ?? ZoneHistory(.utc)
         guard let row else { return GetMembershipReply() }
+        let history = try await ZoneRepository.histories(of: [user], streaks.database)[user] ?? ZoneHistory(.utc)
         // A broken streak can come back, with its dates.
         let isOpen = row.status != .ended
         return GetMembershipReply(

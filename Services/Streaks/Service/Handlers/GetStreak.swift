@@ -15,11 +15,14 @@ extension StreaksService {
         guard let view = try await views(.one(id), of: user, withFriends: true, context).first else {
             throw ServiceError.notFound("streak")
         }
-        async let snaps = todaysSnaps(view, user, context)
-        guard let (stored, state) = try await look(at: id, by: user) else { throw ServiceError.notFound("streak") }
+        let (shown, seen) = try await concurrently {
+            await self.todaysSnaps(view, user, context)
+        } _: {
+            try await look(at: id, by: user)
+        }
+        guard let (stored, state) = seen else { throw ServiceError.notFound("streak") }
         let dates = view.yourDate.advanced(by: -89)...view.yourDate
         let next = StreakKeeper.policy.milestones.next(after: state.count)
-        let shown = await snaps
         return StreakDetail(
             streak: Self.item(view),
             calendar: MutualView.days(dates, stored.ledger, state, reader: user).map { CalendarDay($0) },

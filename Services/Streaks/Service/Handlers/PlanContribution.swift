@@ -11,7 +11,6 @@ extension StreaksService {
         let received = request.receivedAt ?? clock.now()
         let now = clock.now()
         // Plain reads: what is decided here is decided again under locks when it is recorded.
-        async let clocks = ZoneRepository.clocks(of: [user], streaks.database)
         let ids = asked.isEmpty ? try await streaks.activeIDs(of: user) : asked
         func outcomes(_ ids: [StreakID], isWhole: Bool) async throws -> [StreakID: ContributionOutcome] {
             var outcomes: [StreakID: ContributionOutcome] = [:]
@@ -23,7 +22,7 @@ extension StreaksService {
         var planned = try await outcomes(ids, isWhole: false)
         let tooShort = planned.filter { $0.value.refused == ServiceError.ledgerTooShort.reason }.map(\.key)
         if !tooShort.isEmpty { planned.merge(try await outcomes(tooShort, isWhole: true)) { $1 } }
-        let clock = try await clocks[user] ?? UserClock()
+        let clock = try await ZoneRepository.clocks(of: [user], streaks.database)[user] ?? UserClock()
         if snapWindow == .enforce, !clock.isOnTime(receivedAt: received, capturedAt: request.capturedAt) {
             for (id, outcome) in planned where outcome.refused == nil { planned[id] = Self.outsideWindow(id) }
         }

@@ -76,11 +76,10 @@ struct StreakRepository: Sendable {
     static func load(_ rows: [StreakRow], isWhole: Bool = false, _ sql: some QueryExecutor) async throws -> [StoredStreak] {
         guard !rows.isEmpty else { return [] }
         let ids = rows.map(\.id)
-        async let foundRecoveries = RecoveryRepository.find(ids, sql)
-        async let foundOutages = OutageRepository.declared(sql)
+        let recoveries = try await RecoveryRepository.find(ids, sql)
+        let outages = try await OutageRepository.declared(sql)
         let zones = try await ZoneRepository.histories(of: rows.flatMap { [$0.userA, $0.userB] }, sql)
         var contributions: [StreakID: [StreakLedger.Contribution]] = [:]
-        let (recoveries, outages) = try await (foundRecoveries, foundOutages)
         let stored = isWhole ? [:] : try await CheckpointRepository.find(ids, sql)
         let bases = Self.reaching(outages, of: rows, zones, stored)
         // The checkpoints that were read say where to begin: newer ones may have been stored since.

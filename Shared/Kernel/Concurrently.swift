@@ -1,0 +1,26 @@
+/// Runs two operations side by side and returns what both give.
+///
+/// Instead of `async let`: Swift 6.3.1's runtime reads an `async let` child after its parent may have reused its memory
+/// (swiftlang/swift #89883, mended in 6.4). `second` runs in the caller's task, `first` in a task of its own that is cancelled with the
+/// caller, and when `second` throws. Both have ended when this returns or throws.
+///
+/// - Throws: what `second` throws, else what `first` throws.
+public func concurrently<First: Sendable, Second>(
+    _ first: @escaping @Sendable () async throws -> First,
+    _ second: () async throws -> Second
+) async throws -> (First, Second) {
+    let task = Task { try await first() }
+    return try await withTaskCancellationHandler {
+        let other: Second
+        do {
+            other = try await second()
+        } catch {
+            task.cancel()
+            _ = await task.result
+            throw error
+        }
+        return (try await task.value, other)
+    } onCancel: {
+        task.cancel()
+    }
+}
