@@ -186,7 +186,7 @@ let gateway: [Target] = [
         name: "streaksnap",
         dependencies: [
             "AuthService", "SocialService", "StreaksService", "MediaService", "NotificationsService", "BillingService",
-            "GatewayService", "Runtime", "DevEnvironment", "Images", arguments, logging,
+            "GatewayService", "Runtime", "Outbox", "Bus", "Kernel", "DevEnvironment", "Images", arguments, logging,
         ],
         path: "Services/StreakSnap/Main",
         swiftSettings: strict
@@ -293,7 +293,7 @@ let testTargets: [Target] = [
     tests(
         "AuthServiceTests",
         [
-            "AuthService", "AuthDomain", "AuthAPI", "GatewayService", "Runtime", "OutgoingHTTP", "Bus", "Database", "Kernel",
+            "AuthService", "AuthDomain", "AuthAPI", "GatewayService", "Runtime", "Outbox", "OutgoingHTTP", "Bus", "Database", "Kernel",
             "Wire",
             "TestSupport", crypto, logging, hummingbird, .product(name: "JWTKit", package: "jwt-kit"),
             .product(name: "CryptoExtras", package: "swift-crypto"),
@@ -309,7 +309,7 @@ let testTargets: [Target] = [
     .executableTarget(
         name: "soak",
         dependencies: [
-            "DevEnvironment", "Runtime", "Bus", "Wire", "Kernel", "Processes", "AuthAPI", "BillingAPI", "CommonAPI", "StreaksAPI",
+            "DevEnvironment", "Runtime", "Outbox", "Bus", "Wire", "Kernel", "Processes", "AuthAPI", "BillingAPI", "CommonAPI", "StreaksAPI",
             arguments, logging,
         ],
         path: "Tests/Soak",

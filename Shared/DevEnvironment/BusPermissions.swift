@@ -23,21 +23,28 @@ public struct BusPermissions: Sendable, Equatable {
         "billing": ["auth", "streaks"],
     ]
 
-    /// The rights of every user: the services, the gateway, and the operator (development command, tests) with all.
-    public static let table: [BusPermissions] =
-        services.map { service(named: $0, callees: callees[$0] ?? []) } + [
-            gateway, BusPermissions(user: "operator", publish: nil, subscribe: nil),
-        ]
+    /// Whose events each service consumes. The operator's process makes a durable consumer for each (`streaksnap streams`).
+    public static let sources: [String: [String]] = [
+        "auth": ["billing", "media", "social", "streaks"],
+        "social": ["auth"],
+        "streaks": ["auth", "billing", "social"],
+        "media": ["auth", "social"],
+        "notifications": ["auth", "social", "streaks"],
+        "billing": ["auth", "streaks"],
+    ]
 
-    private static func service(named name: String, callees: [String]) -> BusPermissions {
-        let stream = "EVT_\(name.uppercased())"
+    /// The rights of every user: the services, the gateway, and the operator (who makes the streams; development command, tests) with all.
+    public static let table: [BusPermissions] =
+        services.map { service(named: $0) } + [gateway, BusPermissions(user: "operator", publish: nil, subscribe: nil)]
+
+    private static func service(named name: String) -> BusPermissions {
         // Whoever is connected to the gateway for server-sent events is told of by notifications.
         let live = name == "notifications" ? ["live.>"] : []
+        let calls = (callees[name] ?? []).map { "rpc.\($0).>" }
+        let events = (sources[name] ?? []).flatMap { consuming($0, as: name) }
         return BusPermissions(
             user: name,
-            publish: ["_INBOX.>", "evt.\(name).>", "relay.\(name).>"] + callees.map { "rpc.\($0).>" } + live + [
-                "$JS.API.STREAM.CREATE.\(stream)", "$JS.API.STREAM.UPDATE.\(stream)",
-            ] + consuming(as: name),
+            publish: ["_INBOX.>", "evt.\(name).>", "relay.\(name).>"] + calls + live + events + [readingClock],
             subscribe: ["rpc.\(name).>", "relay.\(name).>", "dev.clock.>", "$SRV.>", "_INBOX.\(name).>"]
         )
     }
@@ -45,22 +52,21 @@ public struct BusPermissions: Sendable, Equatable {
     /// Clients reach nothing else than the gateway, so it is who may call everyone.
     private static let gateway = BusPermissions(
         user: "gateway",
-        publish: [
-            "_INBOX.>", "rpc.>", "$SRV.>", "dev.clock.>", "$JS.API.STREAM.CREATE.DEV_CLOCK", "$JS.API.STREAM.UPDATE.DEV_CLOCK",
-        ] + consuming(as: "gateway"),
+        publish: ["_INBOX.>", "rpc.>", "$SRV.>", "dev.clock.>", readingClock],
         subscribe: ["live.>", "evt.auth.v1.SessionsRevoked", "dev.clock.>", "$SRV.>", "_INBOX.gateway.>"]
     )
 
-    /// Reading streams through durable consumers of one's own name.
-    private static func consuming(as name: String) -> [String] {
-        [
-            "$JS.API.INFO", "$JS.API.STREAM.INFO.*", "$JS.API.STREAM.MSG.GET.DEV_CLOCK",
-            // 2.9 knows the older form, newer clients use the other two (with and without a filter).
-            "$JS.API.CONSUMER.DURABLE.CREATE.*.\(name)", "$JS.API.CONSUMER.CREATE.*.\(name)",
-            "$JS.API.CONSUMER.CREATE.*.\(name).>",
-            // A reader is made anew from where its service has come.
-            "$JS.API.CONSUMER.DELETE.*.\(name)",
-            "$JS.API.CONSUMER.INFO.*.\(name)", "$JS.API.CONSUMER.MSG.NEXT.*.\(name)", "$JS.ACK.*.\(name).>",
+    /// Reading a stream through the durable consumer of one's own name, and by the places of its messages.
+    ///
+    /// Nothing that makes, changes or removes a stream or consumer: who may update a stream can have any subject captured in it, passwords
+    /// included, and who may make a consumer can have it deliver to any subject, whatever this table says. The rights of JetStream are by
+    /// subject, and `deliver_subject` is in the body.
+    private static func consuming(_ source: String, as name: String) -> [String] {
+        let stream = "EVT_\(source.uppercased())"
+        return [
+            "$JS.API.CONSUMER.MSG.NEXT.\(stream).\(name)", "$JS.API.CONSUMER.INFO.\(stream).\(name)", "$JS.API.STREAM.MSG.GET.\(stream)",
         ]
     }
+
+    private static let readingClock = "$JS.API.STREAM.MSG.GET.DEV_CLOCK"
 }

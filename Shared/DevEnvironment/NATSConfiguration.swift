@@ -29,6 +29,9 @@ public struct NATSConfiguration: Sendable, Equatable {
         self.users = users
     }
 
+    /// That of `deploy/nats/nats.conf`, for containers: nats-server 2.10 or newer with its disk at /data.
+    public static let deployed = NATSConfiguration(listen: "0.0.0.0:4222", storeFolder: "/data/jetstream", syncsAlways: true)
+
     /// The text of the file.
     public func render() -> String {
         let process = processFile.map { "pid_file: \(quoted($0))\n" } ?? ""

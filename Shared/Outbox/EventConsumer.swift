@@ -29,11 +29,15 @@ public final class EventConsumer: Sendable {
     let maxAttempts: Int
     let jetStream: JetStream
     let replica: ID<EventConsumer>
+    /// Messages that are asked for at once.
+    static let batch = 100
+    /// How long handling those may take before another turn is begun. While the database is away they are waited with for so long too.
+    static let batchLimit = Duration.seconds(120)
     /// The streams this replica hears now.
     let turns = Mutex<[String: StreamHearing]>([:])
 
     /// - Parameters:
-    ///   - service: the service that hears; its durables carry its name.
+    ///   - service: the service that hears; its durables, which the operator's process makes, carry its name.
     ///   - handlers: those of one event type run in this order, in one transaction.
     ///   - maxAttempts: tries before an event is parked.
     public init(
@@ -55,8 +59,11 @@ public final class EventConsumer: Sendable {
         self.replica = work.ids.make()
     }
 
+    /// Services whose events this consumer handles: `auth`, …
+    public var sources: [String] { Set(handlers.values.map(\.source)).sorted() }
+
     /// Streams this consumer reads: `EVT_AUTH`, …
-    public var streams: [String] { Set(handlers.values.map(\.source)).sorted().map(Self.streamName) }
+    public var streams: [String] { sources.map(Self.streamName) }
 
     /// `EVT_AUTH` for `auth`.
     public static func streamName(ofService service: String) -> String { "EVT_" + service.uppercased() }
@@ -70,15 +77,15 @@ public final class EventConsumer: Sendable {
     }
 
     /// One batch: aggregates side by side, the events of one in order.
-    func hear(_ batch: [JetStreamMessage], _ hearing: StreamHearing) async {
-        let batch = hearing.take(batch)
+    func hear(_ batch: [StreamMessage], _ hearing: StreamHearing) async {
         guard !batch.isEmpty else { return }
         // Only a short cut, for passes that begin with much that was heard: the transaction looks again.
         let known = hearing.mayRepeat ? (try? await heard(among: batch)) ?? [] : []
         var handled: Set<Int> = []
-        var groups: [String: [(JetStreamMessage, StoredEvent, EventHandler)]] = [:]
+        var groups: [String: [(StreamMessage, StoredEvent, EventHandler)]] = [:]
         for message in batch {
-            guard let handler = handlers[message.subject] else {
+            // A service can have a message of one stream delivered into another; there it is nobody's.
+            guard let handler = handlers[message.subject], Self.streamName(ofService: handler.source) == hearing.lease.stream else {
                 handled.insert(message.streamSequence)
                 continue
             }
@@ -109,7 +116,7 @@ public final class EventConsumer: Sendable {
         hearing.finished(batch, handled: handled, repeated: known.count)
     }
 
-    private func heard(among batch: [JetStreamMessage]) async throws -> Set<EventID> {
+    private func heard(among batch: [StreamMessage]) async throws -> Set<EventID> {
         let ids = batch.compactMap { StoredEvent($0)?.id }
         let rows = try await database.query("SELECT event_id FROM inbox WHERE event_id = ANY(\(ids))")
         return Set(try rows.map { try $0.decode(as: EventID.self) })

@@ -75,10 +75,9 @@ extension EventConsumer {
     private func pending(in stream: String) async throws -> Int {
         // Asked first: what is passed meanwhile only makes the number too large.
         let position = try await position(in: stream)
-        let info = try await jetStream.streamInfo(stream)
-        // A stream that is behind us was made anew.
-        guard position <= info.lastSequence else { return info.messages }
-        return min(info.messages, info.lastSequence - position)
+        let newest = try await jetStream.newestMessage(in: stream)?.streamSequence ?? 0
+        // A stream that is behind us was made anew, or is empty by now.
+        return position <= newest ? newest - position : newest
     }
 
     private func position(in stream: String) async throws -> Int {

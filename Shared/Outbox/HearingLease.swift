@@ -8,6 +8,8 @@ internal import Kernel
 struct HearingLease: Sendable {
     /// How long a replica that died holds up the others, in seconds.
     private static let length = 6.0
+    /// How long one statement of it may take before it is given up.
+    static let patience = Duration.seconds(15)
     /// How often it is prolonged.
     static let renewal = Duration.seconds(1)
 
@@ -21,7 +23,7 @@ struct HearingLease: Sendable {
     }
 
     /// - Returns: where to go on, or nil when it is another replica's turn.
-    func take() async throws -> Position? {
+    @Sendable func take() async throws -> Position? {
         let rows = try await database.query(
             """
             INSERT INTO hearing_lease AS lease (stream, holder, held_until)

@@ -18,6 +18,8 @@ public final class OutboxRelay: Sendable {
     private static let leaseSeconds: Int64 = 6
     /// How long one batch may wait for the broker.
     private static let publishLimit = Interval.seconds(3)
+    /// How long one look may take altogether before it is given up and begun anew: statements and the broker have shorter limits of their own.
+    private static let roundLimit = Duration.seconds(30)
     /// When the last round of a batch begins at the latest.
     private static let lastRound = Interval.seconds(1)
 
@@ -28,7 +30,6 @@ public final class OutboxRelay: Sendable {
     private let replica: ID<OutboxRelay>
     private let logger: Logger
     private let pollInterval: Duration
-    private let stream: StreamConfiguration?
     private let signal = WakeSignal()
     private let turn = Mutex(Turn())
 
@@ -43,7 +44,6 @@ public final class OutboxRelay: Sendable {
     /// - Parameters:
     ///   - service: the bus name; its stream is `EVT_<SERVICE>`.
     ///   - pollInterval: how long an event may wait when a wake-up was lost.
-    ///   - stream: made anew when events are not taken: a broker may come back without its disk. nil leaves it to others.
     public init(
         database: Database,
         jetStream: JetStream,
@@ -51,8 +51,7 @@ public final class OutboxRelay: Sendable {
         service: String,
         ids: any IDSource,
         logger: Logger,
-        pollInterval: Duration = .milliseconds(500),
-        stream: StreamConfiguration? = nil
+        pollInterval: Duration = .milliseconds(500)
     ) {
         self.database = database
         self.jetStream = jetStream
@@ -61,7 +60,6 @@ public final class OutboxRelay: Sendable {
         self.replica = ids.make()
         self.logger = logger
         self.pollInterval = pollInterval
-        self.stream = stream
     }
 
     /// Says that there may be rows to publish. Cheap; many calls become one look.
@@ -78,7 +76,7 @@ public final class OutboxRelay: Sendable {
         while !Task.isCancelled {
             do {
                 var began = ContinuousClock.now
-                while try await relay().isMoreLikely {
+                while try await withTimeLimit(Self.roundLimit, relay).isMoreLikely {
                     try await giveWay(after: ContinuousClock.now - began)
                     began = .now
                 }
@@ -90,8 +88,6 @@ public final class OutboxRelay: Sendable {
                 failures += 1
                 if Task.isCancelled { break }
                 logger.warning("events wait in the outbox", metadata: ["error": "\(error)", "failures": "\(failures)"])
-                // Also who stands by comes here, when the bus is away.
-                if let stream { try? await stream.ensure(jetStream, oneAtATimeBy: database) }
                 try? await Task.sleep(for: .milliseconds(min(5_000, 100 << min(failures, 6))))
             }
         }
@@ -111,7 +107,7 @@ public final class OutboxRelay: Sendable {
         // The other one may have stopped just now.
         turn.withLock { $0.otherUntil = nil }
         do {
-            while ContinuousClock.now < end, try await relayBatch() > 0 {}
+            while ContinuousClock.now < end, try await withTimeLimit(Self.roundLimit, relayBatch) > 0 {}
         } catch {
             logger.warning("events stay in the outbox", metadata: ["error": "\(error)"])
         }
@@ -121,11 +117,11 @@ public final class OutboxRelay: Sendable {
     /// Publishes what waits, up to one batch.
     ///
     /// - Returns: how many rows were published; 0 also when another replica relays.
-    @discardableResult
+    @discardableResult @Sendable
     public func relayBatch() async throws -> Int { try await relay().published }
 
     /// - Returns: how many left, and whether the next look will find more at once: this one was full, or its time was up.
-    private func relay() async throws -> (published: Int, isMoreLikely: Bool) {
+    @Sendable private func relay() async throws -> (published: Int, isMoreLikely: Bool) {
         // Who stands by reads no rows: it would do so in vain again and again while the other one works through thousands.
         if !isMyTurn {
             guard !isOthersTurn else { return try callTheOther() }

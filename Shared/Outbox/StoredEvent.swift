@@ -32,8 +32,8 @@ public struct StoredEvent: Sendable {
         self.body = body
     }
 
-    /// The event in a delivered message; nil when it carries no event id (it was not published by an outbox).
-    init?(_ message: JetStreamMessage) {
+    /// The event in a message of a stream; nil when it carries no event id (it was not published by an outbox).
+    init?(_ message: StreamMessage) {
         guard let id = (message.headers[Self.idHeader] ?? message.headers["Nats-Msg-Id"]).flatMap({ EventID($0) }) else {
             return nil
         }

@@ -12,7 +12,7 @@ final class StreamHearing: Sendable {
 
     private struct State {
         var isOver = false
-        var reading: StreamReading<JetStreamMessage>
+        var reading: StreamReading<StreamMessage>
     }
 
     init(lease: HearingLease, position: StreamPosition?) {
@@ -23,7 +23,8 @@ final class StreamHearing: Sendable {
     /// Whether events may be handled. It ends when another replica hears, and when this one stops.
     var goesOn: Bool { state.withLock { !$0.isOver } }
     var position: StreamPosition? { state.withLock { $0.reading.position } }
-    var start: Int? { state.withLock { $0.reading.start } }
+    var anchor: Int? { state.withLock { $0.reading.anchor } }
+    var missing: ClosedRange<Int>? { state.withLock { $0.reading.missing } }
     var isBroken: Bool { state.withLock { $0.reading.isBroken } }
     var mayRepeat: Bool { state.withLock { $0.reading.mayRepeat } }
 
@@ -32,21 +33,25 @@ final class StreamHearing: Sendable {
         change.wake()
     }
 
-    func opened(_ reader: ConsumerInfo) -> Bool {
-        state.withLock { $0.reading.opened(first: reader.deliveredStreamSequence + 1, isEmpty: reader.pending == 0) }
+    func opened(consumer: ConsumerStart, newest: Int, anchor: StreamPosition?) -> StreamReading<StreamMessage>.Opening {
+        state.withLock { $0.reading.opened(consumer: consumer, newest: newest, anchor: anchor) }
     }
 
-    func take(_ batch: [JetStreamMessage]) -> [JetStreamMessage] {
+    func take(_ batch: [JetStreamMessage]) -> [StreamMessage] {
         defer { if isBroken { change.wake() } }
-        return state.withLock { $0.isOver ? [] : $0.reading.take(batch) }
+        return state.withLock { $0.isOver ? [] : $0.reading.take(batch.map { StreamMessage($0) }) }
     }
 
-    func finished(_ messages: [JetStreamMessage], handled: Set<Int>, repeated: Int) {
+    func takeRead(_ batch: [StoredMessage], of range: ClosedRange<Int>) -> [StreamMessage] {
+        state.withLock { $0.isOver ? [] : $0.reading.takeRead(batch.map { StreamMessage($0) }, of: range) }
+    }
+
+    func finished(_ messages: [StreamMessage], handled: Set<Int>, repeated: Int) {
         defer { if isBroken { change.wake() } }
         state.withLock { $0.reading.finished(messages, handled: handled, repeated: repeated) }
     }
 
-    func checked(delivered: Int) { state.withLock { $0.reading.checked(delivered: delivered) } }
+    func checked(deliveries: Int) { state.withLock { $0.reading.checked(deliveries: deliveries) } }
 }
 
 extension EventConsumer {
@@ -56,7 +61,7 @@ extension EventConsumer {
         var failures = 0
         while !Task.isCancelled {
             do {
-                if let position = try await lease.take() {
+                if let position = try await withTimeLimit(HearingLease.patience, lease.take) {
                     // Cancelled or not, what a turn has begun it ends.
                     try await takeTurn(StreamHearing(lease: lease, position: position.value))
                 }
@@ -83,7 +88,7 @@ extension EventConsumer {
         await keeper.value
         turns.withLock { $0[hearing.lease.stream] = nil }
         // The task may be cancelled by now, and what is cancelled sends no statement.
-        await Task { await hearing.lease.giveUp(at: hearing.position) }.value
+        await Task { try? await withTimeLimit(HearingLease.patience) { await hearing.lease.giveUp(at: hearing.position) } }.value
         try result.get()
     }
 
@@ -93,33 +98,79 @@ extension EventConsumer {
         while hearing.goesOn, !Task.isCancelled {
             try? await Task.sleep(for: HearingLease.renewal)
             if Task.isCancelled { break }
-            if let isOurs = try? await hearing.lease.prolong(at: hearing.position), !isOurs { hearing.end() }
+            let isOurs = try? await withTimeLimit(HearingLease.patience) { try await hearing.lease.prolong(at: hearing.position) }
+            if isOurs == false { hearing.end() }
         }
     }
 
     /// One pass through the stream, until it breaks.
     private func read(_ hearing: StreamHearing) async throws {
-        let stream = hearing.lease.stream
-        let reader = try await jetStream.openReader(stream: stream, durable: service, from: hearing.start)
-        guard hearing.opened(reader) else {
-            logger.warning(
-                "an event stream is not the one that was heard and is read from its beginning",
-                metadata: ["stream": "\(stream)"]
-            )
+        guard try await open(hearing) else {
+            await hearing.change.wait(atMost: .milliseconds(200))
             return
         }
-        let consumption = jetStream.consume(stream: stream, durable: service, batch: 100, endsWithConnection: true) {
+        try await readMissing(hearing)
+        if hearing.goesOn, !hearing.isBroken, !Task.isCancelled { try await takeDeliveries(hearing) }
+        // Were it to break at once for ever, it should not cost more than this.
+        if hearing.isBroken { try? await Task.sleep(for: .milliseconds(20)) }
+    }
+
+    /// - Returns: false when the stream cannot be read at this moment.
+    private func open(_ hearing: StreamHearing) async throws -> Bool {
+        let stream = hearing.lease.stream
+        let consumer = try await jetStream.consumerInfo(stream: stream, durable: service)
+        let newest = try await jetStream.newestMessage(in: stream)
+        var anchor: StoredMessage?
+        if let place = hearing.anchor { anchor = try await jetStream.message(in: stream, at: place) }
+        let opening = hearing.opened(
+            consumer: ConsumerStart(deliveries: consumer.delivered, through: consumer.deliveredStreamSequence),
+            newest: newest?.streamSequence ?? 0,
+            anchor: anchor.map { StreamPosition($0) }
+        )
+        switch opening {
+        case .ready: return true
+        case .consumerAhead: return false
+        case .otherStream:
+            logger.warning(
+                "an event stream is not the one that was consumed and is read from its beginning",
+                metadata: ["stream": "\(stream)"]
+            )
+            return true
+        }
+    }
+
+    /// Reads what was delivered before this pass, to another replica or in vain.
+    private func readMissing(_ hearing: StreamHearing) async throws {
+        while hearing.goesOn, !hearing.isBroken, !Task.isCancelled, let range = hearing.missing {
+            let batch = try await jetStream.messages(in: hearing.lease.stream, at: range, atMost: Self.batch)
+            await handle(hearing.takeRead(batch, of: range), hearing)
+        }
+    }
+
+    /// Cancelled or not, a batch that was begun is ended; one that does not end costs the turn.
+    private func handle(_ batch: [StreamMessage], _ hearing: StreamHearing) async {
+        await Task { [self] in
+            do { try await withTimeLimit(Self.batchLimit) { [self] in await hear(batch, hearing) } } catch {
+                logger.error("a batch of events does not end", metadata: ["stream": "\(hearing.lease.stream)", "error": "\(error)"])
+                hearing.end()
+            }
+        }.value
+    }
+
+    private func takeDeliveries(_ hearing: StreamHearing) async throws {
+        let stream = hearing.lease.stream
+        let consumption = jetStream.consume(stream: stream, durable: service, batch: Self.batch, endsWithConnection: true) {
             [self] batch in
-            await hear(batch, hearing)
+            await handle(hearing.take(batch), hearing)
         }
         var failure: (any Error)?
         while hearing.goesOn, !hearing.isBroken, !Task.isCancelled, !consumption.hasEnded {
             await hearing.change.wait(atMost: .seconds(1))
             guard hearing.goesOn, !hearing.isBroken, !Task.isCancelled else { break }
             do {
-                hearing.checked(delivered: try await jetStream.consumerInfo(stream: stream, durable: service).delivered)
+                hearing.checked(deliveries: try await jetStream.consumerInfo(stream: stream, durable: service).delivered)
             } catch {
-                // Without its reader, or without a broker: the turn begins anew, here or elsewhere.
+                // Without its consumer, or without a broker: the turn begins anew, here or elsewhere.
                 failure = error
                 break
             }
@@ -127,8 +178,6 @@ extension EventConsumer {
         if Task.isCancelled || failure != nil { hearing.end() }
         await consumption.stop()
         if let failure { throw failure }
-        // Were it to break at once for ever, it should not cost more than this.
-        if hearing.isBroken { try? await Task.sleep(for: .milliseconds(20)) }
     }
 }
 

@@ -8,77 +8,123 @@ struct StreamPosition: Sendable, Equatable {
     var timestamp: Instant
 }
 
-/// One pass through a stream, from a place before which everything was heard, without gap and without going back: deliveries in, what may
+/// What the broker says of a durable consumer when a pass begins: deliveries continue from there.
+struct ConsumerStart: Sendable, Equatable {
+    /// How many deliveries it has made.
+    var deliveries: Int
+    /// The last message of the stream that it has passed.
+    var through: Int
+}
+
+/// One pass through a stream, from a position up to which everything was consumed, without gap and without going back: messages in, what may
 /// be handled out, no I/O.
 ///
-/// It is the whole reason why events of an aggregate are heard in order (D5): each event is offered only after all before it, in the
-/// stream's order, and counts as passed only when it and they were handled. Whatever goes missing or comes askew breaks the pass, and
-/// the next one begins where this one has come to; what it offers again, the inbox knows. Nothing depends on how long anything takes.
+/// It is the whole reason why events of an aggregate are consumed in order (D5): each event is offered only after all before it, in the
+/// stream's order, and counts as passed only when it and they were handled. The durable consumer is shared by all replicas and only ever goes
+/// forward, so a pass begins with what it has delivered already, to whomever: that is read by its place (`missing`). Then deliveries are
+/// taken as they come. Whatever goes missing or comes askew breaks the pass, and the next one begins where this one has come to; what it
+/// offers again, the inbox knows. Nothing depends on how long anything takes.
 ///
-///     opened ─▶ (take ─▶ finished)* ─▶ broken ─▶ opened …
-struct StreamReading<Message: OrderedDelivery>: Sendable {
-    /// Everything up to here was heard; nil: nothing that is known.
+///     opened ─▶ (missing ─▶ takeRead ─▶ finished)* ─▶ (take ─▶ finished)* ─▶ broken ─▶ opened …
+struct StreamReading<Message: OrderedMessage>: Sendable {
+    /// Everything up to here was consumed; nil: nothing that is known.
     private(set) var position: StreamPosition?
-    /// Whether deliveries are missing. A new reader must be opened at `position`.
+    /// Whether deliveries are missing. The next pass must be opened.
     private(set) var isBroken = false
-    /// Whether some of what comes may have been heard before this pass.
+    /// Whether some of what comes may have been consumed before this pass.
     private(set) var mayRepeat = true
-    private var received = 0
+    /// The first place that was not offered yet.
+    private var next = 1
+    private var received = ConsumerStart(deliveries: 0, through: 0)
     private var isHandling = false
-    private var isVerified = false
     private var suspectedAt: Int?
-    private var lastSequence = 0
 
-    init(position: StreamPosition?) { self.position = position }
-
-    /// What to ask the broker for: the last message that was heard comes once more, to see whether it still is the same. nil for all.
-    var start: Int? { position?.sequence }
-
-    /// The broker has made a reader.
-    ///
-    /// - Parameters:
-    ///   - first: the first message it will deliver.
-    ///   - isEmpty: whether there is none yet.
-    /// - Returns: false when the stream does not have the message that was heard last: ask again for `start`, which is now nil. It was
-    ///   made anew, or lost its end or, by age, its beginning; what was heard of it is in the inbox.
-    mutating func opened(first: Int, isEmpty: Bool) -> Bool {
-        (isBroken, isHandling, received, lastSequence, suspectedAt) = (false, false, 0, 0, nil)
-        mayRepeat = true
-        isVerified = position == nil
-        guard let position, isEmpty || first != position.sequence else { return true }
-        self.position = nil
-        return false
+    init(position: StreamPosition?) {
+        self.position = position
+        if let position { next = position.sequence + 1 }
     }
 
+    /// The place of the message that was consumed last: `opened` wants to know whether it is still the same.
+    var anchor: Int? { position?.sequence }
+
+    /// What the begin of a pass found.
+    enum Opening: Sendable, Equatable {
+        case ready
+        /// The stream does not have the message that was consumed last: it was made anew, or lost its end or, by age, its beginning. It is
+        /// read from its beginning; what was consumed of it is in the inbox.
+        case otherStream
+        /// The consumer has passed places that the stream does not have (yet): what comes there would not be delivered. The stream has lost
+        /// its end and the consumer is about to be made anew, or all messages are gone by age and the next one settles it. To be tried again.
+        case consumerAhead
+    }
+
+    /// A pass begins. The broker is asked in the order of the parameters.
+    ///
+    /// - Parameters:
+    ///   - consumer: where its deliveries continue.
+    ///   - newest: the place of the newest message of the stream; 0 for none.
+    ///   - anchor: the message that the stream has at `anchor`; nil for none.
+    mutating func opened(consumer: ConsumerStart, newest: Int, anchor: StreamPosition?) -> Opening {
+        (isBroken, isHandling, suspectedAt, mayRepeat) = (false, false, nil, true)
+        received = consumer
+        let isOther = position != nil && position != anchor
+        if isOther { position = nil }
+        next = (position?.sequence ?? 0) + 1
+        if consumer.through > newest { return .consumerAhead }
+        return isOther ? .otherStream : .ready
+    }
+
+    /// What was delivered before this pass and not consumed: to be read by place, and given to `takeRead`. nil when deliveries may be taken.
+    var missing: ClosedRange<Int>? { next <= received.through ? next...received.through : nil }
+
+    /// Takes messages that were read by place, in the order of the stream.
+    ///
+    /// - Parameter range: what was asked for. Places in it before the last of `batch`, or all of them when it is empty, have no message.
+    /// - Returns: what is to be handled now, in this order.
+    mutating func takeRead(_ batch: [Message], of range: ClosedRange<Int>) -> [Message] {
+        guard !isBroken else { return [] }
+        let ready = batch.filter { $0.streamSequence >= next }
+        next = max(next, (batch.last?.streamSequence ?? range.upperBound) + 1)
+        isHandling = !ready.isEmpty
+        return ready
+    }
+
+    /// Takes deliveries of the consumer.
+    ///
     /// - Returns: what is to be handled now, in this order.
     mutating func take(_ batch: [Message]) -> [Message] {
         var ready: [Message] = []
-        for message in batch {
-            guard !isBroken else { break }
-            guard message.consumerSequence == received + 1, message.streamSequence > lastSequence else {
+        for message in batch where !isBroken {
+            guard let delivery = message.delivery, delivery == received.deliveries + 1, message.streamSequence == received.through + 1,
+                fits(message)
+            else {
+                // Lost on the way, given to another replica, or of another consumer or stream than at the beginning.
                 isBroken = true
                 break
             }
-            if !isVerified {
-                guard StreamPosition(message) == position else {
-                    // Not the stream that was heard: all of it may be new.
-                    (position, isBroken) = (nil, true)
-                    break
-                }
-            }
-            (received, lastSequence) = (message.consumerSequence, message.streamSequence)
-            if isVerified { ready.append(message) }
-            isVerified = true
+            received = ConsumerStart(deliveries: delivery, through: message.streamSequence)
+            // A consumer that was made anew delivers from the beginning.
+            guard message.streamSequence >= next else { continue }
+            next = message.streamSequence + 1
+            ready.append(message)
         }
         isHandling = !ready.isEmpty
         return ready
     }
 
-    /// What `take` gave has been dealt with as far as it goes.
+    /// Whether a message can be of the stream that has the position: times only grow.
+    private func fits(_ message: Message) -> Bool {
+        guard let position else { return true }
+        if message.streamSequence == position.sequence { return message.timestamp == position.timestamp }
+        return message.streamSequence < position.sequence
+            ? message.timestamp <= position.timestamp : message.timestamp >= position.timestamp
+    }
+
+    /// What `take` or `takeRead` gave has been dealt with as far as it goes.
     ///
     /// - Parameters:
     ///   - handled: the stream sequences of those that were.
-    ///   - repeated: how many of them had been heard before.
+    ///   - repeated: how many of them had been consumed before.
     mutating func finished(_ messages: [Message], handled: Set<Int>, repeated: Int) {
         isHandling = false
         if repeated == 0 { mayRepeat = false }
@@ -93,28 +139,48 @@ struct StreamReading<Message: OrderedDelivery>: Sendable {
     }
 
     /// The broker says how many deliveries it has made. Some that have not come by the second time it is asked are lost.
-    mutating func checked(delivered: Int) {
-        guard !isHandling, delivered != received else {
+    mutating func checked(deliveries: Int) {
+        guard !isHandling, deliveries != received.deliveries else {
             suspectedAt = nil
             return
         }
-        if suspectedAt == received { isBroken = true }
-        suspectedAt = received
+        if suspectedAt == received.deliveries { isBroken = true }
+        suspectedAt = received.deliveries
     }
 }
 
 extension StreamPosition {
-    init(_ message: some OrderedDelivery) { self.init(sequence: message.streamSequence, timestamp: message.timestamp) }
+    init(_ message: some OrderedMessage) { self.init(sequence: message.streamSequence, timestamp: message.timestamp) }
+
+    init(_ message: StoredMessage) { self.init(sequence: message.streamSequence, timestamp: message.timestamp) }
 }
 
-/// What the order of a delivery depends on.
-protocol OrderedDelivery: Sendable {
+/// What the order of a message depends on.
+protocol OrderedMessage: Sendable {
     /// Its place in the stream.
     var streamSequence: Int { get }
-    /// The number of the delivery, counted from the making of its consumer.
-    var consumerSequence: Int { get }
+    /// The number of the delivery, counted from the making of its consumer; nil when it was read by its place.
+    var delivery: Int? { get }
     /// When the stream took it.
     var timestamp: Instant { get }
 }
 
-extension JetStreamMessage: OrderedDelivery {}
+/// A message of an event stream, delivered or read by its place.
+struct StreamMessage: OrderedMessage {
+    let streamSequence: Int
+    let delivery: Int?
+    let timestamp: Instant
+    let subject: String
+    let headers: BusHeaders
+    let body: [UInt8]
+
+    init(_ message: JetStreamMessage) {
+        (streamSequence, delivery, timestamp) = (message.streamSequence, message.consumerSequence, message.timestamp)
+        (subject, headers, body) = (message.subject, message.headers, message.body)
+    }
+
+    init(_ message: StoredMessage) {
+        (streamSequence, delivery, timestamp) = (message.streamSequence, nil, message.timestamp)
+        (subject, headers, body) = (message.subject, message.headers, message.body)
+    }
+}

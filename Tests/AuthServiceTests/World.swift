@@ -5,6 +5,7 @@ import Foundation
 import Hummingbird
 import Kernel
 import Logging
+import Outbox
 import OutgoingHTTP
 import Runtime
 import Synchronization
@@ -48,6 +49,7 @@ final class World: Sendable {
         keyFolder = nats.files.appendingPathComponent("keys")
         apple = try await AppleServer.start()
         bus = try await BusConnection.connect(BusConfiguration(url: nats.url), logger: PostgresServer.silence)
+        try await JetStream(connection: bus).ensureStream(.events(ofService: "auth"))
         database = Database(
             DatabaseConfiguration(connectionString: databaseURL, schema: "auth", poolSize: 4),
             logger: PostgresServer.silence

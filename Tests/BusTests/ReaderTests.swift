@@ -20,43 +20,97 @@ extension BrokerTests {
             }
         }
 
-        @Test func aReaderBeginsAnewWhereItIsTold() async throws {
+        @Test func aReaderDeliversEachMessageOnceAndGoesOnWhereItHasCome() async throws {
             try await withStream { _, jetStream in
-                try await publish(1...10, jetStream)
-                for (start, expected) in [(nil, 1...10), (4, 4...10), (1, 1...10), (10, 10...10)] as [(Int?, ClosedRange<Int>)] {
-                    let reader = try await jetStream.openReader(stream: "EVT_TEST", durable: "reader", from: start)
-                    #expect(reader.deliveredStreamSequence == expected.lowerBound - 1)
-                    #expect(reader.delivered == 0 && reader.pending == expected.count)
+                try await publish(1...6, jetStream)
+                try await jetStream.ensureReader(stream: "EVT_TEST", durable: "reader")
+                for (round, expected) in [[[1, 1], [2, 2], [3, 3], [4, 4], [5, 5], [6, 6]], [[7, 7], [8, 8], [9, 9]]].enumerated() {
+                    if round == 1 { try await publish(7...9, jetStream) }
+                    // Making it again changes nothing.
+                    try await jetStream.ensureReader(stream: "EVT_TEST", durable: "reader")
                     let seen = Shared<[[Int]]>([])
                     let consumption = jetStream.consume(stream: "EVT_TEST", durable: "reader", batch: 4) { batch in
                         for message in batch { seen.update { $0.append([message.streamSequence, message.consumerSequence]) } }
                     }
                     try await eventually("all arrive") { seen.value.count >= expected.count }
                     await consumption.stop()
-                    #expect(seen.value == expected.enumerated().map { [$0.element, $0.offset + 1] })
-                    let info = try await jetStream.consumerInfo(stream: "EVT_TEST", durable: "reader")
-                    #expect(info.delivered == expected.count && info.ackPending == 0)
+                    #expect(seen.value == expected)
                 }
+                let info = try await jetStream.consumerInfo(stream: "EVT_TEST", durable: "reader")
+                #expect(info.delivered == 9 && info.deliveredStreamSequence == 9 && info.ackPending == 0)
             }
         }
 
-        @Test func aPlaceThatTheStreamDoesNotHaveShows() async throws {
+        @Test func aConsumerOfTheNameThatReadsOtherwiseIsReplaced() async throws {
             try await withStream { _, jetStream in
-                try await publish(1...3, jetStream)
-                let behind = try await jetStream.openReader(stream: "EVT_TEST", durable: "reader", from: 50)
-                #expect(behind.pending == 0)
+                try await publish(1...2, jetStream)
+                try await jetStream.ensureConsumer(stream: "EVT_TEST", durable: "reader")
+                try await jetStream.ensureReader(stream: "EVT_TEST", durable: "reader")
+                let seen = Shared<[Int]>([])
+                let consumption = jetStream.consume(stream: "EVT_TEST", durable: "reader", batch: 4) { batch in
+                    seen.update { $0 += batch.map(\.streamSequence) }
+                }
+                try await eventually("both arrive") { seen.value == [1, 2] }
+                await consumption.stop()
+                let info = try await jetStream.consumerInfo(stream: "EVT_TEST", durable: "reader")
+                #expect(info.ackPending == 0, "nothing waits for an acknowledgement")
+            }
+        }
+
+        @Test func messagesAreReadByTheirPlaces() async throws {
+            try await withStream { _, jetStream in
+                #expect(try await jetStream.newestMessage(in: "EVT_TEST") == nil)
+                #expect(try await jetStream.message(in: "EVT_TEST", at: 1) == nil)
+                #expect(try await jetStream.messages(in: "EVT_TEST", at: 1...10, atMost: 5).isEmpty)
+                let headers: BusHeaders = ["event-id": "x:y z", "empty": ""]
+                let events = (1...10).map {
+                    OutgoingEvent(subject: "evt.test.v1.Happened\($0)", messageID: "id-\($0)", headers: headers, body: [UInt8($0), 0, 255])
+                }
+                for result in await jetStream.publish(events, deadline: SystemClock.now() + .seconds(10)) { _ = try result.get() }
+                let third = try #require(try await jetStream.message(in: "EVT_TEST", at: 3))
+                #expect(third.subject == "evt.test.v1.Happened3" && third.body == [3, 0, 255] && third.streamSequence == 3)
+                #expect(third.headers["event-id"] == "x:y z" && third.headers["Nats-Msg-Id"] == "id-3")
+                #expect(abs((third.timestamp - SystemClock.now()).seconds) < 60)
+                #expect(try await jetStream.newestMessage(in: "EVT_TEST")?.streamSequence == 10)
+                func places(_ range: ClosedRange<Int>, atMost limit: Int) async throws -> [Int] {
+                    try await jetStream.messages(in: "EVT_TEST", at: range, atMost: limit).map(\.streamSequence)
+                }
+                #expect(try await places(2...4, atMost: 100) == [2, 3, 4])
+                #expect(try await places(2...9, atMost: 3) == [2, 3, 4])
+                #expect(try await places(9...99, atMost: 100) == [9, 10])
+                #expect(try await places(11...99, atMost: 100) == [])
                 try await jetStream.ensureStream(
-                    StreamConfiguration(name: "EVT_TEST", subjects: ["evt.test.>"], maxMessages: 1)
+                    StreamConfiguration(name: "EVT_TEST", subjects: ["evt.test.>"], maxMessages: 3)
                 )
-                let before = try await jetStream.openReader(stream: "EVT_TEST", durable: "reader", from: 2)
-                #expect(before.pending == 1 && before.deliveredStreamSequence == 2)
+                // What has aged out is passed in one step.
+                #expect(try await places(1...99, atMost: 2) == [8, 9])
+                #expect(try await places(1...7, atMost: 2) == [])
+                await #expect(throws: JetStreamError.self) { try await jetStream.message(in: "EVT_NONE", at: 1) }
+                await #expect(throws: ServiceError.self) { try await jetStream.message(in: "a.b", at: 1) }
+            }
+        }
+
+        @Test func aDeliveryAndAReadingShowTheSameMessage() async throws {
+            try await withStream { _, jetStream in
+                try await publish(1...1, jetStream)
+                try await jetStream.ensureReader(stream: "EVT_TEST", durable: "reader")
+                let seen = Shared<[JetStreamMessage]>([])
+                let consumption = jetStream.consume(stream: "EVT_TEST", durable: "reader", batch: 4) { batch in
+                    seen.update { $0 += batch }
+                }
+                try await eventually("it arrives") { seen.value.count == 1 }
+                await consumption.stop()
+                let read = try #require(try await jetStream.message(in: "EVT_TEST", at: 1))
+                let delivered = try #require(seen.value.first)
+                #expect(delivered.timestamp == read.timestamp && delivered.body == read.body && delivered.subject == read.subject)
+                #expect(delivered.headers["Nats-Msg-Id"] == read.headers["Nats-Msg-Id"])
             }
         }
 
         @Test func itEndsWithTheConnectionWhenItIsToldTo() async throws {
             try await withStream { server, jetStream in
                 try await publish(1...2, jetStream)
-                _ = try await jetStream.openReader(stream: "EVT_TEST", durable: "reader", from: nil)
+                try await jetStream.ensureReader(stream: "EVT_TEST", durable: "reader")
                 let seen = Shared<[Int]>([])
                 let consumption = jetStream.consume(stream: "EVT_TEST", durable: "reader", batch: 4, endsWithConnection: true) {
                     batch in

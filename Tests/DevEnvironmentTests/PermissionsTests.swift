@@ -13,11 +13,12 @@ import Testing
             let called = publish.filter { $0.hasPrefix("rpc.") }.map { $0.split(separator: ".")[1] }
             #expect(called.map(String.init) == BusPermissions.callees[name])
             #expect(publish.filter { $0.hasPrefix("evt.") } == ["evt.\(name).>"])
-            #expect(
-                publish.allSatisfy { $0 != ">" && !$0.contains("RESTORE") && !$0.contains("PURGE") }
-            )
-            // Its own reader, which it makes anew; no stream, and nobody else's.
-            #expect(publish.filter { $0.contains("DELETE") } == ["$JS.API.CONSUMER.DELETE.*.\(name)"])
+            #expect(publish.allSatisfy { $0 != ">" && !$0.contains("*") })
+            // Of JetStream: reading, what it consumes, by its own consumer. Whoever makes or changes streams or consumers has every right.
+            let reading = (BusPermissions.sources[name] ?? []).map { "EVT_\($0.uppercased())" }.flatMap {
+                ["$JS.API.CONSUMER.MSG.NEXT.\($0).\(name)", "$JS.API.CONSUMER.INFO.\($0).\(name)", "$JS.API.STREAM.MSG.GET.\($0)"]
+            }
+            #expect(Set(publish.filter { $0.hasPrefix("$") }) == Set(reading + ["$JS.API.STREAM.MSG.GET.DEV_CLOCK"]))
             #expect(subscribe.filter { $0.hasPrefix("rpc.") || $0.hasPrefix("_INBOX") } == ["rpc.\(name).>", "_INBOX.\(name).>"])
         }
     }
@@ -29,6 +30,19 @@ import Testing
         #expect(!plain.render().contains("sync_interval") && !plain.render().contains("authorization {"))
         #expect(NATSConfiguration(listen: "x", storeFolder: "/s", syncsAlways: true).render().contains("sync_interval: always"))
         #expect(!plain.render().contains("no_auth_user") && !plain.render().contains("pid_file"))
+    }
+
+    /// `STREAKSNAP_RENDER=1` writes them instead.
+    @Test func theFilesOfDeployAreRenderedFromTheTables() throws {
+        let deploy = URL(filePath: #filePath).appending(path: "../../../deploy").standardizedFileURL
+        for (path, text) in [("nats/nats.conf", NATSConfiguration.deployed.render()), ("postgres/roles.sql", PostgresRoles.script())] {
+            let file = deploy.appending(path: path)
+            if ProcessInfo.processInfo.environment["STREAKSNAP_RENDER"] == "1" {
+                try Data(text.utf8).write(to: file)
+            }
+            let written = try String(contentsOf: file, encoding: .utf8)
+            #expect(written == text, "deploy/\(path) is out of date: STREAKSNAP_RENDER=1 deploy/dev test --filter theFilesOfDeploy")
+        }
     }
 
     @Test func theServerAcceptsTheFile() async throws {
@@ -60,18 +74,13 @@ import Testing
 
             let social = try RawNATS(url: url, user: "social", password: endpoints.natsPassword(of: "social"))
             for subject in [
-                "rpc.auth.v1.GetMe", "rpc.streaks.v1.X", "evt.social.v1.X", "_INBOX.gateway.1", "relay.social.x", "$JS.API.INFO",
-                "$JS.API.CONSUMER.DURABLE.CREATE.EVT_AUTH.social", "$JS.API.CONSUMER.CREATE.EVT_AUTH.social.evt.auth.>",
-                "$JS.API.CONSUMER.MSG.NEXT.EVT_AUTH.social", "$JS.ACK.EVT_AUTH.social.1.1.1.1.1",
-                "$JS.API.STREAM.CREATE.EVT_SOCIAL",
+                "rpc.auth.v1.GetMe", "rpc.streaks.v1.X", "evt.social.v1.X", "_INBOX.gateway.1", "relay.social.x",
+                "$JS.API.CONSUMER.MSG.NEXT.EVT_AUTH.social", "$JS.API.CONSUMER.INFO.EVT_AUTH.social",
+                "$JS.API.STREAM.MSG.GET.EVT_AUTH",
             ] { #expect(try social.canPublish(subject), "social to \(subject)") }
             for subject in [
                 "rpc.billing.v1.X", "rpc.social.v1.X", "evt.auth.v1.X", "relay.auth.x", "dev.clock.set", "live.x", "$SRV.PING",
-                "$JS.API.STREAM.CREATE.EVT_AUTH", "$JS.API.STREAM.DELETE.EVT_SOCIAL", "$JS.API.STREAM.PURGE.EVT_SOCIAL",
-                "$JS.API.STREAM.RESTORE.EVT_SOCIAL", "$JS.API.STREAM.MSG.GET.EVT_AUTH",
-                "$JS.API.CONSUMER.DURABLE.CREATE.EVT_AUTH.media", "$JS.API.CONSUMER.DELETE.EVT_AUTH.media",
-                "$JS.API.CONSUMER.MSG.NEXT.EVT_AUTH.media", "$JS.ACK.EVT_AUTH.media.1.1.1.1.1", "$SYS.REQ.SERVER.PING",
-                "anything",
+                "$SYS.REQ.SERVER.PING", "anything",
             ] { #expect(try !social.canPublish(subject), "social to \(subject)") }
             for subject in ["rpc.social.>", "relay.social.>", "dev.clock.>", "$SRV.PING.social", "_INBOX.social.x.*"] {
                 #expect(try social.canSubscribe(subject), "social from \(subject)")
@@ -83,7 +92,7 @@ import Testing
             }
 
             let gateway = try RawNATS(url: url, user: "gateway", password: endpoints.natsPassword(of: "gateway"))
-            for subject in ["rpc.billing.v1.X", "$SRV.INFO", "dev.clock.set", "$JS.API.STREAM.CREATE.DEV_CLOCK"] {
+            for subject in ["rpc.billing.v1.X", "$SRV.INFO", "dev.clock.set", "$JS.API.STREAM.MSG.GET.DEV_CLOCK"] {
                 #expect(try gateway.canPublish(subject))
             }
             #expect(try !gateway.canPublish("evt.auth.v1.X"))
@@ -96,22 +105,66 @@ import Testing
         }
     }
 
+    /// Every subject of JetStream's API in nats-server 2.9 to 2.12, its acknowledgements, and the forms with a domain.
+    private static func jetStreamSubjects(_ stream: String, _ consumer: String) -> [String] {
+        let api = [
+            "INFO", "TEMPLATE.CREATE.x", "TEMPLATES", "TEMPLATE.INFO.x", "TEMPLATE.DELETE.x", "STREAM.NAMES", "STREAM.LIST",
+            "STREAM.CREATE.\(stream)", "STREAM.UPDATE.\(stream)", "STREAM.INFO.\(stream)", "STREAM.DELETE.\(stream)",
+            "STREAM.PURGE.\(stream)", "STREAM.SNAPSHOT.\(stream)", "STREAM.RESTORE.\(stream)", "STREAM.MSG.DELETE.\(stream)",
+            "STREAM.MSG.GET.\(stream)", "STREAM.PEER.REMOVE.\(stream)", "STREAM.LEADER.STEPDOWN.\(stream)",
+            "DIRECT.GET.\(stream)", "DIRECT.GET.\(stream).evt.x", "CONSUMER.CREATE.\(stream)", "CONSUMER.CREATE.\(stream).\(consumer)",
+            "CONSUMER.CREATE.\(stream).\(consumer).evt.x", "CONSUMER.DURABLE.CREATE.\(stream).\(consumer)",
+            "CONSUMER.NAMES.\(stream)", "CONSUMER.LIST.\(stream)", "CONSUMER.INFO.\(stream).\(consumer)",
+            "CONSUMER.DELETE.\(stream).\(consumer)", "CONSUMER.PAUSE.\(stream).\(consumer)", "CONSUMER.RESET.\(stream).\(consumer)",
+            "CONSUMER.UNPIN.\(stream).\(consumer)", "CONSUMER.MSG.NEXT.\(stream).\(consumer)",
+            "CONSUMER.LEADER.STEPDOWN.\(stream).\(consumer)", "META.LEADER.STEPDOWN", "SERVER.REMOVE", "ACCOUNT.PURGE.x",
+            "ACCOUNT.STREAM.MOVE.x.\(stream)", "ACCOUNT.STREAM.CANCEL_MOVE.x.\(stream)",
+        ]
+        return api.map { "$JS.API.\($0)" } + api.map { "$JS.hub.API.\($0)" } + [
+            "$JS.ACK.\(stream).\(consumer).1.1.1.1.1", "$JS.FC.\(stream).\(consumer).x", "$JS.EVENT.ADVISORY.x", "$KV.x.y", "$O.x.y",
+        ]
+    }
+
+    @Test func nobodyButTheOperatorReachesMoreOfJetStreamThanItsOwnReading() async throws {
+        try await withEnvironment { _, endpoints, _ in
+            for rights in BusPermissions.table {
+                guard let publish = rights.publish else { continue }
+                let raw = try RawNATS(
+                    url: endpoints.natsURL,
+                    user: rights.user,
+                    password: endpoints.natsPassword(of: rights.user)
+                )
+                for source in BusPermissions.services {
+                    for consumer in [rights.user, BusPermissions.services.first { $0 != rights.user } ?? ""] {
+                        for subject in Self.jetStreamSubjects("EVT_\(source.uppercased())", consumer) {
+                            let isAllowed = try raw.canPublish(subject)
+                            #expect(isAllowed == publish.contains(subject), "\(rights.user) to \(subject)")
+                        }
+                    }
+                }
+            }
+        }
+    }
+
     @Test func eventsFlowWithTheseRightsAlone() async throws {
         try await withEnvironment { _, endpoints, _ in
-            let auth = try RawNATS(url: endpoints.natsURL, user: "auth", password: endpoints.natsPassword(of: "auth"))
-            let media = try RawNATS(url: endpoints.natsURL, user: "media", password: endpoints.natsPassword(of: "media"))
-            let made = try auth.request(
+            func connect(_ user: String) throws -> RawNATS {
+                try RawNATS(url: endpoints.natsURL, user: user, password: endpoints.natsPassword(of: user))
+            }
+            let (auth, media, chief) = (try connect("auth"), try connect("media"), try connect("operator"))
+            let made = try chief.request(
                 "$JS.API.STREAM.CREATE.EVT_AUTH",
                 #"{"name":"EVT_AUTH","subjects":["evt.auth.>"],"storage":"file"}"#
             )
             #expect(!made.contains("error") && made.contains("EVT_AUTH"))
-            #expect(try auth.request("evt.auth.v1.Made", "hello").contains(#""seq":1"#))
-            #expect(try media.request("$JS.API.STREAM.INFO.EVT_AUTH").contains(#""messages":1"#))
-            let consumer = try media.request(
+            let consumer = try chief.request(
                 "$JS.API.CONSUMER.DURABLE.CREATE.EVT_AUTH.media",
-                #"{"stream_name":"EVT_AUTH","config":{"durable_name":"media","ack_policy":"explicit","filter_subject":"evt.auth.>"}}"#
+                #"{"stream_name":"EVT_AUTH","config":{"durable_name":"media","ack_policy":"none","deliver_policy":"all"}}"#
             )
             #expect(!consumer.contains("error") && consumer.contains("media"))
+            #expect(try auth.request("evt.auth.v1.Made", "hello").contains(#""seq":1"#))
+            #expect(try media.request("$JS.API.CONSUMER.INFO.EVT_AUTH.media").contains(#""num_pending":1"#))
+            #expect(try media.request("$JS.API.STREAM.MSG.GET.EVT_AUTH", #"{"seq":1}"#).contains("aGVsbG8="))
             #expect(
                 try media.request("$JS.API.CONSUMER.MSG.NEXT.EVT_AUTH.media", #"{"batch":1,"expires":5000000000}"#) == "hello"
             )

@@ -48,7 +48,7 @@ struct LagTests {
 
     @Test("is zero for a stream that nobody has made yet")
     func noStream() async throws {
-        try await withWorld { world in
+        try await withWorld(keepsStreams: false) { world in
             let hearer = try await world.hearer()
             try await world.ask("STREAM.DELETE.EVT_SOURCE")
             #expect(try await hearer.consumer.pending() == ["EVT_SOURCE": 0])

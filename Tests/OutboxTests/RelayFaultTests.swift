@@ -58,7 +58,7 @@ struct RelayFaultTests {
             var forgetful = World.stream
             forgetful.duplicateWindow = .milliseconds(100)
             try await jetStream.ensureStream(forgetful)
-            let teller = try await world.teller(keepsStream: false)
+            let teller = try await world.teller()
             let hearer = try await world.hearer()
             for name in ["a", "b"] { try await teller.tell(name, 0..<50) }
             try await eventually("everything is heard") { try await world.heardCount() == 100 }
@@ -150,7 +150,7 @@ struct RelayFaultTests {
     @Test("A broker that refuses events for a while: they wait visibly, and then leave in order")
     func refusedByBroker() async throws {
         try await withWorld { world in
-            let teller = try await world.teller(keepsStream: false)
+            let teller = try await world.teller()
             _ = try await world.hearer()
             try await teller.tell("a", 0..<10)
             try await eventually("they are heard") { try await world.heardCount() == 10 }
@@ -174,7 +174,7 @@ struct RelayFaultTests {
     @Test("One event that the broker refuses holds up its own aggregate only")
     func oneRefused() async throws {
         try await withWorld { world in
-            let teller = try await world.teller(keepsStream: false)
+            let teller = try await world.teller()
             _ = try await world.hearer()
             let long = String(repeating: "x", count: 2_000)
             try await world.limitEvents(toBytes: 1_500)
@@ -190,8 +190,8 @@ struct RelayFaultTests {
 
     @Test("A broker without the stream takes nothing, and gets everything when it has one again")
     func streamGone() async throws {
-        try await withWorld { world in
-            let teller = try await world.teller(keepsStream: false)
+        try await withWorld(keepsStreams: false) { world in
+            let teller = try await world.teller()
             _ = try await world.hearer()
             try await teller.tell("a", 0..<10)
             try await eventually("they are heard") { try await world.heardCount() == 10 }
@@ -200,7 +200,7 @@ struct RelayFaultTests {
             try await teller.tell("a", 10..<40)
             try await eventually("the lag shows") { try await teller.relay.lag().oldestAge >= .seconds(1) }
             #expect(try await teller.relay.lag().waiting == 30)
-            try await JetStream(connection: world.bus).ensureStream(World.stream)
+            try await world.provision()
             try await eventually("everything is heard") { try await world.heardCount() >= 40 }
             #expect(try await world.heard("a") == Array(0..<40))
         }

@@ -58,8 +58,11 @@ final class World: Sendable {
     let hearer: Database
     let bus: BusConnection
     private let running = Mutex<[Replica]>([])
+    /// What the operator's process does.
+    private let provisioning: Task<Void, Never>
 
-    init(ownPostgres: Bool = false) async throws {
+    /// - Parameter keepsStreams: whether what the broker loses is made again.
+    init(ownPostgres: Bool = false, keepsStreams: Bool = true) async throws {
         nats = try await NatsServer.start()
         postgres = ownPostgres ? try await PostgresServer.start() : try await PostgresServer.shared()
         source = try await Self.database(postgres)
@@ -68,10 +71,18 @@ final class World: Sendable {
             "CREATE TABLE heard (position bigint GENERATED ALWAYS AS IDENTITY, aggregate text NOT NULL, number integer NOT NULL)"
         )
         bus = try await Self.connect(nats)
-        try await JetStream(connection: bus).ensureStream(Self.stream)
+        let provisioner = StreamProvisioner(Self.topology, jetStream: JetStream(connection: bus), logger: PostgresServer.silence)
+        try await provisioner.provision()
+        provisioning = keepsStreams ? Task { await provisioner.watch(every: .milliseconds(200)) } : Task {}
     }
 
-    static let stream = StreamConfiguration(name: "EVT_SOURCE", subjects: ["evt.source.>"])
+    static let topology = EventTopology(services: ["source"], sources: ["hearer": ["source"]])
+    static let stream = StreamConfiguration.events(ofService: "source")
+
+    /// Makes what is missing, once.
+    func provision() async throws {
+        try await StreamProvisioner(Self.topology, jetStream: JetStream(connection: bus), logger: PostgresServer.silence).provision()
+    }
 
     static func connect(_ nats: NatsServer) async throws -> BusConnection {
         try await BusConnection.connect(
@@ -95,16 +106,13 @@ final class World: Sendable {
     }
 
     /// A replica of the service that tells.
-    ///
-    /// - Parameter keepsStream: whether it makes the stream anew when the broker does not take events.
-    func teller(relays: Bool = true, keepsStream: Bool = true) async throws -> Replica {
+    func teller(relays: Bool = true) async throws -> Replica {
         let bus = try await Self.connect(nats)
         let replica = Replica(
             database: source,
             bus: bus,
             service: "source",
-            handlers: [],
-            stream: keepsStream ? Self.stream : nil
+            handlers: []
         )
         if relays { replica.relayInBackground() }
         running.withLock { $0.append(replica) }
@@ -126,8 +134,7 @@ final class World: Sendable {
             bus: bus,
             service: "hearer",
             handlers: [handler],
-            maxAttempts: maxAttempts,
-            stream: nil
+            maxAttempts: maxAttempts
         )
         replica.hearInBackground()
         running.withLock { $0.append(replica) }
@@ -191,6 +198,8 @@ final class World: Sendable {
 
     func stop() async {
         for replica in running.withLock({ $0 }) { await replica.stop() }
+        provisioning.cancel()
+        await provisioning.value
         await bus.close()
         await source.stop()
         await hearer.stop()
@@ -210,8 +219,7 @@ final class Replica: Sendable {
         bus: BusConnection,
         service: String,
         handlers: [EventHandler],
-        maxAttempts: Int = 10,
-        stream: StreamConfiguration?
+        maxAttempts: Int = 10
     ) {
         let ids = UUIDv7Source(clock: SystemClock())
         let jetStream = JetStream(connection: bus)
@@ -224,8 +232,7 @@ final class Replica: Sendable {
             service: service,
             ids: ids,
             logger: logger,
-            pollInterval: .milliseconds(100),
-            stream: stream
+            pollInterval: .milliseconds(100)
         )
         work = UnitOfWorkFactory(database: database, clock: SystemClock(), ids: ids, relay: relay)
         consumer = EventConsumer(
@@ -275,8 +282,8 @@ final class Replica: Sendable {
 }
 
 /// Runs `body` in a world of its own.
-func withWorld(ownPostgres: Bool = false, _ body: (World) async throws -> Void) async throws {
-    let world = try await World(ownPostgres: ownPostgres)
+func withWorld(ownPostgres: Bool = false, keepsStreams: Bool = true, _ body: (World) async throws -> Void) async throws {
+    let world = try await World(ownPostgres: ownPostgres, keepsStreams: keepsStreams)
     do {
         try await body(world)
         await world.stop()

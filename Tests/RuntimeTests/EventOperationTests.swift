@@ -53,7 +53,8 @@ struct EventOperationTests {
     func metrics() async throws {
         try await withFixture { fixture in
             let jetStream = JetStream(connection: fixture.bus)
-            try await jetStream.ensureStream(StreamConfiguration(name: "EVT_TESTER", subjects: ["evt.tester.>"]))
+            let topology = EventTopology(services: ["tester"], sources: ["listener": ["tester"]])
+            try await StreamProvisioner(topology, jetStream: jetStream, logger: PostgresServer.silence).provision()
             let relay = OutboxRelay(
                 database: fixture.database,
                 jetStream: jetStream,

@@ -107,29 +107,6 @@ struct HostTests {
         try await eventually("no connection is left") { try await connections(postgres) == 0 }
     }
 
-    @Test("makes its event stream together with others on a broker that is new")
-    func together() async throws {
-        let postgres = try await PostgresServer.start()
-        let stream = StreamConfiguration(name: "EVT_TEST", subjects: ["evt.test.>"])
-        try await postgres.withDatabase(poolSize: 8) { database in
-            for _ in 0..<60 {
-                let nats = try await NatsServer.start()
-                var buses: [BusConnection] = []
-                for _ in 0..<8 {
-                    buses.append(try await BusConnection.connect(BusConfiguration(url: nats.url), logger: PostgresServer.silence))
-                }
-                try await withThrowingTaskGroup(of: Void.self) { group in
-                    for bus in buses {
-                        group.addTask { try await stream.ensure(JetStream(connection: bus), oneAtATimeBy: database) }
-                    }
-                    try await group.waitForAll()
-                }
-                for bus in buses { await bus.close() }
-                withExtendedLifetime(nats) {}
-            }
-        }
-    }
-
     @Test("that fails at the start stops what was started")
     func failure() async throws {
         let (postgres, nats) = (try await PostgresServer.start(), try await NatsServer.start())

@@ -3,6 +3,7 @@ import DevEnvironment
 import Foundation
 import Kernel
 import Logging
+import Outbox
 import Runtime
 
 /// The real `streaks` and `billing` as processes on a private broker and database, on the development clock. Nobody else is there: what
@@ -39,11 +40,9 @@ struct SoakSystem {
         do {
             let bus = try await connect("operator", endpoints, logger)
             let auth = try await connect("auth", endpoints, logger)
-            for service in ["auth", "social"] {
-                try await JetStream(connection: bus).ensureStream(
-                    StreamConfiguration(name: "EVT_\(service.uppercased())", subjects: ["evt.\(service).>"])
-                )
-            }
+            var topology = EventTopology(services: BusPermissions.services, sources: BusPermissions.sources)
+            topology.streams.append(EventTopology.Stream(DevelopmentClockState.configuration))
+            try await StreamProvisioner(topology, jetStream: JetStream(connection: bus), logger: logger).provision()
             let names = (0..<settlers).map { ("streaks", "streaks-\($0 + 1)") } + [("billing", "billing")]
             try await processes.start(
                 names.map { service, name in

@@ -24,6 +24,16 @@ struct ToolchainTests {
         expectNone(violations, "Swift 6.3.1 with -O loses results of a task group whose child result is a tuple: name a struct.")
     }
 
+    @Test func `the tests are of the optimised build, which is what users run`() {
+        var isOptimised = true
+        // Left out by the optimiser.
+        assert({
+            isOptimised = false
+            return true
+        }())
+        #expect(isOptimised, "run them by deploy/dev test: a debug build hides what the optimiser gets wrong")
+    }
+
     /// Where `async let` stands, whatever is between the words.
     static func asyncLets(in text: SwiftText) -> [Int] {
         text.offsets(of: "async").filter { offset in

@@ -43,12 +43,14 @@ struct Up: AsyncParsableCommand {
         }
         let plan = Plan(endpoints: endpoints, options: self, dataFolder: DevEnvironmentConfiguration(dataFolder: data).dataFolder)
         do {
+            let streams = try await ProvisionedStreams.start(endpoints, hasDevelopmentClock: devClock, logger: logger)
             let system: any RunningSystem =
                 separate
                 ? try await SeparateSystem.start(plan, logger: logger) : try await InProcessSystem.start(plan, logger: logger)
             try await announce(system, plan)
             await ServiceMain.untilAskedToStop()
             await system.stop()
+            await streams.stop()
         } catch {
             Console.error("streaksnap: could not start: \(error)\n")
             await environment.stop()

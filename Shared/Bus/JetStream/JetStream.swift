@@ -89,26 +89,31 @@ public final class JetStream: Sendable {
         return try await ask("CONSUMER.INFO.\(stream).\(durable)", nil as String?, JetStreamCodec.ConsumerState.self).info
     }
 
-    /// Makes a durable consumer anew, so that it reads from a place in the stream, whatever it had delivered before. It delivers each
-    /// message once, in the order of the stream, and wants no acknowledgement: whoever reads notes himself how far he has come.
+    /// Makes a durable consumer that delivers each message once, in the order of the stream, without acknowledgement: its reader keeps its
+    /// own position, and reads what was lost on the way by its place (`messages(in:at:atMost:)`). An existing consumer of that name with
+    /// other settings is replaced.
     ///
-    /// Deliveries of the earlier consumer of that name end.
-    ///
-    /// - Parameter start: the first message to deliver; nil for the oldest. The broker takes the oldest that it has instead of one that
-    ///   is gone: `deliveredStreamSequence` + 1 is what it took. Of one that never was, brokers wait for its number or take the next to come:
-    ///   `pending` is 0 then.
-    /// - Throws: `JetStreamError`, also when another replica does the same at this moment; `ServiceError`.
-    public func openReader(stream: String, durable: String, from start: Int?) async throws -> ConsumerInfo {
+    /// - Throws: `JetStreamError`, `ServiceError`.
+    public func ensureReader(stream: String, durable: String) async throws {
         try checkName(stream)
         try checkName(durable)
+        let verb = "\(stream).\(durable)"
+        let request = JetStreamCodec.ConsumerRequest(stream: stream, config: JetStreamCodec.Reader(durable: durable))
         do {
-            _ = try await ask("CONSUMER.DELETE.\(stream).\(durable)", nil as String?, JetStreamCodec.Envelope.self)
-        } catch let error as JetStreamError where error.code == JetStreamError.consumerNotFound {}
-        return try await ask(
-            "CONSUMER.DURABLE.CREATE.\(stream).\(durable)",
-            JetStreamCodec.ConsumerRequest(stream: stream, config: JetStreamCodec.Reader(durable: durable, start: start)),
-            JetStreamCodec.ConsumerState.self
-        ).info
+            _ = try await ask("CONSUMER.DURABLE.CREATE.\(verb)", request, JetStreamCodec.Envelope.self)
+        } catch let error as JetStreamError where error.code == JetStreamError.consumerDiffers {
+            try await deleteConsumer(stream: stream, durable: durable)
+            _ = try await ask("CONSUMER.DURABLE.CREATE.\(verb)", request, JetStreamCodec.Envelope.self)
+        }
+    }
+
+    /// Removes a durable consumer; its deliveries end.
+    ///
+    /// - Throws: `JetStreamError` also when there is none, `ServiceError`.
+    public func deleteConsumer(stream: String, durable: String) async throws {
+        try checkName(stream)
+        try checkName(durable)
+        _ = try await ask("CONSUMER.DELETE.\(stream).\(durable)", nil as String?, JetStreamCodec.Envelope.self)
     }
 
     /// Publishes one message and waits until the broker keeps it.
@@ -187,6 +192,16 @@ public final class JetStream: Sendable {
         if let ack = JetStreamCodec.plainAck(reply.body) { return ack }
         let ack = try JetStreamCodec.decode(JetStreamCodec.Ack.self, reply)
         return PublishAck(stream: ack.stream, sequence: ack.seq, isDuplicate: ack.duplicate ?? false)
+    }
+
+    /// Sends a request of the API about a stream.
+    func start(_ verb: String, of stream: String, _ body: some Encodable) throws -> PendingReply {
+        try checkName(stream)
+        return try connection.startRequest(
+            "$JS.API.\(verb).\(stream)",
+            body: try JetStreamCodec.encode(body),
+            deadline: SystemClock.now() + timeout
+        )
     }
 
     private func ask<Value: Decodable>(_ verb: String, _ body: (some Encodable)?, _: Value.Type) async throws -> Value {

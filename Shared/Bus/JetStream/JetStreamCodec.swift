@@ -147,25 +147,17 @@ enum JetStreamCodec {
         }
     }
 
-    /// A consumer that reads on from a place in the stream and acknowledges nothing.
+    /// A consumer that delivers from the beginning and wants no acknowledgement.
     struct Reader: Encodable {
         let durable: String
-        let deliver: String
-        let start: Int?
+        let deliver = "all"
         let ack = "none"
         let replay = "instant"
         let maxWaiting = 512
 
-        init(durable: String, start: Int?) {
-            self.durable = durable
-            self.start = start
-            deliver = start == nil ? "all" : "by_start_sequence"
-        }
-
         enum CodingKeys: String, CodingKey {
             case durable = "durable_name"
             case deliver = "deliver_policy"
-            case start = "opt_start_seq"
             case ack = "ack_policy"
             case replay = "replay_policy"
             case maxWaiting = "max_waiting"
@@ -239,7 +231,7 @@ enum JetStreamCodec {
 public struct JetStreamError: Error, Equatable, CustomStringConvertible {
     /// HTTP-like: 400, 404, 503.
     public let status: Int
-    /// The broker's own number: 10059 stream not found, 10014 consumer not found.
+    /// The broker's own number: 10059 stream not found, 10037 no message at that place.
     public let code: Int
     /// What the broker says.
     public let message: String
@@ -247,7 +239,9 @@ public struct JetStreamError: Error, Equatable, CustomStringConvertible {
     public var description: String { "JetStream: \(message) (\(status), \(code))" }
 
     static let streamNotFound = 10_059
-    static let consumerNotFound = 10_014
+    static let messageNotFound = 10_037
+    /// A consumer of that name is configured in a way that cannot be changed.
+    static let consumerDiffers = 10_012
     static let streamNameInUse = 10_058
 }
 

@@ -76,7 +76,7 @@ public enum CommonSettings {
 
     /// Those of a service with a database.
     public static let service: [any AnySetting] =
-        process + [databaseURL, databasePool, statementTimeout, maxInFlight, streamReplicas]
+        process + [databaseURL, databasePool, statementTimeout, maxInFlight]
 
     /// Those of every process.
     public static let process: [any AnySetting] = [

@@ -8,6 +8,9 @@ public struct Job: Sendable {
     public let interval: Duration
     /// Batches that one replica works on at a time, at most: so that the database and the replica are both busy when much is due.
     public let lanes: Int
+    /// How long one batch may take before it is given up and the next one begun beside it. Statements and calls have shorter limits of their
+    /// own; this one is for what no limit ended.
+    public let limit: Duration
     /// Since when the row that has waited longest is due; nil when none is. For the metric of how late the job is.
     public let oldestDue: (@Sendable () async throws -> Instant?)?
     /// Deals with one batch of what is due at the instant.
@@ -20,12 +23,14 @@ public struct Job: Sendable {
         _ name: String,
         every interval: Duration,
         lanes: Int = 1,
+        limit: Duration = .seconds(300),
         oldestDue: (@Sendable () async throws -> Instant?)? = nil,
         run: @escaping @Sendable (Instant) async throws -> Int
     ) {
         self.name = name
         self.interval = interval
         self.lanes = max(1, lanes)
+        self.limit = limit
         self.oldestDue = oldestDue
         self.run = run
     }

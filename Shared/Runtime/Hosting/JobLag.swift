@@ -24,7 +24,7 @@ struct JobLag: Sendable {
         }
     }
 
-    private func watch(_ name: String, _ oldestDue: @Sendable () async throws -> Instant?) async {
+    private func watch(_ name: String, _ oldestDue: @escaping @Sendable () async throws -> Instant?) async {
         let finding = Finding()
         metrics.measured("streaksnap_job_lag_seconds", [("job", name)], help: "How long the oldest due row has been due.") {
             [weak finding, clock] in
@@ -34,7 +34,7 @@ struct JobLag: Sendable {
         }
         while !Task.isCancelled {
             do {
-                let since = try await oldestDue()
+                let since = try await withTimeLimit(.seconds(30), oldestDue)
                 finding.dueSince.withLock { $0 = since }
             } catch {
                 logger.debug("how late a job is could not be seen", metadata: ["job": "\(name)", "error": "\(error)"])

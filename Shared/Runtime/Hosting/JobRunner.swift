@@ -26,7 +26,7 @@ struct JobRunner: Sendable {
         )
         while !Task.isCancelled {
             do {
-                let count = try await job.run(clock.now())
+                let count = try await run(job)
                 handled.increment(by: count)
                 if count > 0 { continue }
                 // By the machine's clock, as the one who reads it has no other.
@@ -41,6 +41,11 @@ struct JobRunner: Sendable {
         }
     }
 
+    private func run(_ job: Job) async throws -> Int {
+        let now = clock.now()
+        return try await withTimeLimit(job.limit) { try await job.run(now) }
+    }
+
     /// Runs every job until nothing is due any more.
     ///
     /// - Returns: how many rows were dealt with.
@@ -48,7 +53,7 @@ struct JobRunner: Sendable {
         var total = 0
         for job in jobs {
             while true {
-                let count = try await job.run(clock.now())
+                let count = try await run(job)
                 if count == 0 { break }
                 total += count
             }

@@ -8,7 +8,7 @@ private import Synchronization
 
 /// One running replica of a service. Starts its parts in the order of their dependencies and stops them in reverse.
 ///
-/// Start: spans → database and migrations → bus and event stream → relay → events and jobs → requests. Stop: requests drain first, then
+/// Start: spans → database and migrations → bus → relay → events and jobs → requests. Stop: requests drain first, then
 /// jobs and events end, then what is in the outbox leaves, and the connections close. What fails at the start stops what was started.
 public final class ServiceHost<Module: ServiceModule>: Sendable {
     private let settings: Settings
@@ -76,15 +76,13 @@ public final class ServiceHost<Module: ServiceModule>: Sendable {
         let bus = try await connectBus(tracer)
         let jetStream = JetStream(connection: bus)
         try await prepareClock(bus)
-        let stream = try await ensureStream(jetStream, database)
         let relay = OutboxRelay(
             database: database,
             jetStream: jetStream,
             bus: bus,
             service: Module.name,
             ids: ids,
-            logger: logger,
-            stream: stream
+            logger: logger
         )
         let work = UnitOfWorkFactory(database: database, clock: clock, ids: ids, relay: relay)
         let mutations = Mutations(work: work, database: database)
@@ -118,7 +116,7 @@ public final class ServiceHost<Module: ServiceModule>: Sendable {
         start("job lag") { await lag.run() }
         let events = EventMetrics(metrics, relay: relay, consumer: consumer)
         start("event lag") { await events.run() }
-        let service = try await startService(assembly, on: bus, tracer)
+        let service = try await startService(assembly, consumer, on: bus, tracer)
         lifecycle.started("requests") { await service.drain() }
         try listenForClock(bus, jobs: jobs, relay: relay, consumer: consumer)
         state.withLock { $0.isServing = true }
@@ -172,22 +170,6 @@ public final class ServiceHost<Module: ServiceModule>: Sendable {
         return bus
     }
 
-    private func ensureStream(_ jetStream: JetStream, _ database: Database) async throws -> StreamConfiguration {
-        let stream = StreamConfiguration(
-            name: EventConsumer.streamName(ofService: Module.name),
-            subjects: ["evt.\(Module.name).>"],
-            replicas: try settings.get(CommonSettings.streamReplicas)
-        )
-        // The broker may go away again right after the connection was made.
-        try await insist(
-            "waiting for the bus",
-            while: { [.unavailable, .deadlineExceeded].contains(($0 as? ServiceError)?.code) }
-        ) {
-            try await stream.ensure(jetStream, oneAtATimeBy: database)
-        }
-        return stream
-    }
-
     /// Does something again and again while it fails in a way that passes, and says so: at first, and then every 5 s.
     private func insist(
         _ what: Logger.Message,
@@ -204,20 +186,25 @@ public final class ServiceHost<Module: ServiceModule>: Sendable {
         }
     }
 
-    private func startService(_ assembly: ServiceAssembly, on bus: BusConnection, _ tracer: Tracer) async throws -> BusService {
+    private func startService(
+        _ assembly: ServiceAssembly,
+        _ consumer: EventConsumer,
+        on bus: BusConnection,
+        _ tracer: Tracer
+    ) async throws -> BusService {
         let descriptor = Module.descriptor
         let reply = DescriptorReply(descriptorSet: descriptor.bytes, sha256: descriptor.hash)
         let describe = Endpoint(
             Method<Empty, DescriptorReply>(service: Module.name, version: "v1", name: "Descriptor", isIdempotent: true)
         ) { _, _ in reply }
+        var metadata = ["descriptor": descriptor.hash, "consumes": consumer.sources.joined(separator: ",")]
+        if clock is DevelopmentClock { metadata[DevelopmentClockAgent.mark] = "development" }
         let service = BusService(
             connection: bus,
             name: Module.name,
             version: BuildInfo.version,
             description: Module.about,
-            metadata: clock is DevelopmentClock
-                ? ["descriptor": descriptor.hash, DevelopmentClockAgent.mark: "development"]
-                : ["descriptor": descriptor.hash],
+            metadata: metadata,
             endpoints: assembly.endpoints + [describe],
             limits: BusService.Limits(maxInFlight: try settings.get(CommonSettings.maxInFlight)),
             logger: logger,

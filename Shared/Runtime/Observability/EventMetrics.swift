@@ -20,12 +20,12 @@ struct EventMetrics: Sendable {
 
     func run() async {
         while !Task.isCancelled {
-            await look()
+            _ = try? await withTimeLimit(.seconds(30), look)
             try? await Task.sleep(for: Self.interval)
         }
     }
 
-    func look() async {
+    @Sendable func look() async {
         if let lag = try? await relay.lag() {
             set("streaksnap_outbox_backlog", lag.waiting, "Committed events that the broker does not have yet.")
             set(

@@ -29,10 +29,14 @@ public struct DevelopmentClockState: Sendable {
         return Interval(microseconds: offset)
     }
 
-    /// Stores the offset; the caller must be allowed to make the stream (the gateway is).
+    /// What the broker must have for it.
+    public static let configuration = StreamConfiguration(name: stream, subjects: [subject], maxMessages: 1)
+
+    /// Stores the offset.
+    ///
+    /// - Throws: `ServiceError` `UNAVAILABLE` also when nobody has made the stream (`configuration`).
     public func store(_ offset: Interval) async throws {
         let jetStream = JetStream(connection: bus)
-        try await jetStream.ensureStream(StreamConfiguration(name: Self.stream, subjects: [Self.subject], maxMessages: 1))
         let results = await jetStream.publish(
             [OutgoingEvent(subject: Self.subject, messageID: nil, headers: [:], body: Array("\(offset.microseconds)".utf8))],
             deadline: SystemClock.now() + .seconds(5)

@@ -73,7 +73,7 @@ final class Installation: Sendable {
         if let folder = ProcessInfo.processInfo.environment["STREAKSNAP_BIN"] { return URL(filePath: folder) }
         let beside = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
         if FileManager.default.isExecutableFile(atPath: beside.appending(path: "streaksnap").path) { return beside }
-        return URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../.build/debug").standardized
+        return URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../.build/release").standardized
     }
 
     /// Ports that nobody listened on a moment ago.

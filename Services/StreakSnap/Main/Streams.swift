@@ -1,0 +1,119 @@
+import ArgumentParser
+import Bus
+import DevEnvironment
+import Glibc
+import Kernel
+import Logging
+import Outbox
+import Runtime
+
+/// Makes the event streams and consumers of an installation whose services run apart; `up` does the same by itself.
+struct Streams: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Make the event streams and consumers on the broker, and with --watch make them again after a loss.",
+        discussion: "Run exactly one with --watch beside services that run apart. See streaksnap streams --settings."
+    )
+
+    @Flag(help: "Go on until SIGTERM, and make again what gets lost.") var watch = false
+    @Flag(name: .customLong("settings"), help: "Show the settings: arguments, environment variables, defaults.") var showsSettings = false
+    @Argument(parsing: .allUnrecognized, help: "Settings, --nats-url and so on.") var settings: [String] = []
+
+    private static let declared: [any AnySetting] = [
+        CommonSettings.natsURL, CommonSettings.natsUser, CommonSettings.natsPassword, CommonSettings.streamReplicas,
+        CommonSettings.adminPort, CommonSettings.adminHost, CommonSettings.logLevel, CommonSettings.developmentClock,
+    ]
+
+    func run() async throws {
+        if showsSettings {
+            return Console.out(
+                Settings.help(program: "streaksnap streams", about: "makes event streams and consumers", declared: Self.declared)
+            )
+        }
+        do {
+            let settings = try await Settings(
+                arguments: settings,
+                environment: Console.environment(),
+                declared: Self.declared
+            )
+            try await provision(settings)
+        } catch let error as Settings.Invalid {
+            Console.error("streaksnap streams: \(error)\n")
+            throw ExitCode(64)
+        } catch {
+            Console.error("streaksnap streams: \(error)\n")
+            throw ExitCode(1)
+        }
+    }
+
+    private func provision(_ settings: Settings) async throws {
+        let logger = try Logger(service: "streams", settings: settings)
+        var configuration = try BusConfiguration(settings, name: "operator")
+        // Once it is asked in a script, it should say what is wrong; watching, it waits.
+        configuration.connectTimeout = watch ? .days(365) : .seconds(10)
+        let bus = try await BusConnection.connect(configuration, logger: logger)
+        let provisioner = StreamProvisioner(
+            .streaksnap(
+                replicas: try settings.get(CommonSettings.streamReplicas),
+                hasDevelopmentClock: try settings.get(CommonSettings.developmentClock)
+            ),
+            jetStream: JetStream(connection: bus),
+            logger: logger
+        )
+        guard watch else {
+            try await provisioner.provision()
+            return await bus.close()
+        }
+        let admin = try AdminServer.start(settings, metrics: Metrics(), logger: logger) { provisioner.isComplete && bus.isConnected }
+        let watching = Task { await provisioner.watch() }
+        await ServiceMain.untilAskedToStop()
+        watching.cancel()
+        await watching.value
+        admin?.cancel()
+        await bus.close()
+    }
+}
+
+extension EventTopology {
+    /// What the six services need.
+    static func streaksnap(replicas: Int = 1, hasDevelopmentClock: Bool) -> EventTopology {
+        var topology = EventTopology(services: BusPermissions.services, sources: BusPermissions.sources, replicas: replicas)
+        if hasDevelopmentClock { topology.streams.append(Stream(DevelopmentClockState.configuration)) }
+        return topology
+    }
+}
+
+/// The same inside `up`, from before the first service starts until after the last has ended.
+struct ProvisionedStreams: Sendable {
+    private let bus: BusConnection
+    private let watching: Task<Void, Never>
+
+    /// - Throws: `BusConnectionError`, `JetStreamError` or `ServiceError` when the private broker does not do what it should.
+    static func start(_ endpoints: Endpoints, hasDevelopmentClock: Bool, logger: Logger) async throws -> ProvisionedStreams {
+        let bus = try await BusConnection.connect(
+            BusConfiguration(
+                url: endpoints.natsURL,
+                name: "operator",
+                user: "operator",
+                password: endpoints.natsPassword(of: "operator"),
+                inboxPrefix: "_INBOX.operator"
+            ),
+            logger: logger
+        )
+        let provisioner = StreamProvisioner(
+            .streaksnap(hasDevelopmentClock: hasDevelopmentClock),
+            jetStream: JetStream(connection: bus),
+            logger: logger
+        )
+        do { try await provisioner.provision() } catch {
+            await bus.close()
+            throw error
+        }
+        return ProvisionedStreams(bus: bus, watching: Task { await provisioner.watch() })
+    }
+
+    func stop() async {
+        watching.cancel()
+        await watching.value
+        await bus.close()
+    }
+}

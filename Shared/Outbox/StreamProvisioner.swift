@@ -1,0 +1,140 @@
+public import Bus
+internal import Kernel
+public import Logging
+private import Synchronization
+
+/// Event streams and who reads which: what the broker must have.
+public struct EventTopology: Sendable, Equatable {
+    /// A stream and the durable consumers on it.
+    public struct Stream: Sendable, Equatable {
+        /// What it keeps.
+        public var configuration: StreamConfiguration
+        /// Durable consumers, each named like the service that reads.
+        public var readers: [String]
+
+        /// A stream with its readers.
+        public init(_ configuration: StreamConfiguration, readers: [String] = []) {
+            self.configuration = configuration
+            self.readers = readers
+        }
+    }
+
+    /// All streams.
+    public var streams: [Stream]
+
+    /// These streams.
+    public init(_ streams: [Stream]) { self.streams = streams }
+
+    /// The event streams of services.
+    ///
+    /// - Parameters:
+    ///   - services: each gets the stream `EVT_<NAME>` for the subjects `evt.<name>.>`.
+    ///   - sources: whose events each service consumes, by the name of the consuming one.
+    ///   - replicas: copies of every stream in a cluster of brokers: 1, 3 or 5.
+    public init(services: [String], sources: [String: [String]], replicas: Int = 1) {
+        streams = services.map { service in
+            Stream(
+                .events(ofService: service, replicas: replicas),
+                readers: sources.filter { $0.value.contains(service) }.keys.sorted()
+            )
+        }
+    }
+}
+
+extension StreamConfiguration {
+    /// The stream of a service's events: `EVT_AUTH` with `evt.auth.>`, kept for 7 days.
+    public static func events(ofService service: String, replicas: Int = 1) -> StreamConfiguration {
+        StreamConfiguration(
+            name: EventConsumer.streamName(ofService: service),
+            subjects: ["evt.\(service).>"],
+            replicas: replicas
+        )
+    }
+}
+
+/// Makes event streams and durable consumers, and makes them again after a loss.
+///
+/// One process does this for all services, as a broker's user with all rights: who may change a stream can have any subject captured in it,
+/// and who may make a consumer can have it publish to any subject (`deliver_subject`), so services may do neither (D9). Exactly one process,
+/// since nats-server 2.9 tells one of several that make a stream at once that another stream has its subjects, or never answers again.
+public final class StreamProvisioner: Sendable {
+    private let topology: EventTopology
+    private let jetStream: JetStream
+    private let logger: Logger
+    private let hasSucceeded = Atomic(false)
+
+    /// - Parameter jetStream: over a connection of a user who may manage streams.
+    public init(_ topology: EventTopology, jetStream: JetStream, logger: Logger) {
+        self.topology = topology
+        self.jetStream = jetStream
+        self.logger = logger
+    }
+
+    /// Whether the last look at the broker found, or made, everything.
+    public var isComplete: Bool { hasSucceeded.load(ordering: .relaxed) }
+
+    /// Makes what is missing and changes what differs. Safe to repeat.
+    ///
+    /// - Throws: `JetStreamError` for what the broker refuses, `ServiceError` while it is away.
+    public func provision() async throws {
+        for stream in topology.streams {
+            try await jetStream.ensureStream(stream.configuration)
+            for reader in stream.readers {
+                try await jetStream.ensureReader(stream: stream.configuration.name, durable: reader)
+            }
+        }
+        hasSucceeded.store(true, ordering: .relaxed)
+    }
+
+    /// Provisions at once, and again whenever something is missing, until the task is cancelled. A broker that is away is waited for.
+    ///
+    /// - Parameter interval: how often the broker is looked at.
+    public func watch(every interval: Duration = .seconds(1)) async {
+        var isProvisioned = false
+        var failures = 0
+        while !Task.isCancelled {
+            do {
+                if isProvisioned, try await isAnythingMissing() {
+                    logger.warning("the broker has lost event streams or consumers; they are made again")
+                    isProvisioned = false
+                }
+                if !isProvisioned {
+                    try await provision()
+                    logger.info("event streams are ready", metadata: ["streams": "\(topology.streams.count)"])
+                    isProvisioned = true
+                }
+                failures = 0
+            } catch {
+                hasSucceeded.store(false, ordering: .relaxed)
+                // The first, and then ever more rarely.
+                failures += 1
+                if !Task.isCancelled, failures & (failures - 1) == 0 {
+                    logger.warning("event streams could not be made yet", metadata: ["error": "\(error)"])
+                }
+            }
+            try? await Task.sleep(for: interval)
+        }
+    }
+
+    /// Whether a stream or consumer is gone, or a consumer has passed the end of its stream: a stream that lost its end would fill again
+    /// without being delivered.
+    private func isAnythingMissing() async throws -> Bool {
+        for stream in topology.streams {
+            let name = stream.configuration.name
+            do {
+                var passed: [String: Int] = [:]
+                for reader in stream.readers {
+                    passed[reader] = try await jetStream.consumerInfo(stream: name, durable: reader).deliveredStreamSequence
+                }
+                // Asked last: a stream only grows.
+                let last = try await jetStream.streamInfo(name).lastSequence
+                let ahead = passed.filter { $0.value > last }.keys
+                for reader in ahead { try await jetStream.deleteConsumer(stream: name, durable: reader) }
+                if !ahead.isEmpty { return true }
+            } catch let error as JetStreamError where error.status == 404 {
+                return true
+            }
+        }
+        return false
+    }
+}

@@ -1,0 +1,140 @@
+import Bus
+import Foundation
+import Kernel
+import TestSupport
+import Testing
+
+@testable import Outbox
+
+@Suite("The operator's process", .serialized, .timeLimit(.minutes(3)))
+struct ProvisionerTests {
+    private let topology = EventTopology(services: ["auth", "social"], sources: ["social": ["auth"], "media": ["auth", "social"]])
+
+    private func withBroker(_ body: (NatsServer, BusConnection, JetStream) async throws -> Void) async throws {
+        let nats = try await NatsServer.start()
+        let bus = try await World.connect(nats)
+        try await body(nats, bus, JetStream(connection: bus))
+        await bus.close()
+    }
+
+    private func provisioner(_ jetStream: JetStream) -> StreamProvisioner {
+        StreamProvisioner(topology, jetStream: jetStream, logger: PostgresServer.silence)
+    }
+
+    /// Whether everything is there.
+    private func isThere(_ jetStream: JetStream) async throws -> Bool {
+        for (stream, readers) in [("EVT_AUTH", ["media", "social"]), ("EVT_SOCIAL", ["media"])] {
+            for reader in readers { _ = try await jetStream.consumerInfo(stream: stream, durable: reader) }
+        }
+        return true
+    }
+
+    @Test("makes every stream and every service's consumer, as often as it is told")
+    func makes() async throws {
+        try await withBroker { _, bus, jetStream in
+            for _ in 0..<3 { try await provisioner(jetStream).provision() }
+            #expect(try await isThere(jetStream))
+            let names = try await bus.request("$JS.API.STREAM.NAMES", body: [], deadline: SystemClock.now() + .seconds(5))
+            let text = String(decoding: names.body, as: UTF8.self)
+            #expect(text.contains(#""streams":["EVT_AUTH","EVT_SOCIAL"]"#), "\(text)")
+            await #expect(throws: JetStreamError.self) { try await jetStream.consumerInfo(stream: "EVT_AUTH", durable: "auth") }
+        }
+    }
+
+    @Test("changes a stream whose settings differ, and keeps what is in it")
+    func changes() async throws {
+        try await withBroker { _, _, jetStream in
+            var other = StreamConfiguration.events(ofService: "auth")
+            other.subjects = ["evt.auth.v1.Only"]
+            try await jetStream.ensureStream(other)
+            _ = try await jetStream.publish(
+                subject: "evt.auth.v1.Only",
+                messageID: nil,
+                body: [1],
+                deadline: SystemClock.now() + .seconds(5)
+            )
+            try await provisioner(jetStream).provision()
+            let ack = try await jetStream.publish(
+                subject: "evt.auth.v1.Other",
+                messageID: nil,
+                body: [2],
+                deadline: SystemClock.now() + .seconds(5)
+            )
+            #expect(ack.sequence == 2)
+        }
+    }
+
+    @Test("waits for a broker that is away, and makes again what it loses")
+    func watches() async throws {
+        let nats = try await NatsServer.start()
+        let bus = try await World.connect(nats)
+        let jetStream = JetStream(connection: bus)
+        let provisioner = provisioner(jetStream)
+        await nats.kill()
+        let watching = Task { await provisioner.watch(every: .milliseconds(50)) }
+        #expect(!provisioner.isComplete)
+        try await nats.start()
+        try await eventually("everything is made") { provisioner.isComplete }
+        #expect(try await isThere(jetStream))
+
+        await nats.kill()
+        try FileManager.default.removeItem(at: nats.files.appendingPathComponent("store"))
+        try await nats.start()
+        try await eventually("the whole disk was lost") { try await isThere(jetStream) }
+        try await jetStream.deleteConsumer(stream: "EVT_SOCIAL", durable: "media")
+        try await eventually("one consumer was lost") { try await isThere(jetStream) }
+        try await bus.expectDone("STREAM.DELETE.EVT_AUTH")
+        try await eventually("one stream was lost") { try await isThere(jetStream) }
+        watching.cancel()
+        await watching.value
+        await bus.close()
+    }
+
+    @Test("makes a consumer anew that has passed the end of its stream, so that what comes there is consumed")
+    func consumerAhead() async throws {
+        try await withWorld { world in
+            let teller = try await world.teller()
+            let hearer = try await world.hearer()
+            try await teller.tell("a", 0..<20)
+            try await eventually("everything is heard") { try await world.heardCount() == 20 }
+            // The stream loses its end, as when a broker comes back with an older disk: its last messages are those of a new one.
+            await hearer.stop()
+            try await eventually("all left") { try await teller.relay.backlog() == 0 }
+            await world.nats.stop()
+            let store = world.nats.files.appendingPathComponent("store")
+            let copy = world.nats.files.appendingPathComponent("copy")
+            try FileManager.default.copyItem(at: store, to: copy)
+            try await world.nats.start()
+            try await teller.tell("a", 20..<30)
+            try await eventually("they left") { try await teller.relay.backlog() == 0 }
+            _ = try await world.hearer()
+            try await eventually("they are heard") { try await world.heardCount() == 30 }
+            await world.nats.stop()
+            // Everything but the consumer's own state is as before.
+            try replaceStream(in: store, by: copy)
+            try await world.nats.start()
+            try await teller.tell("a", 30..<45)
+            try await eventually("the rest is heard") { try await world.heardCount() >= 45 }
+            #expect(try await world.heard("a") == Array(0..<45))
+        }
+    }
+
+    /// The messages of an older disk under the consumers of the newer one.
+    private func replaceStream(in store: URL, by copy: URL) throws {
+        let files = FileManager.default
+        let found = (files.subpaths(atPath: copy.path) ?? []).filter { $0.hasSuffix("EVT_SOURCE/msgs") }
+        let messages = try #require(found.first)
+        let target = store.appendingPathComponent(messages)
+        try files.removeItem(at: target)
+        try files.copyItem(at: copy.appendingPathComponent(messages), to: target)
+    }
+}
+
+extension BusConnection {
+    /// A request to JetStream's API that the broker must not refuse.
+    fileprivate func expectDone(_ verb: String) async throws {
+        let reply = try await request("$JS.API." + verb, body: [], deadline: SystemClock.now() + .seconds(5))
+        let text = String(decoding: reply.body, as: UTF8.self)
+        guard !text.contains(#""error""#) else { throw TimedOut(description: text) }
+    }
+}
