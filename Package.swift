@@ -293,7 +293,8 @@ let testTargets: [Target] = [
     tests(
         "AuthServiceTests",
         [
-            "AuthService", "AuthDomain", "AuthAPI", "GatewayService", "Runtime", "Outbox", "OutgoingHTTP", "Bus", "Database", "Kernel",
+            "AuthService", "AuthDomain", "AuthAPI", "GatewayService", "Runtime", "Outbox", "OutgoingHTTP", "Bus", "Database",
+            "Kernel",
             "Wire",
             "TestSupport", crypto, logging, hummingbird, .product(name: "JWTKit", package: "jwt-kit"),
             .product(name: "CryptoExtras", package: "swift-crypto"),
@@ -309,7 +310,8 @@ let testTargets: [Target] = [
     .executableTarget(
         name: "soak",
         dependencies: [
-            "DevEnvironment", "Runtime", "Outbox", "Bus", "Wire", "Kernel", "Processes", "AuthAPI", "BillingAPI", "CommonAPI", "StreaksAPI",
+            "DevEnvironment", "Runtime", "Outbox", "Bus", "Wire", "Kernel", "Processes", "AuthAPI", "BillingAPI", "CommonAPI",
+            "StreaksAPI",
             arguments, logging,
         ],
         path: "Tests/Soak",

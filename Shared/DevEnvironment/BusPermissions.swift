@@ -64,7 +64,8 @@ public struct BusPermissions: Sendable, Equatable {
     private static func consuming(_ source: String, as name: String) -> [String] {
         let stream = "EVT_\(source.uppercased())"
         return [
-            "$JS.API.CONSUMER.MSG.NEXT.\(stream).\(name)", "$JS.API.CONSUMER.INFO.\(stream).\(name)", "$JS.API.STREAM.MSG.GET.\(stream)",
+            "$JS.API.CONSUMER.MSG.NEXT.\(stream).\(name)", "$JS.API.CONSUMER.INFO.\(stream).\(name)",
+            "$JS.API.STREAM.MSG.GET.\(stream)",
         ]
     }
 

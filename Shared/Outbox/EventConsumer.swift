@@ -85,7 +85,8 @@ public final class EventConsumer: Sendable {
         var groups: [String: [(StreamMessage, StoredEvent, EventHandler)]] = [:]
         for message in batch {
             // A service can have a message of one stream delivered into another; there it is nobody's.
-            guard let handler = handlers[message.subject], Self.streamName(ofService: handler.source) == hearing.lease.stream else {
+            guard let handler = handlers[message.subject], Self.streamName(ofService: handler.source) == hearing.lease.stream
+            else {
                 handled.insert(message.streamSequence)
                 continue
             }

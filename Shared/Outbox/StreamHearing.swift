@@ -151,7 +151,10 @@ extension EventConsumer {
     private func handle(_ batch: [StreamMessage], _ hearing: StreamHearing) async {
         await Task { [self] in
             do { try await withTimeLimit(Self.batchLimit) { [self] in await hear(batch, hearing) } } catch {
-                logger.error("a batch of events does not end", metadata: ["stream": "\(hearing.lease.stream)", "error": "\(error)"])
+                logger.error(
+                    "a batch of events does not end",
+                    metadata: ["stream": "\(hearing.lease.stream)", "error": "\(error)"]
+                )
                 hearing.end()
             }
         }.value

@@ -95,7 +95,8 @@ struct StreamReading<Message: OrderedMessage>: Sendable {
     mutating func take(_ batch: [Message]) -> [Message] {
         var ready: [Message] = []
         for message in batch where !isBroken {
-            guard let delivery = message.delivery, delivery == received.deliveries + 1, message.streamSequence == received.through + 1,
+            guard let delivery = message.delivery, delivery == received.deliveries + 1,
+                message.streamSequence == received.through + 1,
                 fits(message)
             else {
                 // Lost on the way, given to another replica, or of another consumer or stream than at the beginning.

@@ -24,7 +24,8 @@ extension BrokerTests {
             try await withStream { _, jetStream in
                 try await publish(1...6, jetStream)
                 try await jetStream.ensureReader(stream: "EVT_TEST", durable: "reader")
-                for (round, expected) in [[[1, 1], [2, 2], [3, 3], [4, 4], [5, 5], [6, 6]], [[7, 7], [8, 8], [9, 9]]].enumerated() {
+                for (round, expected) in [[[1, 1], [2, 2], [3, 3], [4, 4], [5, 5], [6, 6]], [[7, 7], [8, 8], [9, 9]]].enumerated()
+                {
                     if round == 1 { try await publish(7...9, jetStream) }
                     // Making it again changes nothing.
                     try await jetStream.ensureReader(stream: "EVT_TEST", durable: "reader")
@@ -64,7 +65,12 @@ extension BrokerTests {
                 #expect(try await jetStream.messages(in: "EVT_TEST", at: 1...10, atMost: 5).isEmpty)
                 let headers: BusHeaders = ["event-id": "x:y z", "empty": ""]
                 let events = (1...10).map {
-                    OutgoingEvent(subject: "evt.test.v1.Happened\($0)", messageID: "id-\($0)", headers: headers, body: [UInt8($0), 0, 255])
+                    OutgoingEvent(
+                        subject: "evt.test.v1.Happened\($0)",
+                        messageID: "id-\($0)",
+                        headers: headers,
+                        body: [UInt8($0), 0, 255]
+                    )
                 }
                 for result in await jetStream.publish(events, deadline: SystemClock.now() + .seconds(10)) { _ = try result.get() }
                 let third = try #require(try await jetStream.message(in: "EVT_TEST", at: 3))

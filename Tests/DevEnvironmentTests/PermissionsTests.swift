@@ -16,7 +16,10 @@ import Testing
             #expect(publish.allSatisfy { $0 != ">" && !$0.contains("*") })
             // Of JetStream: reading, what it consumes, by its own consumer. Whoever makes or changes streams or consumers has every right.
             let reading = (BusPermissions.sources[name] ?? []).map { "EVT_\($0.uppercased())" }.flatMap {
-                ["$JS.API.CONSUMER.MSG.NEXT.\($0).\(name)", "$JS.API.CONSUMER.INFO.\($0).\(name)", "$JS.API.STREAM.MSG.GET.\($0)"]
+                [
+                    "$JS.API.CONSUMER.MSG.NEXT.\($0).\(name)", "$JS.API.CONSUMER.INFO.\($0).\(name)",
+                    "$JS.API.STREAM.MSG.GET.\($0)",
+                ]
             }
             #expect(Set(publish.filter { $0.hasPrefix("$") }) == Set(reading + ["$JS.API.STREAM.MSG.GET.DEV_CLOCK"]))
             #expect(subscribe.filter { $0.hasPrefix("rpc.") || $0.hasPrefix("_INBOX") } == ["rpc.\(name).>", "_INBOX.\(name).>"])
@@ -35,13 +38,18 @@ import Testing
     /// `STREAKSNAP_RENDER=1` writes them instead.
     @Test func theFilesOfDeployAreRenderedFromTheTables() throws {
         let deploy = URL(filePath: #filePath).appending(path: "../../../deploy").standardizedFileURL
-        for (path, text) in [("nats/nats.conf", NATSConfiguration.deployed.render()), ("postgres/roles.sql", PostgresRoles.script())] {
+        for (path, text) in [
+            ("nats/nats.conf", NATSConfiguration.deployed.render()), ("postgres/roles.sql", PostgresRoles.script()),
+        ] {
             let file = deploy.appending(path: path)
             if ProcessInfo.processInfo.environment["STREAKSNAP_RENDER"] == "1" {
                 try Data(text.utf8).write(to: file)
             }
             let written = try String(contentsOf: file, encoding: .utf8)
-            #expect(written == text, "deploy/\(path) is out of date: STREAKSNAP_RENDER=1 deploy/dev test --filter theFilesOfDeploy")
+            #expect(
+                written == text,
+                "deploy/\(path) is out of date: STREAKSNAP_RENDER=1 deploy/dev test --filter theFilesOfDeploy"
+            )
         }
     }
 
@@ -112,16 +120,19 @@ import Testing
             "STREAM.CREATE.\(stream)", "STREAM.UPDATE.\(stream)", "STREAM.INFO.\(stream)", "STREAM.DELETE.\(stream)",
             "STREAM.PURGE.\(stream)", "STREAM.SNAPSHOT.\(stream)", "STREAM.RESTORE.\(stream)", "STREAM.MSG.DELETE.\(stream)",
             "STREAM.MSG.GET.\(stream)", "STREAM.PEER.REMOVE.\(stream)", "STREAM.LEADER.STEPDOWN.\(stream)",
-            "DIRECT.GET.\(stream)", "DIRECT.GET.\(stream).evt.x", "CONSUMER.CREATE.\(stream)", "CONSUMER.CREATE.\(stream).\(consumer)",
+            "DIRECT.GET.\(stream)", "DIRECT.GET.\(stream).evt.x", "CONSUMER.CREATE.\(stream)",
+            "CONSUMER.CREATE.\(stream).\(consumer)",
             "CONSUMER.CREATE.\(stream).\(consumer).evt.x", "CONSUMER.DURABLE.CREATE.\(stream).\(consumer)",
             "CONSUMER.NAMES.\(stream)", "CONSUMER.LIST.\(stream)", "CONSUMER.INFO.\(stream).\(consumer)",
-            "CONSUMER.DELETE.\(stream).\(consumer)", "CONSUMER.PAUSE.\(stream).\(consumer)", "CONSUMER.RESET.\(stream).\(consumer)",
+            "CONSUMER.DELETE.\(stream).\(consumer)", "CONSUMER.PAUSE.\(stream).\(consumer)",
+            "CONSUMER.RESET.\(stream).\(consumer)",
             "CONSUMER.UNPIN.\(stream).\(consumer)", "CONSUMER.MSG.NEXT.\(stream).\(consumer)",
             "CONSUMER.LEADER.STEPDOWN.\(stream).\(consumer)", "META.LEADER.STEPDOWN", "SERVER.REMOVE", "ACCOUNT.PURGE.x",
             "ACCOUNT.STREAM.MOVE.x.\(stream)", "ACCOUNT.STREAM.CANCEL_MOVE.x.\(stream)",
         ]
         return api.map { "$JS.API.\($0)" } + api.map { "$JS.hub.API.\($0)" } + [
-            "$JS.ACK.\(stream).\(consumer).1.1.1.1.1", "$JS.FC.\(stream).\(consumer).x", "$JS.EVENT.ADVISORY.x", "$KV.x.y", "$O.x.y",
+            "$JS.ACK.\(stream).\(consumer).1.1.1.1.1", "$JS.FC.\(stream).\(consumer).x", "$JS.EVENT.ADVISORY.x", "$KV.x.y",
+            "$O.x.y",
         ]
     }
 

@@ -8,7 +8,13 @@ import Testing
     @Test func `work within its limit gives its result or its error`() async throws {
         #expect(try await withTimeLimit(.seconds(60)) { 7 } == 7)
         await #expect(throws: Failure.self) { try await withTimeLimit(.seconds(60)) { throw Failure() } }
-        for number in 0..<500 { #expect(try await withTimeLimit(.seconds(60)) { await Task.yield(); return number } == number) }
+        for number in 0..<500 {
+            #expect(
+                try await withTimeLimit(.seconds(60)) {
+                    await Task.yield(); return number
+                } == number
+            )
+        }
     }
 
     @Test func `work that never ends is given up, although it does not answer its cancellation`() async throws {
@@ -37,7 +43,11 @@ import Testing
     }
 
     @Test func `two operations run side by side, and a failure ends both`() async throws {
-        let pair = try await concurrently { 1 } _: { "b" }
+        let pair = try await concurrently {
+            1
+        } _: {
+            "b"
+        }
         #expect(pair.0 == 1 && pair.1 == "b")
         let wasCancelled = Atomic(false)
         await #expect(throws: Failure.self) {
@@ -50,7 +60,13 @@ import Testing
         }
         let hasEnded = wasCancelled.load(ordering: .relaxed)
         #expect(hasEnded, "the other has ended by then")
-        await #expect(throws: Failure.self) { _ = try await concurrently { throw Failure() } _: { 1 } }
+        await #expect(throws: Failure.self) {
+            _ = try await concurrently {
+                throw Failure()
+            } _: {
+                1
+            }
+        }
     }
 
     @Test func `each of the two waits for the other`() async throws {

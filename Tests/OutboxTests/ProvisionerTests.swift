@@ -8,7 +8,10 @@ import Testing
 
 @Suite("The operator's process", .serialized, .timeLimit(.minutes(3)))
 struct ProvisionerTests {
-    private let topology = EventTopology(services: ["auth", "social"], sources: ["social": ["auth"], "media": ["auth", "social"]])
+    private let topology = EventTopology(
+        services: ["auth", "social"],
+        sources: ["social": ["auth"], "media": ["auth", "social"]]
+    )
 
     private func withBroker(_ body: (NatsServer, BusConnection, JetStream) async throws -> Void) async throws {
         let nats = try await NatsServer.start()

@@ -144,7 +144,11 @@ struct StreamReadingTests {
     @Test("A consumer that has passed the end of its stream is not read from: what comes there would not be delivered")
     func consumerAhead() {
         var reading = StreamReading<Delivery>(position: Delivery(7, nil).position)
-        let opening = reading.opened(consumer: ConsumerStart(deliveries: 9, through: 9), newest: 8, anchor: Delivery(7, nil).position)
+        let opening = reading.opened(
+            consumer: ConsumerStart(deliveries: 9, through: 9),
+            newest: 8,
+            anchor: Delivery(7, nil).position
+        )
         #expect(opening == .consumerAhead)
     }
 

@@ -81,7 +81,8 @@ final class World: Sendable {
 
     /// Makes what is missing, once.
     func provision() async throws {
-        try await StreamProvisioner(Self.topology, jetStream: JetStream(connection: bus), logger: PostgresServer.silence).provision()
+        try await StreamProvisioner(Self.topology, jetStream: JetStream(connection: bus), logger: PostgresServer.silence)
+            .provision()
     }
 
     static func connect(_ nats: NatsServer) async throws -> BusConnection {

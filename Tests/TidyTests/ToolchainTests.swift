@@ -27,10 +27,12 @@ struct ToolchainTests {
     @Test func `the tests are of the optimised build, which is what users run`() {
         var isOptimised = true
         // Left out by the optimiser.
-        assert({
-            isOptimised = false
-            return true
-        }())
+        assert(
+            {
+                isOptimised = false
+                return true
+            }()
+        )
         #expect(isOptimised, "run them by deploy/dev test: a debug build hides what the optimiser gets wrong")
     }
 

@@ -15,7 +15,8 @@ struct Streams: AsyncParsableCommand {
     )
 
     @Flag(help: "Go on until SIGTERM, and make again what gets lost.") var watch = false
-    @Flag(name: .customLong("settings"), help: "Show the settings: arguments, environment variables, defaults.") var showsSettings = false
+    @Flag(name: .customLong("settings"), help: "Show the settings: arguments, environment variables, defaults.")
+    var showsSettings = false
     @Argument(parsing: .allUnrecognized, help: "Settings, --nats-url and so on.") var settings: [String] = []
 
     private static let declared: [any AnySetting] = [
@@ -63,7 +64,9 @@ struct Streams: AsyncParsableCommand {
             try await provisioner.provision()
             return await bus.close()
         }
-        let admin = try AdminServer.start(settings, metrics: Metrics(), logger: logger) { provisioner.isComplete && bus.isConnected }
+        let admin = try AdminServer.start(settings, metrics: Metrics(), logger: logger) {
+            provisioner.isComplete && bus.isConnected
+        }
         let watching = Task { await provisioner.watch() }
         await ServiceMain.untilAskedToStop()
         watching.cancel()
