@@ -1,32 +1,92 @@
 internal import Dispatch
+internal import Synchronization
 
-/// Calls back at a given tick, never earlier. Setting it again replaces the time.
-final class Alarm: @unchecked Sendable {
-    // Dispatch sources are thread-safe; only the import does not say so.
-    private let timer: any DispatchSourceTimer
+/// A value that wants to be looked at again at a certain time.
+protocol TimedValue: Sendable {
+    /// When to look at it again at the latest; nil for no time.
+    var wakeAt: Tick? { get }
+}
 
-    init(label: String, _ ring: @escaping @Sendable () -> Void) {
-        timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: label))
-        timer.setEventHandler(handler: ring)
-        timer.schedule(deadline: .distantFuture)
-        timer.activate()
+/// A value behind a lock, with the timer for its `wakeAt`.
+///
+/// Whoever changes the value sets the timer while he still holds the lock. Were it set later, two threads could set it in the other
+/// order than they changed the value, and the earlier time would be lost. The timer moves to earlier times only: it may ring early,
+/// for a time that the value no longer has, and is set again then.
+final class TimedMutex<Value: TimedValue>: Sendable {
+    private struct Locked {
+        var value: Value
+        /// When the timer will ring.
+        var armed = Tick.never
+        var ring: (@Sendable () -> Void)?
     }
 
-    deinit { timer.cancel() }
+    private let locked: Mutex<Locked>
+    private let timer: DispatchTimer
 
-    /// Rings at `tick`.
-    func set(_ tick: Tick) {
-        timer.schedule(deadline: DispatchTime(uptimeNanoseconds: tick.nanoseconds), leeway: .milliseconds(1))
+    init(_ value: Value, label: String) {
+        locked = Mutex(Locked(value: value))
+        timer = DispatchTimer(label: label)
+        timer.activate { [weak self] in self?.rang() }
+    }
+
+    /// Calls `ring` when the value's time has come, or earlier; it then asks the value what is due.
+    func onWake(_ ring: @escaping @Sendable () -> Void) { locked.withLock { $0.ring = ring } }
+
+    /// Reads or changes the value.
+    @discardableResult
+    func withLock<Result: Sendable, Failure: Error>(
+        _ body: (inout Value) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try locked.withLock { locked throws(Failure) -> Result in
+            defer {
+                if let due = locked.value.wakeAt, due < locked.armed {
+                    locked.armed = due
+                    timer.set(due)
+                }
+            }
+            return try body(&locked.value)
+        }
+    }
+
+    private func rang() {
+        let ring = locked.withLock { locked in
+            locked.armed = .never
+            return locked.ring
+        }
+        ring?()
     }
 }
 
-/// Runs blocking calls of nats.c (flush, close, waiting for a drain) outside the cooperative pool, which they would starve.
-enum Blocking {
-    private static let queue = DispatchQueue(label: "bus.blocking", attributes: .concurrent)
+/// Calls back once, at a given tick, unless it is released before.
+final class Alarm: Sendable {
+    private let timer: DispatchTimer
 
-    static func run<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
-        await withCheckedContinuation { continuation in
-            queue.async { continuation.resume(returning: body()) }
-        }
+    init(at tick: Tick, label: String, _ ring: @escaping @Sendable () -> Void) {
+        timer = DispatchTimer(label: label)
+        timer.activate(ring)
+        timer.set(tick)
+    }
+}
+
+/// A timer of Dispatch. Private to this file: a timer that threads may set without a common lock is how deadlines get lost.
+private final class DispatchTimer: @unchecked Sendable {
+    // Dispatch sources are thread-safe; only the import does not say so.
+    private let source: any DispatchSourceTimer
+
+    init(label: String) {
+        source = DispatchSource.makeTimerSource(queue: DispatchQueue(label: label))
+        source.schedule(deadline: .distantFuture)
+    }
+
+    deinit { source.cancel() }
+
+    func activate(_ ring: @escaping @Sendable () -> Void) {
+        source.setEventHandler(handler: ring)
+        source.activate()
+    }
+
+    /// Rings at `tick`, never earlier.
+    func set(_ tick: Tick) {
+        source.schedule(deadline: DispatchTime(uptimeNanoseconds: tick.nanoseconds), leeway: .milliseconds(1))
     }
 }

@@ -39,7 +39,8 @@ public struct BusConfiguration: Sendable {
     public var token: String?
     /// A `.creds` file instead of a user.
     public var credentialsFile: String?
-    /// Under what replies arrive; each user of the broker has its own, so that no one reads another's replies (D9).
+    /// Under what replies arrive: `_INBOX` or below it, since services answer nowhere else. Each user of the broker has its own, so that
+    /// no one reads another's replies (D9).
     public var inboxPrefix: String
     /// TLS, when the broker asks for it.
     public var tls: TLS?

@@ -88,6 +88,13 @@ enum Subject {
     /// Whether it can be subscribed to: may have `*` and `>` tokens.
     static func isSubscribable(_ subject: String) -> Bool { check(subject, wildcards: true) }
 
+    /// What every inbox begins with: the only subjects that answers are sent to. An answer to any other subject would be published with the
+    /// rights of who answers, where who asks may not publish.
+    static let inboxRoot = "_INBOX"
+
+    /// Whether it is an inbox.
+    static func isInbox(_ subject: String) -> Bool { subject.utf8.starts(with: "_INBOX.".utf8) && isPublishable(subject) }
+
     /// Most bytes of a subject.
     static let mostBytes = 1024
 

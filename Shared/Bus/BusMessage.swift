@@ -2,7 +2,8 @@
 public struct BusMessage: Sendable, Equatable {
     /// What it was published to.
     public var subject: String
-    /// Where an answer is expected, if one is.
+    /// Where an answer is expected; nil when none is. In a message that arrived it is always an inbox: whoever answers to another
+    /// subject lends his rights to who asked.
     public var reply: String?
     /// Its headers.
     public var headers: BusHeaders

@@ -19,19 +19,13 @@ enum RequestOutcome<Reply: Sendable>: Sendable {
 /// A request is opened, sent, and then waited for. Everything else (the answer, its deadline, cancellation, the end of the connection)
 /// may come before or after the waiting begins; the first of them decides, later ones are ignored. So a reply may overtake the
 /// code that sends, and many requests can be sent before the first is waited for.
-struct RequestTable<Waiter: Sendable, Reply: Sendable>: Sendable {
+///
+/// Requests are named by tokens that the owner chooses; an answer with a token that is not in the table changes nothing and costs one look-up.
+struct RequestTable<Waiter: Sendable, Reply: Sendable>: TimedValue {
     /// What the owner must do.
     enum Action: Sendable {
         case nothing
         case resume(Waiter, RequestOutcome<Reply>)
-    }
-
-    /// A request that was opened.
-    struct Opened: Sendable {
-        /// Its number: the last token of its reply subject.
-        let token: UInt64
-        /// When the owner must call `expire` at the latest; nil when it will do so anyway.
-        let wakeAt: Tick?
     }
 
     private enum Slot: Sendable {
@@ -48,30 +42,31 @@ struct RequestTable<Waiter: Sendable, Reply: Sendable>: Sendable {
     }
 
     private var slots: [UInt64: Slot] = [:]
-    private var nextToken: UInt64 = 1
     private var closed: ServiceError?
-    /// When `expire` will be called; never later than any deadline.
-    private var wakeAt = Tick.never
+    /// Never later than any deadline.
+    private var earliest = Tick.never
+
+    /// When the owner must call `expire` at the latest; nil when no deadline is known.
+    var wakeAt: Tick? { earliest == .never ? nil : earliest }
 
     /// How many requests were opened and not yet taken.
     var count: Int { slots.count }
 
     /// Opens a request.
     ///
+    /// - Returns: False when there is one of that token: the owner takes another.
     /// - Throws: The error that the table was closed with.
-    mutating func open(deadline: Tick) throws(ServiceError) -> Opened {
-        let token = nextToken
-        nextToken += 1
-        return Opened(token: token, wakeAt: try reopen(token, deadline: deadline))
+    mutating func open(_ token: UInt64, deadline: Tick) throws(ServiceError) -> Bool {
+        guard slots[token] == nil else { return false }
+        try reopen(token, deadline: deadline)
+        return true
     }
 
-    /// Opens a request again under its old number, so that the answer to either sending counts.
-    mutating func reopen(_ token: UInt64, deadline: Tick) throws(ServiceError) -> Tick? {
+    /// Opens a request again under its old token, so that the answer to either sending counts.
+    mutating func reopen(_ token: UInt64, deadline: Tick) throws(ServiceError) {
         if let closed { throw closed }
         slots[token] = .open(deadline)
-        guard deadline < wakeAt else { return nil }
-        wakeAt = deadline
-        return deadline
+        earliest = min(earliest, deadline)
     }
 
     /// Somebody waits for the outcome.
@@ -110,13 +105,13 @@ struct RequestTable<Waiter: Sendable, Reply: Sendable>: Sendable {
 
     /// The time has come to look for deadlines that have passed.
     ///
-    /// - Returns: Who to resume with `.expired`, and when to call again; nil when nothing is waiting.
-    mutating func expire(now: Tick) -> (waiters: [Waiter], wakeAt: Tick?) {
+    /// - Returns: Who to resume with `.expired`.
+    mutating func expire(now: Tick) -> [Waiter] {
         var waiters: [Waiter] = []
-        wakeAt = .never
+        earliest = .never
         for (token, slot) in slots {
             if slot.deadline > now {
-                wakeAt = min(wakeAt, slot.deadline)
+                earliest = min(earliest, slot.deadline)
             } else if case .waiting(_, let waiter) = slot {
                 slots[token] = nil
                 waiters.append(waiter)
@@ -124,7 +119,7 @@ struct RequestTable<Waiter: Sendable, Reply: Sendable>: Sendable {
                 slots[token] = .settled(.expired)
             }
         }
-        return (waiters, wakeAt == .never ? nil : wakeAt)
+        return waiters
     }
 
     /// The connection has ended: nothing more can be opened.

@@ -212,6 +212,26 @@ extension BrokerTests {
             }
         }
 
+        @Test func aFrozenBrokerDoesNotHoldUpConnecting() async throws {
+            let server = try await NatsServer.start()
+            await server.pause()
+            let start = ContinuousClock.now
+            await #expect(throws: BusConnectionError.self) {
+                try await server.connect { $0.connectTimeout = .milliseconds(300) }
+            }
+            #expect(ContinuousClock.now - start < .seconds(8))
+            server.resume()
+        }
+
+        @Test func anInboxThatNobodyAnswersToIsRefused() async throws {
+            let server = try await NatsServer.start()
+            for prefix in ["inbox", "_INBOXES.a", "_inbox", "", "_INBOX.*", "_INBOX."] {
+                await #expect(throws: BusConnectionError.self, "\(prefix)") {
+                    try await server.connect { $0.inboxPrefix = prefix }
+                }
+            }
+        }
+
         @Test func connectingWaitsForABrokerThatComesLater() async throws {
             let server = try await NatsServer.start()
             await server.stop()

@@ -132,5 +132,47 @@ extension BrokerTests {
                 #expect(seen.value == [1, 2])
             }
         }
+
+        /// A handler that hangs ends neither the consumption nor the one who stops it.
+        @Test func stoppingCancelsAHandlerThatDoesNotReturn() async throws {
+            try await withStream { _, jetStream in
+                try await jetStream.ensureConsumer(stream: "EVT_TEST", durable: "slow")
+                try await publish(1...3, jetStream)
+                let (begun, ended) = (Shared(0), Shared(0))
+                let consumption = jetStream.consume(stream: "EVT_TEST", durable: "slow", batch: 1) { _ in
+                    begun.update { $0 += 1 }
+                    try? await Task.sleep(for: .seconds(600))
+                    ended.update { $0 += 1 }
+                }
+                try await eventually("the handler runs") { begun.value == 1 }
+                let start = ContinuousClock.now
+                await consumption.stop(within: .milliseconds(200))
+                #expect(ContinuousClock.now - start < .seconds(10))
+                #expect(begun.value == 1 && ended.value == 1, "it was cancelled, and the next events were not handed over")
+                let info = try await jetStream.consumerInfo(stream: "EVT_TEST", durable: "slow")
+                #expect(info.ackPending + info.pending == 3, "they come again")
+            }
+        }
+
+        @Test func onAClosedBusItEndsAtOnce() async throws {
+            try await withBus { server, _ in
+                let bus = try await server.connect("short")
+                await bus.close()
+                let consumption = JetStream(connection: bus).consume(stream: "EVT_TEST", durable: "reader", batch: 1) { _ in }
+                #expect(consumption.hasEnded)
+                await consumption.stop()
+            }
+        }
+
+        /// The end may come between the steps of a beginning.
+        @Test func aWatcherOfAClosedBusIsToldAtOnce() async throws {
+            try await withBus { server, _ in
+                let bus = try await server.connect("short")
+                await bus.close()
+                let told = Shared<[ConnectionEvent]>([])
+                bus.removeWatcher(bus.addWatcher { event in told.update { $0.append(event) } })
+                #expect(told.value == [.closed])
+            }
+        }
     }
 }

@@ -11,9 +11,8 @@ import Testing
 
     @Test func aReplyResumesItsWaiterOnce() throws {
         var table = Table()
-        let first = try table.open(deadline: at(100)).token
-        let second = try table.open(deadline: at(100)).token
-        #expect(first != second)
+        let first = try table.opened(1, at(100))
+        let second = try table.opened(2, at(100))
         #expect(table.wait(first, "A").text == "nothing")
         #expect(table.wait(second, "B").text == "nothing")
         #expect(table.settle(second, .reply("two")).text == "B: reply two")
@@ -24,7 +23,7 @@ import Testing
 
     @Test func aReplyMayOvertakeTheWaiter() throws {
         var table = Table()
-        let token = try table.open(deadline: at(100)).token
+        let token = try table.opened(1, at(100))
         #expect(table.settle(token, .reply("early")).text == "nothing")
         #expect(table.settle(token, .cancelled).text == "nothing", "the first event decides")
         #expect(table.wait(token, "A").text == "A: reply early")
@@ -33,65 +32,80 @@ import Testing
 
     @Test func cancellationMayComeBeforeTheWaiter() throws {
         var table = Table()
-        let token = try table.open(deadline: at(100)).token
+        let token = try table.opened(1, at(100))
         #expect(table.settle(token, .cancelled).text == "nothing")
         #expect(table.wait(token, "A").text == "A: cancelled")
         #expect(table.settle(token, .reply("late")).text == "nothing")
     }
 
-    @Test func onlyAnEarlierDeadlineMovesTheAlarm() throws {
+    @Test func itWakesAtTheEarliestDeadline() throws {
         var table = Table()
-        #expect(try table.open(deadline: at(100)).wakeAt == at(100))
-        #expect(try table.open(deadline: at(200)).wakeAt == nil)
-        #expect(try table.open(deadline: at(100)).wakeAt == nil)
-        #expect(try table.open(deadline: at(50)).wakeAt == at(50))
+        #expect(table.wakeAt == nil)
+        for (token, deadline, earliest) in [(1, 100, 100), (2, 200, 100), (3, 100, 100), (4, 50, 50)]
+            as [(UInt64, UInt64, UInt64)]
+        {
+            _ = try table.opened(token, at(deadline))
+            #expect(table.wakeAt == at(earliest))
+        }
+    }
+
+    @Test func aTokenThatIsTakenIsRefusedAndChangesNothing() throws {
+        var table = Table()
+        let token = try table.opened(7, at(100))
+        _ = table.wait(token, "A")
+        let isOpened = try table.open(7, deadline: at(50))
+        #expect(!isOpened && table.wakeAt == at(100))
+        #expect(table.settle(8, .reply("to nobody")).text == "nothing")
+        #expect(table.settle(token, .reply("yes")).text == "A: reply yes")
     }
 
     @Test func deadlinesExpireInTheirOrder() throws {
         var table = Table()
-        let early = try table.open(deadline: at(50)).token
-        let late = try table.open(deadline: at(100)).token
-        let unasked = try table.open(deadline: at(50)).token
+        let early = try table.opened(1, at(50))
+        let late = try table.opened(2, at(100))
+        let unasked = try table.opened(3, at(50))
         _ = table.wait(early, "early")
         _ = table.wait(late, "late")
-        var (waiters, wakeAt) = table.expire(now: at(49))
-        #expect(waiters.isEmpty && wakeAt == at(50))
-        (waiters, wakeAt) = table.expire(now: at(50))
-        #expect(waiters == ["early"] && wakeAt == at(100))
+        var waiters = table.expire(now: at(49))
+        #expect(waiters.isEmpty && table.wakeAt == at(50))
+        waiters = table.expire(now: at(50))
+        #expect(waiters == ["early"] && table.wakeAt == at(100))
         #expect(table.wait(unasked, "C").text == "C: expired")
         #expect(table.settle(early, .reply("too late")).text == "nothing")
-        (waiters, wakeAt) = table.expire(now: at(100))
-        #expect(waiters == ["late"] && wakeAt == nil)
-        #expect(try table.open(deadline: at(200)).wakeAt == at(200), "the alarm is set again after all was quiet")
+        waiters = table.expire(now: at(100))
+        #expect(waiters == ["late"] && table.wakeAt == nil)
+        _ = try table.opened(9, at(200))
+        #expect(table.wakeAt == at(200), "after all was quiet")
     }
 
     @Test func anAnswerToEitherSendingCounts() throws {
         var table = Table()
-        let token = try table.open(deadline: at(50)).token
+        let token = try table.opened(1, at(50))
         _ = table.wait(token, "A")
-        #expect(table.expire(now: at(50)).waiters == ["A"])
-        #expect(try table.reopen(token, deadline: at(100)) == at(100))
+        #expect(table.expire(now: at(50)) == ["A"])
+        try table.reopen(token, deadline: at(100))
+        #expect(table.wakeAt == at(100))
         #expect(table.settle(token, .reply("of the first sending")).text == "nothing")
         #expect(table.wait(token, "A").text == "A: reply of the first sending")
     }
 
     @Test func closingFailsWhatWaitsAndWhatComes() throws {
         var table = Table()
-        let waiting = try table.open(deadline: at(50)).token
-        let open = try table.open(deadline: at(50)).token
-        let answered = try table.open(deadline: at(50)).token
+        let waiting = try table.opened(1, at(50))
+        let open = try table.opened(2, at(50))
+        let answered = try table.opened(3, at(50))
         _ = table.wait(waiting, "A")
         _ = table.settle(answered, .reply("yes"))
         #expect(table.close(.unavailable()) == ["A"])
         #expect(table.wait(open, "B").text == "B: failed UNAVAILABLE")
         #expect(table.wait(answered, "C").text == "C: reply yes")
-        #expect(throws: ServiceError.unavailable()) { try table.open(deadline: at(60)) }
+        #expect(throws: ServiceError.unavailable()) { try table.open(9, deadline: at(60)) }
     }
 
     @Test func whatIsForgottenLeavesNothingBehind() throws {
         var table = Table()
-        for _ in 0..<3 { table.forget(try table.open(deadline: at(50)).token) }
-        let answered = try table.open(deadline: at(50)).token
+        for token in UInt64(1)...3 { table.forget(try table.opened(token, at(50))) }
+        let answered = try table.opened(4, at(50))
         _ = table.settle(answered, .reply("yes"))
         table.forget(answered)
         #expect(table.count == 0)
@@ -110,13 +124,13 @@ import Testing
         }
         for step in UInt64(0)..<400 {
             switch UInt64.random(in: 0..<5, using: &random) {
-            case 0: open.append(try table.open(deadline: at(step + .random(in: 1..<50, using: &random))).token)
+            case 0: open.append(try table.opened(step, at(step + .random(in: 1..<50, using: &random))))
             case 1:
                 guard let token = open.randomElement(using: &random), waiting.insert(token).inserted else { continue }
                 note(table.wait(token, token))
             case 2: if let token = open.randomElement(using: &random) { note(table.settle(token, .reply("r"))) }
             case 3: if let token = open.randomElement(using: &random) { note(table.settle(token, .cancelled)) }
-            default: for waiter in table.expire(now: at(step)).waiters { resumed[waiter, default: 0] += 1 }
+            default: for waiter in table.expire(now: at(step)) { resumed[waiter, default: 0] += 1 }
             }
         }
         for waiter in table.close(.unavailable()) { resumed[waiter, default: 0] += 1 }
@@ -124,6 +138,15 @@ import Testing
         #expect(Set(resumed.keys) == waiting)
         for token in open where !waiting.contains(token) { note(table.wait(token, token)) }
         #expect(table.count == 0)
+    }
+}
+
+extension RequestTable {
+    /// Opens a request under a token that is free.
+    fileprivate mutating func opened(_ token: UInt64, _ deadline: Tick) throws -> UInt64 {
+        let isOpened = try open(token, deadline: deadline)
+        try #require(isOpened)
+        return token
     }
 }
 

@@ -150,7 +150,7 @@ extension BrokerTests {
                     ]
                 )
                 let past = String((SystemClock.now() - .seconds(1)).milliseconds)
-                try bus.publish(Notes.echo.subject, headers: ["deadline": past], body: [], reply: "nowhere.at.all")
+                try bus.publish(Notes.echo.subject, headers: ["deadline": past], body: [], reply: "_INBOX.nowhere.at.all")
                 #expect(try await bus.call(Notes.echo, "x", context: CallContext()) == "x")
                 #expect(ran.value == 1)
                 #expect(observer.codes.value.contains(.deadlineExceeded))

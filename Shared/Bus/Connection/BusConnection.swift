@@ -13,6 +13,9 @@ public struct BusConnectionError: Error, CustomStringConvertible {
     public var description: String { "cannot connect to the message bus: \(reason)" }
 }
 
+/// Makes one connection of nats.c, or says why there is none. Blocks.
+typealias Dialer = @Sendable (BusConfiguration, CallbackKey) -> (NatsHandle?, natsStatus)
+
 /// What happens to a connection as a whole.
 enum ConnectionEvent: Sendable {
     case reconnected
@@ -29,19 +32,24 @@ public final class BusConnection: Sendable {
     let logger: Logger
     let observer: (any RPCObserver)?
     let requests: PendingRequests
-    private let current = Mutex<NatsHandle?>(nil)
+    let link = Mutex(ConnectionLink<NatsHandle>())
+    let dialer: Dialer
+    let eventsKey = Mutex(CallbackKey(nil))
     private let subscriptions = Mutex<[ObjectIdentifier: BusSubscription]>([:])
-    private let watchers = Mutex<(next: UInt64, actions: [UInt64: @Sendable (ConnectionEvent) -> Void])>((0, [:]))
-    private let isClosing = Atomic(false)
-    private let isAway = Atomic(false)
-    private let reconnectedAt = Atomic<UInt64>(0)
-    private let inboxCount = Atomic<UInt64>(0)
-    private let eventsKey = Mutex(CallbackKey(nil))
+    private let watchers = Mutex(Watchers())
+    private let refusals = Atomic(0)
 
-    private init(_ configuration: BusConfiguration, logger: Logger, observer: (any RPCObserver)?) {
+    private struct Watchers {
+        var next: UInt64 = 0
+        var actions: [UInt64: @Sendable (ConnectionEvent) -> Void] = [:]
+        var hasEnded = false
+    }
+
+    private init(_ configuration: BusConfiguration, logger: Logger, observer: (any RPCObserver)?, dialer: @escaping Dialer) {
         self.configuration = configuration
         self.logger = logger
         self.observer = observer
+        self.dialer = dialer
         self.requests = PendingRequests(inboxPrefix: configuration.inboxPrefix)
     }
 
@@ -57,27 +65,39 @@ public final class BusConnection: Sendable {
         logger: Logger,
         observer: (any RPCObserver)? = nil
     ) async throws -> BusConnection {
-        guard Subject.isPublishable(configuration.inboxPrefix) else {
-            throw BusConnectionError(reason: "the inbox prefix is not a subject", isPassing: false)
+        try await connect(configuration, logger: logger, observer: observer, dialer: NatsOptions.connect)
+    }
+
+    /// As the public one; `dialer` makes the connections.
+    static func connect(
+        _ configuration: BusConfiguration,
+        logger: Logger,
+        observer: (any RPCObserver)? = nil,
+        dialer: @escaping Dialer
+    ) async throws -> BusConnection {
+        // Services answer to nothing else.
+        guard Subject.isPublishable(configuration.inboxPrefix), "\(configuration.inboxPrefix).".hasPrefix("_INBOX.") else {
+            throw BusConnectionError(reason: "the inbox prefix is neither _INBOX nor below it", isPassing: false)
         }
-        let connection = BusConnection(configuration, logger: logger, observer: observer)
+        let connection = BusConnection(configuration, logger: logger, observer: observer, dialer: dialer)
         let key = CallbackKey(Callbacks.connections.add(WeakEvents(connection)))
         connection.eventsKey.withLock { $0 = key }
-        let handle = try await connection.dial(until: Tick.now() + configuration.connectTimeout)
-        connection.current.withLock { $0 = handle }
-        try connection.subscribe(connection.requests.prefix + "*", queue: nil, target: connection.requests)
+        do {
+            try connection.subscribe(connection.requests.subject, queue: nil, target: connection.requests)
+            try await connection.establish(until: Tick.now() + configuration.connectTimeout)
+        } catch {
+            await connection.close()
+            throw error
+        }
         return connection
     }
 
     /// Whether the broker can be reached now.
-    public var isConnected: Bool {
-        guard let handle = current.withLock({ $0 }) else { return false }
-        return natsConnection_Status(handle.pointer) == NATS_CONN_STATUS_CONNECTED
-    }
+    public var isConnected: Bool { link.withLock { $0.handle }?.isConnected ?? false }
 
     /// The most bytes that one message may have, as the broker says.
     public var maxPayload: Int {
-        current.withLock { $0 }.map { Int(natsConnection_GetMaxPayload($0.pointer)) } ?? 0
+        link.withLock { $0.handle }.map { Int(natsConnection_GetMaxPayload($0.pointer)) } ?? 0
     }
 
     /// Publishes one message and does not wait for anything.
@@ -85,7 +105,7 @@ public final class BusConnection: Sendable {
     /// - Throws: `ServiceError`: a subject or header that cannot be sent, `PAYLOAD_TOO_LARGE`, or `UNAVAILABLE` when the broker is away
     ///   and the buffer is full.
     public func publish(_ subject: String, headers: BusHeaders = [:], body: [UInt8], reply: String? = nil) throws(ServiceError) {
-        guard let handle = current.withLock({ $0 }) else { throw .unavailable("The message bus is not available.") }
+        guard let handle = link.withLock({ $0.handle }) else { throw .unavailable("The message bus is not available.") }
         try handle.publish(subject: subject, reply: reply, headers: headers, body: body)
     }
 
@@ -109,65 +129,77 @@ public final class BusConnection: Sendable {
     ///
     /// - Throws: `ServiceError` `UNAVAILABLE` when the broker does not confirm within `limit`.
     public func flush(within limit: Interval = .seconds(5)) async throws {
-        guard let handle = current.withLock({ $0 }) else { throw ServiceError.unavailable() }
+        guard let handle = link.withLock({ $0.handle }) else { throw ServiceError.unavailable() }
         let status = await Blocking.run { natsConnection_FlushTimeout(handle.pointer, max(1, limit.microseconds / 1_000)) }
         if status != NATS_OK { throw status.asServiceError }
     }
 
     /// Ends the connection in order: subscriptions are drained, requests get their answers, everything published is flushed.
     ///
-    /// - Parameter limit: How long that may take; what is left then is cut off.
+    /// - Parameter limit: How long that may take; what is left then is cut off. The last flush gets a second more.
     public func drain(within limit: Interval = .seconds(10)) async {
         let end = Tick.now() + limit
-        let others = subscriptions.withLock { $0.values.filter { $0.subject != self.requests.prefix + "*" } }
+        let others = subscriptions.withLock { $0.values.filter { $0.subject != self.requests.subject } }
         await BusSubscription.drain(others, within: limit)
         while requests.count > 0, Tick.now() < end, !Task.isCancelled { try? await Task.sleep(for: .milliseconds(5)) }
-        do { try await flush(within: limit) } catch { logger.warning("bus: closed without a last flush") }
+        let left = Interval.milliseconds(Int64((end - Tick.now()) / .milliseconds(1)))
+        do { try await flush(within: max(.seconds(1), left)) } catch { logger.warning("bus: closed without a last flush") }
         await close()
     }
 
     /// Ends the connection at once: requests that wait fail with `UNAVAILABLE`.
     public func close() async {
-        guard !isClosing.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        let (isFirst, handle) = link.withLock { link in (!link.isClosed, link.close()) }
+        guard isFirst else { return }
         requests.close()
         tellWatchers(.closed)
         for subscription in subscriptions.withLock({ Array($0.values) }) { subscription.cancel() }
-        let handle = current.withLock { current in
-            defer { current = nil }
-            return current
-        }
-        if let handle { await Blocking.run { natsConnection_Close(handle.pointer) } }
+        if let handle { await Blocking.run { handle.close() } }
         Callbacks.connections.remove(eventsKey.withLock { $0.pointer })
     }
 
     // MARK: Used by the rest of the module
 
-    /// A subject below our own inbox that nobody else uses.
-    func makeInbox() -> String {
-        "\(requests.prefix)s.\(inboxCount.add(1, ordering: .relaxed).newValue)"
-    }
+    /// A subject below our own inbox prefix that nobody else uses, knows or can guess.
+    func makeInbox() -> String { "\(configuration.inboxPrefix).\(Entropy.name())" }
 
     /// Whether the broker is away, or was so recently that others may not be back yet.
-    var isHealing: Bool {
-        // nats.c sends what was buffered before it tells of the reconnect: answers may come while it still counts as away.
-        if isAway.load(ordering: .acquiring) { return true }
-        let at = reconnectedAt.load(ordering: .relaxed)
-        return at > 0 && Tick.now() < Tick(nanoseconds: at) + configuration.reconnectGrace
+    var isHealing: Bool { link.withLock { $0.isHealing(now: .now(), grace: configuration.reconnectGrace) } }
+
+    /// How many messages were dropped because they cannot have been meant for the subscription that they came to.
+    var refusedCount: Int { refusals.load(ordering: .relaxed) }
+
+    /// A message was dropped: it is forged, or an answer that was sent to the wrong place.
+    func refused(_ subject: String, at subscription: String) {
+        refusals.add(1, ordering: .relaxed)
+        logger.debug(
+            "bus: a message was dropped that is not for its subscription",
+            metadata: ["subject": "\(subject)", "subscription": "\(subscription)"]
+        )
     }
 
-    /// Calls `action` after each reconnect and at the end, until `removeWatcher`.
+    /// How many subscriptions there are.
+    var subscriptionCount: Int { subscriptions.withLock { $0.count } }
+
+    /// Calls `action` after each reconnect and at the end, until `removeWatcher`; at once when the end has come.
     func addWatcher(_ action: @escaping @Sendable (ConnectionEvent) -> Void) -> UInt64 {
-        watchers.withLock { watchers in
+        let (number, hasEnded) = watchers.withLock { watchers in
             watchers.next += 1
-            watchers.actions[watchers.next] = action
-            return watchers.next
+            if !watchers.hasEnded { watchers.actions[watchers.next] = action }
+            return (watchers.next, watchers.hasEnded)
         }
+        if hasEnded { action(.closed) }
+        return number
     }
 
     func removeWatcher(_ number: UInt64) { watchers.withLock { $0.actions[number] = nil } }
 
-    private func tellWatchers(_ event: ConnectionEvent) {
-        for action in watchers.withLock({ Array($0.actions.values) }) { action(event) }
+    func tellWatchers(_ event: ConnectionEvent) {
+        let actions = watchers.withLock { watchers in
+            if event == .closed { watchers.hasEnded = true }
+            return Array(watchers.actions.values)
+        }
+        for action in actions { action(event) }
     }
 
     @discardableResult
@@ -175,94 +207,28 @@ public final class BusConnection: Sendable {
         guard Subject.isSubscribable(subject), queue.map(Subject.isPublishable) ?? true else {
             throw .validation(field: "subject", "is not a subject")
         }
-        guard let handle = current.withLock({ $0 }) else { throw .unavailable("The message bus is not available.") }
-        let subscription = BusSubscription(subject: subject, queue: queue, target: target) { [weak self] ended in
+        let receiver = MessageReceiver(subject: subject, target: target) { [weak self] in self?.refused($0, at: subject) }
+        let subscription = BusSubscription(subject: subject, queue: queue, receiver: receiver) { [weak self] ended in
             _ = self?.subscriptions.withLock { $0.removeValue(forKey: ObjectIdentifier(ended)) }
         }
+        // Before it is known which connection there is: whoever makes the next one finds it here.
         subscriptions.withLock { $0[ObjectIdentifier(subscription)] = subscription }
-        do {
-            try subscription.attach(to: handle)
-        } catch {
+        let (handle, generation, isClosed) = link.withLock { ($0.handle, $0.generation, $0.isClosed) }
+        let status = isClosed ? NATS_INVALID_ARG : handle.map { subscription.attach(to: $0, generation: generation) } ?? NATS_OK
+        // Closed by nats.c: it is attached to the connection that comes next.
+        guard status == NATS_OK || status == NATS_CONNECTION_CLOSED else {
             subscription.cancel()
-            throw error
+            throw isClosed ? .unavailable("The message bus is not available.") : status.asServiceError
         }
         return subscription
     }
-}
 
-// MARK: - Staying connected
-
-extension BusConnection {
-    private func dial(until end: Tick) async throws -> NatsHandle {
-        let key = eventsKey.withLock { $0 }
-        while true {
-            try Task.checkCancellation()
-            let (handle, status) = await Blocking.run { [configuration] in
-                NatsOptions.connect(configuration, events: key.pointer)
-            }
-            if let handle { return handle }
-            let isTransient = [NATS_NO_SERVER, NATS_TIMEOUT, NATS_IO_ERROR, NATS_CONNECTION_CLOSED].contains(status)
-            guard isTransient, Tick.now() < end else { throw BusConnectionError(reason: status.text, isPassing: isTransient) }
-            try await Task.sleep(for: .milliseconds(100))
+    /// Attaches all subscriptions to a new connection.
+    func attachSubscriptions(to handle: NatsHandle, generation: Int) -> natsStatus {
+        for subscription in subscriptions.withLock({ Array($0.values) }) {
+            let status = subscription.attach(to: handle, generation: generation)
+            if status != NATS_OK { return status }
         }
+        return NATS_OK
     }
-
-    fileprivate func disconnected() {
-        isAway.store(true, ordering: .releasing)
-        if !isClosing.load(ordering: .acquiring) { logger.warning("bus: disconnected from the broker") }
-    }
-
-    fileprivate func reconnected() {
-        logger.notice("bus: connected to the broker again")
-        reconnectedAt.store(Tick.now().nanoseconds, ordering: .relaxed)
-        isAway.store(false, ordering: .releasing)
-        tellWatchers(.reconnected)
-    }
-
-    fileprivate func failed(_ status: natsStatus, subject: String?) {
-        logger.error("bus: \(status.text)", metadata: subject.map { ["subject": "\($0)"] })
-    }
-
-    /// nats.c gives up although told to try for ever, for instance when a broker refuses its credentials twice. Start afresh.
-    fileprivate func closed(_ connection: OpaquePointer) {
-        guard !isClosing.load(ordering: .acquiring), current.withLock({ $0?.pointer == connection }) else { return }
-        logger.error("bus: the connection was closed; connecting anew")
-        Task { [weak self] in await self?.revive() }
-    }
-
-    private func revive() async {
-        while !isClosing.load(ordering: .acquiring) {
-            do {
-                let handle = try await dial(until: .now())
-                let old = current.withLock { current in
-                    defer { current = isClosing.load(ordering: .acquiring) ? nil : handle }
-                    return current
-                }
-                for subscription in subscriptions.withLock({ Array($0.values) }) { try subscription.attach(to: handle) }
-                await Blocking.run { withExtendedLifetime(old) {} }
-                return reconnected()
-            } catch {
-                try? await Task.sleep(for: .microseconds(configuration.reconnectWait.microseconds))
-            }
-        }
-    }
-}
-
-/// Lets nats.c know a connection without keeping it alive.
-private final class WeakEvents: ConnectionTarget {
-    private let connection: WeakConnection
-
-    init(_ connection: BusConnection) { self.connection = WeakConnection(connection) }
-
-    func disconnected() { connection.value?.disconnected() }
-    func reconnected() { connection.value?.reconnected() }
-    func closed(_ pointer: OpaquePointer) { connection.value?.closed(pointer) }
-    func failed(_ status: natsStatus, subject: String?) { connection.value?.failed(status, subject: subject) }
-}
-
-private final class WeakConnection: @unchecked Sendable {
-    // Written once, before it is shared.
-    private(set) weak var value: BusConnection?
-
-    init(_ value: BusConnection) { self.value = value }
 }

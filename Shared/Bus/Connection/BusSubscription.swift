@@ -9,33 +9,35 @@ public final class BusSubscription: Sendable {
     /// The queue group, of which one member gets each message; nil gets every message.
     public let queue: String?
 
-    private let target: any MessageTarget
     private let state: Mutex<State>
     private let ended: @Sendable (BusSubscription) -> Void
 
     private struct State {
         let key: CallbackKey
         var native: NativeSubscription?
+        /// The number of the connection that it is attached to; 0 before the first.
+        var generation = 0
         var hasEnded = false
     }
 
     init(
         subject: String,
         queue: String?,
-        target: any MessageTarget,
+        receiver: MessageReceiver,
         ended: @escaping @Sendable (BusSubscription) -> Void
     ) {
         self.subject = subject
         self.queue = queue
-        self.target = target
         self.ended = ended
-        self.state = Mutex(State(key: CallbackKey(Callbacks.messages.add(target))))
+        self.state = Mutex(State(key: CallbackKey(Callbacks.messages.add(receiver))))
     }
 
     /// Subscribes on a connection, the first one or one that replaces it.
-    func attach(to handle: NatsHandle) throws(ServiceError) {
-        let status = state.withLock { state -> natsStatus in
-            guard !state.hasEnded else { return NATS_OK }
+    ///
+    /// - Parameter generation: The number of the connection. Who comes late with an older one changes nothing.
+    func attach(to handle: NatsHandle, generation: Int) -> natsStatus {
+        state.withLock { state -> natsStatus in
+            guard !state.hasEnded, generation > state.generation else { return NATS_OK }
             var pointer: OpaquePointer?
             let status =
                 if let queue {
@@ -52,15 +54,15 @@ public final class BusSubscription: Sendable {
                 }
             guard status == NATS_OK, let pointer else { return status }
             state.native = NativeSubscription(pointer)
+            state.generation = generation
             return natsSubscription_SetPendingLimits(pointer, NatsOptions.pendingMessages, NatsOptions.pendingBytes)
         }
-        if status != NATS_OK { throw status.asServiceError }
     }
 
     /// Ends it at once: what has arrived and was not handled yet is thrown away.
     public func cancel() {
-        guard let native = end() else { return }
-        _ = natsSubscription_Unsubscribe(native.pointer)
+        if let native = end() { _ = natsSubscription_Unsubscribe(native.pointer) }
+        // Also when it was never attached: its entries are there from the beginning.
         finish()
     }
 

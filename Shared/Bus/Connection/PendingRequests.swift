@@ -1,59 +1,79 @@
 internal import CNats
+internal import Glibc
 internal import Kernel
-internal import Synchronization
 
-/// The requests of one connection that await answers: a `RequestTable` with its inbox, its alarm and its continuations.
+/// The requests of one connection that await answers: a `RequestTable` with its inbox, its timer and its continuations.
+///
+/// Every service may publish to every inbox, and whoever was asked once knows where the answers to this connection go. So each request
+/// has a token of 64 bits that nobody can guess.
 final class PendingRequests: MessageTarget {
     typealias Outcome = RequestOutcome<BusMessage>
+
     private typealias Table = RequestTable<UnsafeContinuation<Outcome, Never>, BusMessage>
 
-    /// `<inbox prefix>.<name>.`: what comes before the number of a request.
-    let prefix: String
+    private struct Pending: TimedValue {
+        var table = Table()
+        var tokens = RandomWords()
+
+        var wakeAt: Tick? { table.wakeAt }
+    }
+
+    /// What to subscribe to: `<inbox prefix>.<name>.*`.
+    var subject: String { prefix + "*" }
+    private let prefix: String
     private let prefixLength: Int
-    private let table = Mutex(Table())
-    private let alarm = Mutex<Alarm?>(nil)
+    private let pending = TimedMutex(Pending(), label: "bus.deadlines")
 
     init(inboxPrefix: String) {
         prefix = "\(inboxPrefix).\(Entropy.name())."
         prefixLength = prefix.utf8.count
-        let alarm = Alarm(label: "bus.deadlines") { [weak self] in self?.expire() }
-        self.alarm.withLock { $0 = alarm }
+        pending.onWake { [weak self] in self?.expire() }
     }
 
     /// How many requests await an answer.
-    var count: Int { table.withLock { $0.count } }
+    var count: Int { pending.withLock { $0.table.count } }
 
     /// Where the answer to request `token` goes.
-    func replySubject(_ token: UInt64) -> String { prefix + String(token) }
+    func replySubject(_ token: UInt64) -> String {
+        String(unsafeUninitializedCapacity: prefixLength + Self.digits) { buffer in
+            _ = buffer.initialize(fromContentsOf: prefix.utf8)
+            Hex.write(token, to: UnsafeMutableBufferPointer(rebasing: buffer[prefixLength...]))
+            return prefixLength + Self.digits
+        }
+    }
 
     /// Opens a request; with `again`, one that was opened before.
     func open(until deadline: Tick, again token: UInt64? = nil) throws(ServiceError) -> UInt64 {
-        let opened = try table.withLock { table throws(ServiceError) -> Table.Opened in
-            guard let token else { return try table.open(deadline: deadline) }
-            return .init(token: token, wakeAt: try table.reopen(token, deadline: deadline))
+        try pending.withLock { pending throws(ServiceError) -> UInt64 in
+            if let token {
+                try pending.table.reopen(token, deadline: deadline)
+                return token
+            }
+            while true {
+                let token = pending.tokens.next()
+                if try pending.table.open(token, deadline: deadline) { return token }
+            }
         }
-        if let wakeAt = opened.wakeAt { alarm.withLock { $0?.set(wakeAt) } }
-        return opened.token
     }
 
     /// The outcome of a request; cancelling the task makes it `.cancelled`.
     func outcome(of token: UInt64) async -> Outcome {
         await withTaskCancellationHandler {
             await withUnsafeContinuation { continuation in
-                perform(table.withLock { $0.wait(token, continuation) })
+                perform(pending.withLock { $0.table.wait(token, continuation) })
             }
         } onCancel: {
-            perform(table.withLock { $0.settle(token, .cancelled) })
+            perform(pending.withLock { $0.table.settle(token, .cancelled) })
         }
     }
 
     /// Nobody will ask for the outcome.
-    func forget(_ token: UInt64) { table.withLock { $0.forget(token) } }
+    func forget(_ token: UInt64) { pending.withLock { $0.table.forget(token) } }
 
     /// Fails everything that waits and everything that comes.
     func close() {
         let error = ServiceError.unavailable("The connection to the message bus is closed.")
-        for waiter in table.withLock({ $0.close(error) }) { waiter.resume(returning: .failed(error)) }
+        for waiter in pending.withLock({ $0.table.close(error) }) { waiter.resume(returning: .failed(error)) }
     }
 
     func arrived(_ message: OpaquePointer) {
@@ -61,22 +81,18 @@ final class PendingRequests: MessageTarget {
         // A reply may be empty; only the broker's own 503 means that nobody listens.
         let isRefusal = natsMsg_GetDataLength(message) == 0 && natsMsg_IsNoResponders(message)
         let reply = BusMessage(taking: message)
-        perform(table.withLock { $0.settle(token, isRefusal ? .noResponders : .reply(reply)) })
+        perform(pending.withLock { $0.table.settle(token, isRefusal ? .noResponders : .reply(reply)) })
     }
 
+    /// The digits of a token in a subject.
+    private static let digits = 16
+
     private func token(of message: OpaquePointer) -> UInt64? {
+        // The whole subject was compared with the subscription's (`MessageReceiver`): what follows the prefix is one token.
         guard let subject = natsMsg_GetSubject(message) else { return nil }
-        var token: UInt64 = 0
-        var digits = 0
-        // The subscription guarantees the prefix; its length is all that is needed of it.
-        var next = subject + prefixLength
-        while next.pointee != 0 {
-            guard next.pointee >= 48, next.pointee <= 57, digits < 19 else { return nil }
-            token = token * 10 + UInt64(next.pointee - 48)
-            digits += 1
-            next += 1
-        }
-        return digits > 0 ? token : nil
+        let length = prefixLength + Self.digits
+        guard strnlen(subject, length + 1) == length else { return nil }
+        return Hex.value(UnsafeRawBufferPointer(start: subject + prefixLength, count: Self.digits))
     }
 
     private func perform(_ action: Table.Action) {
@@ -84,9 +100,7 @@ final class PendingRequests: MessageTarget {
     }
 
     private func expire() {
-        let (waiters, wakeAt) = table.withLock { $0.expire(now: .now()) }
-        if let wakeAt { alarm.withLock { $0?.set(wakeAt) } }
-        for waiter in waiters { waiter.resume(returning: .expired) }
+        for waiter in pending.withLock({ $0.table.expire(now: .now()) }) { waiter.resume(returning: .expired) }
     }
 }
 

@@ -1,4 +1,3 @@
-internal import Dispatch
 public import Kernel
 
 extension BusConnection {
@@ -54,8 +53,7 @@ extension BusConnection {
         let subscription = try subscribe(inbox) { continuation.yield($0) }
         defer { subscription.cancel() }
         try publish(subject, body: body, reply: inbox)
-        let alarm = Alarm(label: "bus.scatter") { continuation.finish() }
-        alarm.set(Tick.now() + interval)
+        let alarm = Alarm(at: Tick.now() + interval, label: "bus.scatter") { continuation.finish() }
         defer { withExtendedLifetime(alarm) {} }
         var collected: [BusMessage] = []
         for await answer in answers {

@@ -1,6 +1,5 @@
-internal import Kernel
+public import Kernel
 internal import Logging
-internal import Synchronization
 
 /// The receiving end of a durable consumer, until it is stopped. Survives the broker's absence.
 public final class Consumption: Sendable {
@@ -9,20 +8,25 @@ public final class Consumption: Sendable {
     private let durable: String
     private let batch: Int
     private let endsWithConnection: Bool
-    private let inbox: String
-    private let state: Mutex<State>
+    /// Before the number of a pull request: where the broker sends what it brings.
+    let inbox: String
+    private let inboxStart: String
+    private let state: TimedMutex<State>
     private let arrivals: AsyncStream<Void>
     private let bell: AsyncStream<Void>.Continuation
-    private let alarm = Mutex<Alarm?>(nil)
     private static let expiry = Interval.seconds(10)
 
-    private struct State: Sendable {
+    private struct State: TimedValue {
         var loop: PullLoop
         var buffer: [JetStreamMessage] = []
         var subscription: BusSubscription?
         var watcher: UInt64?
         var task: Task<Void, Never>?
         var hasEnded = false
+        /// Whether the handler has been called for the last time.
+        var isQuiet = false
+
+        var wakeAt: Tick? { loop.wakeAt }
     }
 
     init(
@@ -39,24 +43,36 @@ public final class Consumption: Sendable {
         self.batch = batch
         self.endsWithConnection = endsWithConnection
         self.inbox = connection.makeInbox()
-        self.state = Mutex(State(loop: PullLoop(batch: batch, expiry: Self.expiry)))
+        self.inboxStart = inbox + "."
+        self.state = TimedMutex(State(loop: PullLoop(batch: batch, expiry: Self.expiry)), label: "bus.pull")
         (arrivals, bell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        let alarm = Alarm(label: "bus.pull") { [weak self] in self?.pull() }
-        self.alarm.withLock { $0 = alarm }
+        state.onWake { [weak self] in self?.pull() }
         begin(handler)
     }
 
     /// Ends it in order: asks for nothing more, lets the handler finish everything that has arrived, then returns.
-    public func stop() async {
+    ///
+    /// - Parameter limit: How long the handler may take; then its task is cancelled and the rest is not handed over, to be delivered again.
+    ///   It is waited for 5 seconds more.
+    public func stop(within limit: Interval = .seconds(15)) async {
+        let end = Tick.now() + limit
         let (subscription, watcher, task) = state.withLock { state in
             state.loop.stop()
             return (state.subscription, state.watcher, state.task)
         }
         if let watcher { connection.removeWatcher(watcher) }
         // What the broker has sent already still arrives here; were it thrown away, it would come again only after the ack wait.
-        await subscription?.drain()
+        await subscription?.drain(within: min(limit, .seconds(10)))
         bell.finish()
-        await task?.value
+        guard let task else { return }
+        let isQuiet: @Sendable () -> Bool = { [state] in state.withLock { $0.isQuiet } }
+        if await Waiting.until(end, isQuiet) { return }
+        task.cancel()
+        if await Waiting.until(Tick.now() + .seconds(5), isQuiet) { return }
+        connection.logger.error(
+            "bus: a consumer's handler does not return",
+            metadata: ["stream": "\(stream)", "durable": "\(durable)"]
+        )
     }
 
     /// Whether nothing more is asked for: the connection it began with is gone, and it was to end with that, or the bus was closed.
@@ -64,7 +80,7 @@ public final class Consumption: Sendable {
 
     private func begin(_ handler: @escaping @Sendable ([JetStreamMessage]) async -> Void) {
         do {
-            let subscription = try connection.subscribe("\(inbox).*") { [weak self] in self?.arrived($0) }
+            let subscription = try connection.subscribe("\(inbox).*", queue: nil, target: DeliveryTarget(self))
             let watcher = connection.addWatcher { [weak self] in self?.heard($0) }
             let task = Task { await self.run(handler) }
             state.withLock { state in
@@ -74,6 +90,7 @@ public final class Consumption: Sendable {
         } catch {
             // Only a closed connection refuses a subscription: there is nothing to receive any more.
             connection.logger.error("bus: a consumer cannot start", metadata: ["stream": "\(stream)", "durable": "\(durable)"])
+            state.withLock { $0.hasEnded = true }
             bell.finish()
         }
     }
@@ -100,14 +117,15 @@ public final class Consumption: Sendable {
 
     private func run(_ handler: @Sendable ([JetStreamMessage]) async -> Void) async {
         for await _ in arrivals {
-            while let batch = take() {
+            while !Task.isCancelled, let batch = take() {
                 await handler(batch)
                 state.withLock { $0.loop.handled(batch.count) }
                 pull()
             }
         }
         // Stopped: the stream has ended, and perhaps a last bell with it.
-        while let batch = take() { await handler(batch) }
+        while !Task.isCancelled, let batch = take() { await handler(batch) }
+        state.withLock { $0.isQuiet = true }
     }
 
     private func take() -> [JetStreamMessage]? {
@@ -119,34 +137,46 @@ public final class Consumption: Sendable {
         }
     }
 
-    private func arrived(_ message: BusMessage) {
-        if let delivery = JetStreamMessage(message, connection: connection) {
+    /// Takes what the broker sends in answer to our pull requests, and nothing else: whoever may publish to inboxes, or may read another stream,
+    /// could otherwise make up events.
+    ///
+    /// A delivery bears the subject that it has in its stream, and where to acknowledge it, which names stream and consumer. What the
+    /// broker says of a request comes to the request's own inbox, without a reply subject.
+    func arrived(_ message: BusMessage) {
+        if message.subject.hasPrefix(inboxStart) {
+            guard message.reply == nil, let status = message.brokerStatus,
+                let id = UInt64(message.subject.dropFirst(inboxStart.count))
+            else { return connection.refused(message.subject, at: "\(inbox).*") }
+            heard(status, of: id, message)
+        } else {
+            guard let reply = message.reply, let delivery = Delivery(reply), delivery.stream == stream,
+                delivery.consumer == durable
+            else { return connection.refused(message.subject, at: "\(inbox).*") }
+            let event = JetStreamMessage(message, delivery, reply: reply, connection: connection)
             state.withLock { state in
                 state.loop.received(now: .now())
-                state.buffer.append(delivery)
+                state.buffer.append(event)
             }
             bell.yield()
-        } else if message.brokerStatus == 100 {
-            state.withLock { $0.loop.heard(now: .now()) }
-        } else if let status = message.brokerStatus,
-            let id = message.subject.split(separator: ".").last.flatMap({ UInt64($0) })
-        {
-            if status != 404, status != 408 {
-                connection.logger.debug(
-                    "bus: a pull was refused",
-                    metadata: ["stream": "\(stream)", "status": "\(status)", "text": "\(message.headers["Description"] ?? "")"]
-                )
-            }
-            state.withLock { $0.loop.ended(id, status: status, now: .now()) }
         }
         pull()
     }
 
+    /// The broker says something of a pull request.
+    private func heard(_ status: Int, of id: UInt64, _ message: BusMessage) {
+        if status == 100 { return state.withLock { $0.loop.heard(now: .now()) } }
+        if status != 404, status != 408 {
+            connection.logger.debug(
+                "bus: a pull was refused",
+                metadata: ["stream": "\(stream)", "status": "\(status)", "text": "\(message.headers["Description"] ?? "")"]
+            )
+        }
+        state.withLock { $0.loop.ended(id, status: status, now: .now()) }
+    }
+
     /// Asks for more when it is time to.
     private func pull() {
-        let (next, wakeAt) = state.withLock { state in (state.loop.next(now: .now()), state.loop.wakeAt) }
-        if let wakeAt { alarm.withLock { $0?.set(wakeAt) } }
-        guard let next else { return }
+        guard let next = state.withLock({ $0.loop.next(now: .now()) }) else { return }
         do {
             let request = JetStreamCodec.Pull(
                 batch: next.batch,
@@ -159,11 +189,28 @@ public final class Consumption: Sendable {
                 reply: "\(inbox).\(next.id)"
             )
         } catch {
-            let wakeAt = state.withLock { state in
-                state.loop.failed(next.id, now: .now())
-                return state.loop.wakeAt
-            }
-            if let wakeAt { alarm.withLock { $0?.set(wakeAt) } }
+            state.withLock { $0.loop.failed(next.id, now: .now()) }
         }
     }
+}
+
+/// Hands deliveries to a consumption without keeping it alive.
+private final class DeliveryTarget: MessageTarget {
+    private let consumption: WeakConsumption
+
+    init(_ consumption: Consumption) { self.consumption = WeakConsumption(consumption) }
+
+    var judgesSubjects: Bool { true }
+
+    func arrived(_ message: OpaquePointer) {
+        let message = BusMessage(taking: message, anyReply: true)
+        consumption.value?.arrived(message)
+    }
+}
+
+private final class WeakConsumption: @unchecked Sendable {
+    // Written once, before it is shared.
+    private(set) weak var value: Consumption?
+
+    init(_ value: Consumption) { self.value = value }
 }

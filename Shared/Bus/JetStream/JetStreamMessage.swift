@@ -20,9 +20,10 @@ public struct JetStreamMessage: Sendable {
     private let reply: String
     private let connection: BusConnection
 
-    /// A delivery; nil for a message that does not come from a stream.
-    init?(_ message: BusMessage, connection: BusConnection) {
-        guard let reply = message.reply, let delivery = Delivery(reply) else { return nil }
+    /// The message of a delivery.
+    ///
+    /// - Parameter reply: The subject that `delivery` was read from: where to acknowledge.
+    init(_ message: BusMessage, _ delivery: Delivery, reply: String, connection: BusConnection) {
         subject = message.subject
         headers = message.headers
         body = message.body
@@ -68,6 +69,8 @@ public struct JetStreamMessage: Sendable {
 /// `$JS.ACK.<stream>.<consumer>.<count>.<stream seq>.<consumer seq>.<ns>.<pending>`, or with domain and account after `ACK` and perhaps
 /// more at the end.
 struct Delivery: Equatable {
+    let stream: String
+    let consumer: String
     let count: Int
     let streamSequence: Int
     let consumerSequence: Int
@@ -84,6 +87,8 @@ struct Delivery: Equatable {
         guard tokens[0] == "$JS", tokens[1] == "ACK", let count = Int(tokens[base]), let sequence = Int(tokens[base + 1]),
             let consumerSequence = Int(tokens[base + 2]), let nanoseconds = Int64(tokens[base + 3])
         else { return nil }
+        self.stream = String(tokens[base - 2])
+        self.consumer = String(tokens[base - 1])
         self.count = count
         self.streamSequence = sequence
         self.consumerSequence = consumerSequence

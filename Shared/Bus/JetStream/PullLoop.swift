@@ -6,7 +6,7 @@ internal import Kernel
 /// when its time is up or the broker has been silent in spite of heartbeats (it died, or has no such consumer), or with the
 /// connection. At most two are under way: the second is sent when
 /// half of the first has come, so that messages flow while earlier ones are handled.
-struct PullLoop: Sendable {
+struct PullLoop: TimedValue {
     /// One pull request.
     struct Pull: Sendable, Equatable {
         /// Its number: the last token of its reply subject.
@@ -92,6 +92,8 @@ struct PullLoop: Sendable {
     /// What to ask for now; nil for nothing. To be called after every event and at `wakeAt`.
     mutating func next(now: Tick) -> Pull? {
         pulls.removeAll { $0.end <= now }
+        // A time that has passed is no reason to be called again: it would be at once, for as long as the handler is busy.
+        if now >= notBefore { notBefore = Tick(nanoseconds: 0) }
         guard !hasStopped, now >= notBefore, pulls.count < 2, outstanding + buffered <= batch / 2 else { return nil }
         let pull = Pull(id: nextID, batch: batch - buffered)
         nextID += 1

@@ -3,16 +3,49 @@ internal import Synchronization
 
 /// What a subscription does with its messages.
 protocol MessageTarget: AnyObject, Sendable {
+    /// Whether it judges the subjects of its messages itself. Only a stream's consumer has to: its messages bear the subject that they
+    /// have in the stream.
+    var judgesSubjects: Bool { get }
+
     /// A message arrived, on a delivery thread of nats.c. The receiver owns it.
     func arrived(_ message: OpaquePointer)
 }
 
+extension MessageTarget {
+    var judgesSubjects: Bool { false }
+}
+
+/// Stands between nats.c and the target of a subscription: lets through what is for the subscription.
+///
+/// Who asks JetStream for a message chooses where it goes, and the broker asks nobody's permission for that: so it brings anything to any
+/// subscription. Such a message still bears the subject that it has in its stream.
+final class MessageReceiver: Sendable {
+    private let pattern: SubjectPattern
+    private let target: any MessageTarget
+    private let refused: @Sendable (_ subject: String) -> Void
+
+    /// - Parameter refused: Is told of the subject of a message that was dropped.
+    init(subject: String, target: any MessageTarget, refused: @escaping @Sendable (_ subject: String) -> Void) {
+        pattern = SubjectPattern(subject)
+        self.target = target
+        self.refused = refused
+    }
+
+    /// A message arrived. The receiver owns it.
+    func arrived(_ message: OpaquePointer) {
+        let subject = natsMsg_GetSubject(message)
+        if let subject, target.judgesSubjects || pattern.matches(subject) { return target.arrived(message) }
+        refused(subject.map { String(cString: $0) } ?? "")
+        natsMsg_Destroy(message)
+    }
+}
+
 /// What happens to a connection, on threads of nats.c.
 protocol ConnectionTarget: AnyObject, Sendable {
-    func disconnected()
-    func reconnected()
+    func disconnected(_ connection: OpaquePointer)
+    func reconnected(_ connection: OpaquePointer)
     func closed(_ connection: OpaquePointer)
-    func failed(_ status: natsStatus, subject: String?)
+    func failed(_ problem: String, subject: String?)
 }
 
 /// Numbers that stand for Swift objects inside nats.c.
@@ -35,13 +68,16 @@ final class CallbackTable<Target: Sendable>: Sendable {
         entries.withLock { $0.targets[UInt(bitPattern: key)] = nil }
     }
 
+    /// How many there are.
+    var count: Int { entries.withLock { $0.targets.count } }
+
     func target(_ key: UnsafeMutableRawPointer?) -> Target? {
         entries.withLock { $0.targets[UInt(bitPattern: key)] }
     }
 }
 
 enum Callbacks {
-    static let messages = CallbackTable<any MessageTarget>()
+    static let messages = CallbackTable<MessageReceiver>()
     static let connections = CallbackTable<any ConnectionTarget>()
 }
 
@@ -59,12 +95,14 @@ func natsMessageArrived(
     target.arrived(message)
 }
 
-func natsDisconnected(_: OpaquePointer?, _ key: UnsafeMutableRawPointer?) {
-    Callbacks.connections.target(key)?.disconnected()
+func natsDisconnected(_ connection: OpaquePointer?, _ key: UnsafeMutableRawPointer?) {
+    guard let connection else { return }
+    Callbacks.connections.target(key)?.disconnected(connection)
 }
 
-func natsReconnected(_: OpaquePointer?, _ key: UnsafeMutableRawPointer?) {
-    Callbacks.connections.target(key)?.reconnected()
+func natsReconnected(_ connection: OpaquePointer?, _ key: UnsafeMutableRawPointer?) {
+    guard let connection else { return }
+    Callbacks.connections.target(key)?.reconnected(connection)
 }
 
 func natsClosed(_ connection: OpaquePointer?, _ key: UnsafeMutableRawPointer?) {
@@ -79,5 +117,5 @@ func natsFailed(
     _ key: UnsafeMutableRawPointer?
 ) {
     let subject = subscription.flatMap { natsSubscription_GetSubject($0) }.map { String(cString: $0) }
-    Callbacks.connections.target(key)?.failed(status, subject: subject)
+    Callbacks.connections.target(key)?.failed(status.text, subject: subject)
 }

@@ -12,6 +12,15 @@ final class NatsHandle: @unchecked Sendable {
 
     deinit { natsConnection_Destroy(pointer) }
 
+    /// Whether nats.c has closed it: it never connects again.
+    var isClosed: Bool { natsConnection_IsClosed(pointer) }
+
+    /// Whether the broker can be reached now.
+    var isConnected: Bool { natsConnection_Status(pointer) == NATS_CONN_STATUS_CONNECTED }
+
+    /// Closes it. May block for as long as the write deadline.
+    func close() { natsConnection_Close(pointer) }
+
     /// Publishes one message.
     ///
     /// - Throws: `ServiceError`: what was given cannot be sent, or `UNAVAILABLE` when the broker is away and the buffer full.
@@ -59,15 +68,18 @@ extension ServiceError {
 
 extension BusMessage {
     /// Takes over a message of nats.c and frees it.
-    init(taking message: OpaquePointer) {
+    ///
+    /// - Parameter anyReply: Whether to keep a reply subject that is no inbox.
+    init(taking message: OpaquePointer, anyReply: Bool = false) {
         defer { natsMsg_Destroy(message) }
         var body: [UInt8] = []
         if let data = natsMsg_GetData(message) {
             body = [UInt8](UnsafeRawBufferPointer(start: data, count: Int(natsMsg_GetDataLength(message))))
         }
+        let reply = natsMsg_GetReply(message).map { String(cString: $0) }
         self.init(
             subject: natsMsg_GetSubject(message).map { String(cString: $0) } ?? "",
-            reply: natsMsg_GetReply(message).map { String(cString: $0) },
+            reply: reply.flatMap { anyReply || Subject.isInbox($0) ? $0 : nil },
             headers: BusHeaders(of: message),
             body: body
         )

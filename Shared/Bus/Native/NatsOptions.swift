@@ -16,13 +16,13 @@ enum NatsOptions {
     /// Connects once.
     ///
     /// - Returns: The connection, or why there is none.
-    static func connect(_ configuration: BusConfiguration, events: UnsafeMutableRawPointer?) -> (NatsHandle?, natsStatus) {
+    static func connect(_ configuration: BusConfiguration, events: CallbackKey) -> (NatsHandle?, natsStatus) {
         if let threads = configuration.deliveryThreads { nats_SetMessageDeliveryPoolSize(Int32(clamping: max(1, threads))) }
         var options: OpaquePointer?
         var status = natsOptions_Create(&options)
         guard status == NATS_OK, let options else { return (nil, status) }
         defer { natsOptions_Destroy(options) }
-        status = apply(configuration, events, to: options)
+        status = apply(configuration, events.pointer, to: options)
         guard status == NATS_OK else { return (nil, status) }
         var connection: OpaquePointer?
         status = natsConnection_Connect(&connection, options)

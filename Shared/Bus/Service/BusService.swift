@@ -126,20 +126,15 @@ public final class BusService: Sendable {
         // Not to be found comes first, so that nobody learns of an instance that is about to go.
         for subscription in subscriptions.discovery { subscription.cancel() }
         await BusSubscription.drain(subscriptions.endpoints, within: limits.drainTimeout)
-        await waitUntilIdle(until: end)
-        if !work.isIdle {
+        if await !Waiting.until(end, { [work] in work.isIdle }) {
             logger.warning("bus: cancelled what still ran", metadata: ["service": "\(name)", "count": "\(work.inFlight)"])
             work.cancelAll()
-            await waitUntilIdle(until: Tick.now() + .seconds(1))
+            _ = await Waiting.until(Tick.now() + .seconds(1)) { [work] in work.isIdle }
         }
         do { try await connection.flush() } catch {
             logger.warning("bus: drained without a last flush", metadata: ["service": "\(name)"])
         }
         state.withLock { $0.isStarted = false }
-    }
-
-    private func waitUntilIdle(until end: Tick) async {
-        while !work.isIdle, Tick.now() < end { try? await Task.sleep(for: .milliseconds(2)) }
     }
 
     private func takeSubscriptions() -> (endpoints: [BusSubscription], discovery: [BusSubscription]) {
@@ -150,7 +145,8 @@ public final class BusService: Sendable {
     }
 
     private func answer(_ verb: Discovery.Verb, _ message: BusMessage) {
-        guard let inbox = message.reply else { return }
+        // A message shows no other reply subject than an inbox.
+        guard let inbox = message.reply else { return connection.refused(message.subject, at: message.subject) }
         do {
             try connection.publish(inbox, body: try discovery.reply(verb, runners.map(\.state)))
         } catch {

@@ -37,6 +37,8 @@ final class EndpointRunner: MessageTarget {
     func arrived(_ native: OpaquePointer) {
         let arrival = Tick.now()
         let message = BusMessage(taking: native)
+        // Only who waits at an inbox can have asked. Without one it is the broker's or a service's answer, which somebody sent here on purpose.
+        guard message.reply != nil else { return connection.refused(message.subject, at: endpoint.subject) }
         let parent = message.headers[HeaderName.traceparent].flatMap { TraceContext(traceparent: $0) }
         let context = CallContext(headers: message.headers, timeout: endpoint.timeout, parent: parent)
         guard context.remaining > .zero else {
@@ -48,7 +50,7 @@ final class EndpointRunner: MessageTarget {
             let refusal = ServiceError.unavailable("The service is busy.")
             reply(to: message, .failure(refusal))
             record(context, parent, .overloaded, refusal, .zero)
-        case .run(let token, _):
+        case .run(let token):
             observer?.started(method: endpoint.subject)
             let task = Task {
                 let result = await answer(message.body, context)
@@ -136,16 +138,14 @@ extension Result where Failure == ServiceError {
     }
 }
 
-/// The `WorkTable` of a service with its alarm.
+/// The `WorkTable` of a service with its timer.
 final class ServiceWork: Sendable {
-    private let table: Mutex<WorkTable<Task<Void, Never>>>
+    private let table: TimedMutex<WorkTable<Task<Void, Never>>>
     private let replying = Atomic(0)
-    private let alarm = Mutex<Alarm?>(nil)
 
     init(mostInFlight: Int) {
-        table = Mutex(WorkTable(mostInFlight: mostInFlight))
-        let alarm = Alarm(label: "bus.work") { [weak self] in self?.expire() }
-        self.alarm.withLock { $0 = alarm }
+        table = TimedMutex(WorkTable(mostInFlight: mostInFlight), label: "bus.work")
+        table.onWake { [weak self] in self?.expire() }
     }
 
     /// How many requests run.
@@ -156,9 +156,7 @@ final class ServiceWork: Sendable {
 
     func admit(until deadline: Tick) -> WorkTable<Task<Void, Never>>.Admission {
         let admission = table.withLock { $0.admit(deadline: deadline) }
-        guard case .run(_, let wakeAt) = admission else { return admission }
-        replying.add(1, ordering: .acquiringAndReleasing)
-        if let wakeAt { alarm.withLock { $0?.set(wakeAt) } }
+        if case .run = admission { replying.add(1, ordering: .acquiringAndReleasing) }
         return admission
     }
 
@@ -175,8 +173,6 @@ final class ServiceWork: Sendable {
     }
 
     private func expire() {
-        let (tasks, wakeAt) = table.withLock { $0.expire(now: .now()) }
-        if let wakeAt { alarm.withLock { $0?.set(wakeAt) } }
-        for task in tasks { task.cancel() }
+        for task in table.withLock({ $0.expire(now: .now()) }) { task.cancel() }
     }
 }

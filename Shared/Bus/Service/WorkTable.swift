@@ -3,11 +3,11 @@ internal import Kernel
 /// The requests that a service runs at this moment: events in, actions out, no I/O.
 ///
 /// A request holds its place until its handler has returned, also after its deadline: only so is the number of running handlers bounded.
-struct WorkTable<Handle: Sendable>: Sendable {
+struct WorkTable<Handle: Sendable>: TimedValue {
     /// What to do with a request that came.
     enum Admission: Sendable, Equatable {
-        /// Run it under this number; call `expire` at `wakeAt` unless an earlier time is set already.
-        case run(UInt64, wakeAt: Tick?)
+        /// Run it under this number.
+        case run(UInt64)
         /// Refuse it: as much runs as may.
         case overloaded
     }
@@ -21,12 +21,16 @@ struct WorkTable<Handle: Sendable>: Sendable {
     let mostInFlight: Int
     private var entries: [UInt64: Entry] = [:]
     private var nextToken: UInt64 = 1
-    private var wakeAt = Tick.never
+    /// Never later than any deadline.
+    private var earliest = Tick.never
 
     init(mostInFlight: Int) { self.mostInFlight = mostInFlight }
 
     /// How many requests run.
     var count: Int { entries.count }
+
+    /// When the owner must call `expire` at the latest; nil when no deadline is known.
+    var wakeAt: Tick? { earliest == .never ? nil : earliest }
 
     /// A request came.
     mutating func admit(deadline: Tick) -> Admission {
@@ -34,9 +38,8 @@ struct WorkTable<Handle: Sendable>: Sendable {
         let token = nextToken
         nextToken += 1
         entries[token] = Entry(deadline: deadline)
-        guard deadline < wakeAt else { return .run(token, wakeAt: nil) }
-        wakeAt = deadline
-        return .run(token, wakeAt: deadline)
+        earliest = min(earliest, deadline)
+        return .run(token)
     }
 
     /// The request runs, and can be cancelled by this handle.
@@ -54,19 +57,19 @@ struct WorkTable<Handle: Sendable>: Sendable {
 
     /// The time has come to look for deadlines that have passed.
     ///
-    /// - Returns: What to cancel, and when to call again; nil when nothing needs it.
-    mutating func expire(now: Tick) -> (handles: [Handle], wakeAt: Tick?) {
+    /// - Returns: What to cancel.
+    mutating func expire(now: Tick) -> [Handle] {
         var handles: [Handle] = []
-        wakeAt = .never
+        earliest = .never
         for (token, entry) in entries where !entry.isCancelled {
             if entry.deadline > now {
-                wakeAt = min(wakeAt, entry.deadline)
+                earliest = min(earliest, entry.deadline)
             } else {
                 entries[token]?.isCancelled = true
                 if let handle = entry.handle { handles.append(handle) }
             }
         }
-        return (handles, wakeAt == .never ? nil : wakeAt)
+        return handles
     }
 
     /// Time is up for everything that runs.

@@ -1,0 +1,52 @@
+import Testing
+
+@testable import Bus
+
+/// Which subjects a subscription is for; the broker's own rule.
+@Suite struct SubjectPatternTests {
+    private func matches(_ pattern: String, _ subject: String) -> Bool {
+        subject.withCString { SubjectPattern(pattern).matches($0) }
+    }
+
+    @Test(arguments: [
+        ("a", "a", true), ("a", "b", false), ("a", "", false), ("a.b", "a.b", true), ("a.b", "a", false), ("a.b", "a.b.c", false),
+        ("a.b", "a.bc", false), ("a.*", "a.b", true), ("a.*", "a", false), ("a.*", "a.", false), ("a.*", "a.b.c", false),
+        ("*", "a", true), ("*", "a.b", false), ("*.b", "a.b", true), ("*.b", "b", false), ("a.*.c", "a.b.c", true),
+        ("a.*.c", "a..c", false), ("a.*.c", "a.b.d", false), (">", "a", true), (">", "a.b", true), (">", "", false),
+        ("a.>", "a", false), ("a.>", "a.", false), ("a.>", "a.b", true), ("a.>", "a.b.c", true), ("a.>", "ab.c", false),
+        ("a.*.>", "a.b.c", true), ("a.*.>", "a.b", false), ("a*", "a*", true), ("a*", "ab", false), ("a.>b", "a.>b", true),
+        ("a.>b", "a.cb", false), ("ü.*", "ü.ß", true),
+    ])
+    func wildcardsStandForWholeTokens(pattern: String, subject: String, isMatch: Bool) {
+        #expect(matches(pattern, subject) == isMatch, "\(pattern) \(subject)")
+    }
+
+    /// Compared with the rule written down plainly.
+    @Test func anyPatternAgreesWithTheRule() {
+        var random = SeededGenerator(seed: 7)
+        let tokens = ["a", "b", "ab", "*", ">", "a*", ""]
+        var matched = 0
+        for _ in 0..<20_000 {
+            let pattern = (0..<Int.random(in: 1...4, using: &random)).map { _ in tokens.randomElement(using: &random) ?? "" }
+            let subject = (0..<Int.random(in: 1...4, using: &random)).map { _ in
+                ["a", "b", "ab", "a*", ""].randomElement(using: &random) ?? ""
+            }
+            let text = pattern.joined(separator: ".")
+            guard Subject.isSubscribable(text) else { continue }
+            let expected = Self.rule(pattern[...], subject[...])
+            #expect(matches(text, subject.joined(separator: ".")) == expected, "\(text) \(subject)")
+            matched += expected ? 1 : 0
+        }
+        #expect(matched > 300)
+    }
+
+    private static func rule(_ pattern: ArraySlice<String>, _ subject: ArraySlice<String>) -> Bool {
+        guard let first = pattern.first else { return subject.isEmpty }
+        guard let token = subject.first else { return false }
+        switch first {
+        case ">" where pattern.count == 1: return !token.isEmpty
+        case "*": return !token.isEmpty && rule(pattern.dropFirst(), subject.dropFirst())
+        default: return first == token && rule(pattern.dropFirst(), subject.dropFirst())
+        }
+    }
+}
