@@ -105,12 +105,14 @@ extension EventConsumer {
 
     /// One pass through the stream, until it breaks.
     private func read(_ hearing: StreamHearing) async throws {
+        // From before the first question: the answers, and what is delivered later, are of the same broker.
+        let epoch = jetStream.epoch
         guard try await open(hearing) else {
             await hearing.change.wait(atMost: .milliseconds(200))
             return
         }
         try await readMissing(hearing)
-        if hearing.goesOn, !hearing.isBroken, !Task.isCancelled { try await takeDeliveries(hearing) }
+        if hearing.goesOn, !hearing.isBroken, !Task.isCancelled { try await takeDeliveries(hearing, endingWith: epoch) }
         // Were it to break at once for ever, it should not cost more than this.
         if hearing.isBroken { try? await Task.sleep(for: .milliseconds(20)) }
     }
@@ -160,9 +162,9 @@ extension EventConsumer {
         }.value
     }
 
-    private func takeDeliveries(_ hearing: StreamHearing) async throws {
+    private func takeDeliveries(_ hearing: StreamHearing, endingWith epoch: ConnectionEpoch) async throws {
         let stream = hearing.lease.stream
-        let consumption = jetStream.consume(stream: stream, durable: service, batch: Self.batch, endsWithConnection: true) {
+        let consumption = jetStream.consume(stream: stream, durable: service, batch: Self.batch, endingWith: epoch) {
             [self] batch in
             await handle(hearing.take(batch), hearing)
         }
@@ -179,7 +181,8 @@ extension EventConsumer {
             }
         }
         if Task.isCancelled || failure != nil { hearing.end() }
-        await consumption.stop()
+        // The handler has a limit of its own.
+        await consumption.stop(within: .seconds(Self.batchLimit.components.seconds + 10))
         if let failure { throw failure }
     }
 }

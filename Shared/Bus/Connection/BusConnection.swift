@@ -22,6 +22,12 @@ enum ConnectionEvent: Sendable {
     case closed
 }
 
+/// One unbroken connection to a broker. What was asked in another one may be answered by a broker that has lost its disk meanwhile.
+public struct ConnectionEpoch: Sendable, Equatable {
+    let generation: Int
+    let reconnects: UInt64
+}
+
 /// A connection to the broker that heals itself for ever: requests, publishing, subscriptions.
 ///
 /// While the broker is away, what is published waits in a buffer of 8 MiB and goes out when it is back; requests wait until
@@ -98,6 +104,13 @@ public final class BusConnection: Sendable {
     /// The most bytes that one message may have, as the broker says.
     public var maxPayload: Int {
         link.withLock { $0.handle }.map { Int(natsConnection_GetMaxPayload($0.pointer)) } ?? 0
+    }
+
+    /// The unbroken connection that there is now, or was last. As long as it is the same, nothing that arrived came from a broker that was
+    /// away in between.
+    public var epoch: ConnectionEpoch {
+        let (handle, generation) = link.withLock { ($0.handle, $0.generation) }
+        return ConnectionEpoch(generation: generation, reconnects: handle?.reconnects ?? 0)
     }
 
     /// Publishes one message and does not wait for anything.

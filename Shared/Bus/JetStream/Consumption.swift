@@ -7,7 +7,7 @@ public final class Consumption: Sendable {
     private let stream: String
     private let durable: String
     private let batch: Int
-    private let endsWithConnection: Bool
+    private let epoch: ConnectionEpoch?
     /// Before the number of a pull request: where the broker sends what it brings.
     let inbox: String
     private let inboxStart: String
@@ -34,14 +34,14 @@ public final class Consumption: Sendable {
         stream: String,
         durable: String,
         batch: Int,
-        endsWithConnection: Bool,
+        epoch: ConnectionEpoch?,
         handler: @escaping @Sendable ([JetStreamMessage]) async -> Void
     ) {
         self.connection = connection
         self.stream = stream
         self.durable = durable
         self.batch = batch
-        self.endsWithConnection = endsWithConnection
+        self.epoch = epoch
         self.inbox = connection.makeInbox()
         self.inboxStart = inbox + "."
         self.state = TimedMutex(State(loop: PullLoop(batch: batch, expiry: Self.expiry)), label: "bus.pull")
@@ -100,7 +100,7 @@ public final class Consumption: Sendable {
         case .reconnected:
             state.withLock { state in
                 state.loop.reconnected()
-                if endsWithConnection {
+                if epoch != nil {
                     state.loop.stop()
                     state.hasEnded = true
                 }
@@ -129,12 +129,21 @@ public final class Consumption: Sendable {
     }
 
     private func take() -> [JetStreamMessage]? {
-        state.withLock { state in
+        let taken = state.withLock { state -> [JetStreamMessage]? in
             guard !state.buffer.isEmpty else { return nil }
             let taken = Array(state.buffer.prefix(batch))
             state.buffer.removeFirst(taken.count)
             return taken
         }
+        guard taken != nil, let epoch, connection.epoch != epoch else { return taken }
+        // Some of them may have come over a later connection: a pull request that was buffered is sent, and answered, before anybody hears of
+        // the reconnect.
+        state.withLock { state in
+            state.loop.stop()
+            state.buffer = []
+            state.hasEnded = true
+        }
+        return nil
     }
 
     /// Takes what the broker sends in answer to our pull requests, and nothing else: whoever may publish to inboxes, or may read another stream,

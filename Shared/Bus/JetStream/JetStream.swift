@@ -13,6 +13,9 @@ public final class JetStream: Sendable {
         self.timeout = timeout
     }
 
+    /// The unbroken connection to the broker that there is now.
+    public var epoch: ConnectionEpoch { connection.epoch }
+
     /// Makes a stream, or changes it to `configuration` when there is one of that name.
     ///
     /// Not for several at once: nats-server 2.9 tells some of them that another stream has the subjects, or answers nobody any more.
@@ -160,15 +163,15 @@ public final class JetStream: Sendable {
     ///   - stream: The stream.
     ///   - durable: The consumer.
     ///   - batch: Most messages that are requested, and handed over, at once.
-    ///   - endsWithConnection: Whether to ask for nothing more after a reconnect (`Consumption.hasEnded`), because what was on its way is lost
-    ///     and, without acknowledgements, never comes again.
+    ///   - epoch: After which it ends (`Consumption.hasEnded`), because what was on its way is lost and, without acknowledgements, never comes
+    ///     again, and because the stream behind the broker may be another one. nil goes on for ever.
     ///   - handler: Is given what has arrived, in order, one call after the other. It acknowledges each message itself; what is not
     ///     acknowledged is delivered again.
     public func consume(
         stream: String,
         durable: String,
         batch: Int,
-        endsWithConnection: Bool = false,
+        endingWith epoch: ConnectionEpoch? = nil,
         handler: @escaping @Sendable ([JetStreamMessage]) async -> Void
     ) -> Consumption {
         Consumption(
@@ -176,7 +179,7 @@ public final class JetStream: Sendable {
             stream: stream,
             durable: durable,
             batch: max(1, batch),
-            endsWithConnection: endsWithConnection,
+            epoch: epoch,
             handler: handler
         )
     }

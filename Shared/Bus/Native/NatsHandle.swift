@@ -18,6 +18,18 @@ final class NatsHandle: @unchecked Sendable {
     /// Whether the broker can be reached now.
     var isConnected: Bool { natsConnection_Status(pointer) == NATS_CONN_STATUS_CONNECTED }
 
+    /// How often nats.c has connected again by itself. It counts before it sends what was buffered, and before it reads anything.
+    var reconnects: UInt64 {
+        var statistics: OpaquePointer?
+        guard natsStatistics_Create(&statistics) == NATS_OK else { return Entropy.word() }
+        defer { natsStatistics_Destroy(statistics) }
+        var count: UInt64 = 0
+        guard natsConnection_GetStats(pointer, statistics) == NATS_OK,
+            natsStatistics_GetCounts(statistics, nil, nil, nil, nil, &count) == NATS_OK
+        else { return Entropy.word() }
+        return count
+    }
+
     /// Closes it. May block for as long as the write deadline.
     func close() { natsConnection_Close(pointer) }
 
