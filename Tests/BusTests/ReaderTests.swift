@@ -118,7 +118,8 @@ extension BrokerTests {
                 try await publish(1...2, jetStream)
                 try await jetStream.ensureReader(stream: "EVT_TEST", durable: "reader")
                 let seen = Shared<[Int]>([])
-                let consumption = jetStream.consume(stream: "EVT_TEST", durable: "reader", batch: 4, endingWith: jetStream.epoch) {
+                let consumption = jetStream.consume(stream: "EVT_TEST", durable: "reader", batch: 4, endingWith: jetStream.epoch)
+                {
                     batch in
                     seen.update { $0 += batch.map(\.streamSequence) }
                 }
