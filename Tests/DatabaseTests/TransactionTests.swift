@@ -55,9 +55,10 @@ import Testing
         try await PostgresServer.shared().withDatabase { database in
             try await database.execute("CREATE TABLE t (n int PRIMARY KEY)")
             try await database.transaction { sql in
-                async let first = sql.execute("INSERT INTO t VALUES (1)")
-                async let second = sql.execute("INSERT INTO t VALUES (2)")
-                let sum = try await first + second
+                let sum = try await withThrowingTaskGroup(of: Int.self) { group in
+                    for n in [1, 2] { group.addTask { try await sql.execute("INSERT INTO t VALUES (\(n))") } }
+                    return try await group.reduce(0, +)
+                }
                 #expect(sum == 2)
             }
             let swallowed = await code {
@@ -141,10 +142,12 @@ import Testing
             $0.acquireTimeout = .milliseconds(300)
         } _: { database in
             let (begun, done) = (Barrier(2), Barrier(2))
-            async let holder: Void = database.transaction { sql in
-                try await sql.execute("SELECT 1")
-                await begun.arrive()
-                await done.arrive()
+            let holder = Task {
+                try await database.transaction { sql in
+                    try await sql.execute("SELECT 1")
+                    await begun.arrive()
+                    await done.arrive()
+                }
             }
             await begun.arrive()
             #expect(database.health.connections < 2 || database.health.leased == 1)
@@ -152,7 +155,7 @@ import Testing
             #expect(await code { try await database.transaction { try await $0.query("SELECT 2") } } == .leaseTimeout)
             #expect(try await database.value("SELECT 3", as: Int.self) == 3)
             await done.arrive()
-            try await holder
+            try await holder.value
             #expect(try await database.transaction { try await $0.value("SELECT 4", as: Int.self) } == 4)
         }
     }
