@@ -28,8 +28,8 @@ final class Connection {
     /// The script that runs; the connection is out of pipeline mode meanwhile.
     var script: Job?
     var scriptFailure: DatabaseError?
-    /// A cancellation is on its way: nothing may be sent that it could hit instead.
-    var isCancelling = false
+    /// Until when a cancellation may be on its way: nothing may be sent that it could hit instead. Nil when there is none.
+    var cancelDeadline: UInt64?
     /// When the server last said something, or the first statement was sent.
     var lastProgress: UInt64 = 0
     /// Whether the loop has it on its list of connections to flush.
@@ -53,44 +53,43 @@ final class Connection {
     /// Whether the server is outside any transaction; meaningful when nothing is on its way.
     var isOutsideTransaction: Bool { PQtransactionStatus(handle) == PQTRANS_IDLE }
 
-    /// Whether a statement may be sent that must not overtake or meet anything else.
-    var isReady: Bool { !isCancelling && script == nil }
+    /// Whether libpq has not noticed an end of the connection.
+    var isUp: Bool { PQstatus(handle) == CONNECTION_OK }
 
-    /// Hands a statement to libpq, preparing it first if need be. False when the connection is dead.
+    /// Whether a statement may be sent that must not overtake or meet anything else.
+    var isReady: Bool { cancelDeadline == nil && script == nil }
+
+    /// Whether the server owes an answer, even one that no statement waits for.
+    var isAwaitingServer: Bool { !pipeline.isEmpty || script != nil }
+
+    /// Takes a statement and hands it to libpq, preparing it first if need be. False when the connection is dead; the statement counts as
+    /// sent then, which is the careful answer: libpq may have written some of it.
     func send(_ job: Job, _ statement: Statement, scratch: inout BindScratch) -> Bool {
         let count = Int32(job.binds.slots.count)
-        let sent: Int32
         if job.isRetry {
             job.statementName = nil
-            sent = scratch.withPointers(to: job.binds) { values, lengths, formats in
-                PQsendQueryParams(handle, statement.text, count, statement.types, values, lengths, formats, 1)
-            }
-        } else {
-            guard let name = prepare(job, statement) else { return false }
-            job.statementName = name
-            sent = scratch.withPointers(to: job.binds) { values, lengths, formats in
-                PQsendQueryPrepared(handle, name, count, values, lengths, formats, 1)
+            pipeline.sentExecute(job, isEarly: job.isRead)
+            return scratch.withPointers(to: job.binds) { values, lengths, formats in
+                PQsendQueryParams(handle, statement.text, count, statement.types, values, lengths, formats, 1) == 1
             }
         }
-        guard sent == 1 else { return false }
+        let known = cache.name(for: statement.id)
+        let name = known ?? cache.insert(statement.id)
+        job.statementName = name
+        if known == nil { pipeline.sentPrepare(job) }
         pipeline.sentExecute(job, isEarly: job.isRead)
-        return true
+        if known == nil, PQsendPrepare(handle, name, statement.text, Int32(statement.types.count), statement.types) != 1 {
+            return false
+        }
+        return scratch.withPointers(to: job.binds) { values, lengths, formats in
+            PQsendQueryPrepared(handle, name, count, values, lengths, formats, 1) == 1
+        }
     }
 
-    /// The statement's name on this connection. Nil when the connection is dead.
-    private func prepare(_ job: Job, _ statement: Statement) -> String? {
-        if let known = cache.name(for: statement.id) { return known }
-        let name = cache.insert(statement.id)
-        guard PQsendPrepare(handle, name, statement.text, Int32(statement.types.count), statement.types) == 1 else { return nil }
-        pipeline.sentPrepare(job)
-        return name
-    }
-
-    /// Hands over a statement without values that will not come again.
+    /// Takes a statement without values that will not come again, and hands it over. False when the connection is dead.
     func sendUnprepared(_ job: Job) -> Bool {
-        guard PQsendQueryParams(handle, job.text, 0, nil, nil, nil, nil, 1) == 1 else { return false }
         pipeline.sentExecute(job, isEarly: false)
-        return true
+        return PQsendQueryParams(handle, job.text, 0, nil, nil, nil, nil, 1) == 1
     }
 
     /// Ends an implicit transaction, or just a batch; what was handed over before leaves now.
@@ -100,12 +99,14 @@ final class Connection {
         return true
     }
 
-    /// Starts a script; the pipeline must be empty.
+    /// Leaves pipeline mode for a script; the pipeline must be empty. False when the connection is dead.
+    func leavePipeline() -> Bool { PQexitPipelineMode(handle) == 1 }
+
+    /// Takes a script and starts it. False when the connection is dead; the script counts as sent then.
     func sendScript(_ job: Job) -> Bool {
-        guard PQexitPipelineMode(handle) == 1, PQsendQuery(handle, job.text) == 1 else { return false }
         script = job
         scriptFailure = nil
-        return true
+        return PQsendQuery(handle, job.text) == 1
     }
 
     /// Goes back to pipeline mode after a script.

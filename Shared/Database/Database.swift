@@ -13,6 +13,10 @@ internal import Synchronization
 /// What happens to a statement whose connection dies: one that only reads is sent once more; one that was not sent yet waits for another
 /// connection; a change fails with `outcomeUnknown` and is never repeated. Inside a transaction everything fails with `connectionLost`,
 /// and the transaction is run again, unless its commit was on its way.
+///
+/// Every statement ends at the latest `acquireTimeout`, its time limit and 7 s after it was asked for, whatever becomes of the server, the
+/// network and the statements before it: a read then fails with `statementTimeout`, a change with `outcomeUnknown`, and a transaction or
+/// session loses its connection.
 public final class Database: QueryExecutor {
     private enum Phase {
         case new
@@ -40,7 +44,8 @@ public final class Database: QueryExecutor {
 
     /// Starts connecting; returns when all connections are up or an attempt has failed, and does not fail when the server is away. Starting twice does nothing.
     ///
-    /// - Throws: `DatabaseError` `configuration` when a setting makes no sense, `stopped` after `stop`.
+    /// - Throws: `DatabaseError` `configuration` when a setting makes no sense, `stopped` after `stop`, `unavailable` when the system has no
+    ///   more threads or descriptors; it may then be started again.
     public func start() async throws {
         try configuration.validate()
         let reactor: Reactor? = try phase.withLock { phase in
@@ -53,7 +58,15 @@ public final class Database: QueryExecutor {
             case .stopped: throw DatabaseError(.stopped)
             }
         }
-        try await reactor?.start()
+        do {
+            try await reactor?.start()
+        } catch {
+            // No thread reads its mailbox: starting again is another reactor's.
+            phase.withLock { phase in
+                if case .running(let current) = phase, current === reactor { phase = .new }
+            }
+            throw error
+        }
     }
 
     /// Lets what runs finish, for at most `stopTimeout`, and closes all connections. Statements from now on fail with `stopped`.

@@ -14,9 +14,10 @@ public struct DatabaseError: Error, Hashable, Sendable {
         case leaseTimeout
         /// The connection died; nothing was changed.
         case connectionLost
-        /// The connection died while a change was on its way: it may or may not have been made. Never retried by this module.
+        /// The connection died while a change was on its way, or no answer came in time: it may or may not have been made. Never retried by
+        /// this module.
         case outcomeUnknown
-        /// The server stopped the statement because it ran longer than allowed.
+        /// The server stopped the statement because it ran longer than allowed, or it is a read that waited too long behind others.
         case statementTimeout
         /// A lock was not to be had in time (`lock_timeout`, `NOWAIT`).
         case lockTimeout

@@ -28,10 +28,11 @@ final class Job: @unchecked Sendable {
     /// Where a job is.
     enum Place {
         case new
-        /// Waits for a shared connection.
+        /// In the loop's queue for a shared connection.
         case pending
-        /// Waits for its lease to get a connection, or for the connection to be ready.
+        /// With its lease, which waits for a connection, or with the lease's connection, which is not ready.
         case held
+        /// In a connection's pipeline, or the script it runs.
         case inFlight(slot: Int)
         case over
     }
@@ -50,8 +51,10 @@ final class Job: @unchecked Sendable {
     var isCancelled = false
     /// Sent a second time, or about to be: alone in its sync, and without relying on a preparation.
     var isRetry = false
-    /// Nanoseconds of the loop's clock; 0 until it first waits.
-    var deadline: UInt64 = 0
+    /// When the loop was given it, in nanoseconds of its clock.
+    var submitted: UInt64 = 0
+    /// Where it is in the loop's list of unanswered jobs; negative when nobody waits for it.
+    var position = -1
 
     init(text: String, binds: Binds = Binds(), role: Role = .statement, lease: Lease? = nil) {
         self.text = text
@@ -71,8 +74,8 @@ final class Job: @unchecked Sendable {
     /// Whether it only reads.
     var isRead: Bool { statement?.isRead ?? false }
 
-    /// Tells the caller, once.
-    func finish(_ result: Result<ResultBox, any Error>) {
+    /// Tells the caller, once. For jobs the loop never saw; all others end by `Reactor.finish`.
+    func answer(_ result: Result<ResultBox, any Error>) {
         place = .over
         guard let continuation else { return }
         self.continuation = nil

@@ -2,6 +2,8 @@
 ///
 /// No I/O: events go in, actions come out, so a test reads as a protocol trace. Answers come per command: results, then an end; a sync
 /// comes alone. A failure makes the server skip everything up to the next sync: those commands come back as `skipped`.
+///
+/// A job enters before libpq is asked to send it, so that `lost` returns it whatever libpq says.
 struct Pipeline<Job, Answer> {
     /// How a job ended.
     enum Outcome {
@@ -48,6 +50,9 @@ struct Pipeline<Job, Answer> {
         }
     }
 
+    /// Whether the first command has an answer that its end may follow.
+    var hasOutcome: Bool { outcome != nil }
+
     /// Whether a job that is not answered fulfils the condition.
     func contains(_ condition: (Job) -> Bool) -> Bool {
         commands.contains { command in
@@ -55,6 +60,15 @@ struct Pipeline<Job, Answer> {
         }
     }
 
+    /// All jobs that are not over, in no order.
+    var jobs: [Job] {
+        answered.map(\.job)
+            + commands.elements.compactMap { command in
+                if case .execute(let job, _) = command { job } else { nil }
+            }
+    }
+
+    /// The job's statement is prepared before it is executed; `sentExecute` must follow.
     mutating func sentPrepare(_ job: Job) { commands.append(.prepare(job)) }
 
     mutating func sentExecute(_ job: Job, isEarly: Bool) {
@@ -83,7 +97,7 @@ struct Pipeline<Job, Answer> {
         }
     }
 
-    /// The first command has no more answers.
+    /// The first command has no more answers; it must have one (`hasOutcome`).
     mutating func receivedEnd() -> Action? {
         switch commands.first {
         case .prepare(let job):
@@ -140,44 +154,46 @@ struct Pipeline<Job, Answer> {
 
 /// A queue that takes from the front without moving the rest each time.
 struct FIFO<Element> {
-    private var elements: [Element?] = []
+    private var slots: [Element?] = []
     private var head = 0
 
-    var count: Int { elements.count - head }
+    var count: Int { slots.count - head }
     var isEmpty: Bool { count == 0 }
-    var first: Element? { head < elements.count ? elements[head] : nil }
+    var first: Element? { head < slots.count ? slots[head] : nil }
+    /// All of them, the first first.
+    var elements: [Element] { slots[head...].compactMap { $0 } }
 
-    mutating func append(_ element: Element) { elements.append(element) }
+    mutating func append(_ element: Element) { slots.append(element) }
 
     mutating func removeFirst() { _ = popFirst() }
 
     mutating func popFirst() -> Element? {
-        guard head < elements.count else { return nil }
-        let element = elements[head]
-        elements[head] = nil
+        guard head < slots.count else { return nil }
+        let element = slots[head]
+        slots[head] = nil
         head += 1
-        if head == elements.count {
-            elements.removeAll(keepingCapacity: true)
+        if head == slots.count {
+            slots.removeAll(keepingCapacity: true)
             head = 0
-        } else if head >= 64, head * 2 >= elements.count {
-            elements.removeFirst(head)
+        } else if head >= 64, head * 2 >= slots.count {
+            slots.removeFirst(head)
             head = 0
         }
         return element
     }
 
     func contains(where condition: (Element) -> Bool) -> Bool {
-        elements[head...].contains { $0.map(condition) ?? false }
+        slots[head...].contains { $0.map(condition) ?? false }
     }
 
     /// Takes out what fulfils the condition, in order.
     mutating func removeAll(where condition: (Element) -> Bool) -> [Element] {
         var removed: [Element] = []
         var kept: [Element?] = []
-        for case let element? in elements[head...] {
+        for case let element? in slots[head...] {
             if condition(element) { removed.append(element) } else { kept.append(element) }
         }
-        (elements, head) = (kept, 0)
+        (slots, head) = (kept, 0)
         return removed
     }
 }

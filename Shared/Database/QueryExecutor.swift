@@ -45,7 +45,7 @@ extension Reactor {
         try await withTaskCancellationHandler {
             try await withUnsafeThrowingContinuation { continuation in
                 job.continuation = continuation
-                if !mailbox.post(.submit(job)) { job.finish(.failure(DatabaseError(.stopped))) }
+                if !mailbox.post(.submit(job)) { job.answer(.failure(DatabaseError(.stopped))) }
             }
         } onCancel: {
             _ = mailbox.post(.cancel(job))

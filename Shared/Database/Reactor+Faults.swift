@@ -10,7 +10,7 @@ extension Reactor {
         case .refused(let refusal): refused(refusal)
         case .cancellationSent(let slot, let generation):
             guard let connection = connections[slot], connection.generation == generation else { return }
-            connection.isCancelling = false
+            connection.cancelDeadline = nil
             sendHeld(on: connection)
         case .stop(let waiter):
             stopWaiters.append(waiter)
@@ -29,14 +29,14 @@ extension Reactor {
         job.isCancelled = true
         switch job.place {
         case .new, .over: break
-        case .pending: job.finish(.failure(CancellationError()))
+        case .pending: finish(job, .failure(CancellationError()))
         case .held: withdraw(job)
         case .inFlight(let slot):
             guard let connection = connections[slot] else { return }
             if mayStopFirst(of: connection) {
                 stopOnServer(connection)
             } else if job.isRead, job.lease == nil {
-                job.finish(.failure(CancellationError()))
+                finish(job, .failure(CancellationError()))
             }
         }
     }
@@ -61,17 +61,19 @@ extension Reactor {
             lease.parked.removeAll { $0 === job }
             if lease.parked.isEmpty, case .waiting = lease.state { forget(lease, .idle, DatabaseError(.leaseEnded)) }
         }
-        job.finish(.failure(CancellationError()))
+        finish(job, .failure(CancellationError()))
     }
 
-    /// Nothing is sent on the connection until the server has been told: a cancellation hits whatever runs when it arrives.
+    /// Nothing is sent on the connection until the server has been told: a cancellation hits whatever runs when it arrives. One that does
+    /// not get through costs the connection.
     private func stopOnServer(_ connection: Connection) {
-        guard !connection.isCancelling, let canceller = connection.canceller() else { return }
+        guard connection.cancelDeadline == nil, let canceller = connection.canceller() else { return }
         let (mailbox, slot, generation) = (mailbox, connection.slot, connection.generation)
-        connection.isCancelling = spawnThread(named: "database-cancel") {
+        let isOnItsWay = spawnThread(named: "database-cancel") {
             canceller.run()
             _ = mailbox.post(.cancellationSent(slot: slot, generation: generation))
         }
+        if isOnItsWay { connection.cancelDeadline = now + configuration.connectTimeout.nanoseconds }
     }
 
     // MARK: connections
@@ -132,51 +134,49 @@ extension Reactor {
         if stopDeadline == nil {
             logger.warning("lost a connection to the database", metadata: ["inFlight": "\(connection.load)"])
         }
-        connection.lease?.state = .lost(DatabaseError(.connectionLost))
+        if let lease = connection.lease { forget(lease, .lost(DatabaseError(.connectionLost)), DatabaseError(.connectionLost)) }
         connection.lease = nil
         let (failed, unknown) = connection.pipeline.lost()
-        for (job, error) in failed { job.finish(.failure(error)) }
+        for (job, error) in failed { finish(job, .failure(error)) }
         for job in unknown { orphaned(job) }
-        if let script = connection.script { script.finish(.failure(DatabaseError(.outcomeUnknown))) }
-        while let job = connection.held.popFirst() { job.finish(.failure(DatabaseError(.connectionLost))) }
+        if let script = connection.script { finish(script, .failure(DatabaseError(.outcomeUnknown))) }
+        while let job = connection.held.popFirst() { finish(job, .failure(DatabaseError(.connectionLost))) }
     }
 
     /// A statement that was sent and will not be answered.
     private func orphaned(_ job: Job) {
-        switch (job.lease?.kind, job.role) {
-        case (_, .commit):
-            job.finish(.failure(DatabaseError(.outcomeUnknown)))
-        case (_, .rollback), (.transaction, _):
-            // Without a commit nothing of the transaction stays.
-            job.finish(.failure(DatabaseError(.connectionLost)))
-        case (nil, _) where job.isRead && !job.isRetry && !job.isCancelled:
-            sendAgain(job)
-        default:
-            job.finish(.failure(DatabaseError(job.isRead ? .connectionLost : .outcomeUnknown)))
-        }
+        if job.lease == nil, job.isRead, !job.isRetry, !job.isCancelled { return sendAgain(job) }
+        finish(job, .failure(errorOfLost(job)))
     }
 
     // MARK: waits
 
     /// Ends what has waited too long.
     func lookAtWaits() {
-        while let job = pending.first, job.deadline <= now || !job.isPending {
+        let latest = now - min(now, configuration.acquireTimeout.nanoseconds)
+        while let job = pending.first, job.submitted <= latest || !job.isPending {
             pending.removeFirst()
-            if job.isPending { job.finish(.failure(DatabaseError(.unavailable))) }
+            if job.isPending { finish(job, .failure(DatabaseError(.unavailable))) }
         }
         while let lease = leaseQueue.first, lease.deadline <= now {
             let error = DatabaseError(health.isAvailable ? .leaseTimeout : .unavailable)
             forget(lease, .lost(error), error)
         }
-        for case let connection? in connections where connection.load > 0 {
-            let limit = connection.lease?.statementLimit ?? configuration.statementTimeout.nanoseconds
-            if now > connection.lastProgress + limit + Self.silenceGrace {
-                lose(connection)
-            } else if connection.isReady, mayStopFirst(of: connection) {
-                // Its turn came only now, or the last cancellation came too early.
-                stopOnServer(connection)
-            }
+        for case let connection? in connections { look(at: connection) }
+        if now >= nextSweep {
+            nextSweep = now + Self.sweep
+            endOverdue()
         }
+    }
+
+    /// A connection may owe an answer although no statement waits for it: a sync, or that of a cancellation. What comes next waits for
+    /// those too.
+    private func look(at connection: Connection) {
+        let limit = connection.lease?.statementLimit ?? configuration.statementTimeout.nanoseconds
+        if connection.isAwaitingServer, now > connection.lastProgress + limit + Self.silenceGrace { return lose(connection) }
+        if let deadline = connection.cancelDeadline, now > deadline { return lose(connection) }
+        // Its turn came only now, or the last cancellation came too early.
+        if connection.isReady, connection.load > 0, mayStopFirst(of: connection) { stopOnServer(connection) }
     }
 
     // MARK: the end
@@ -193,10 +193,11 @@ extension Reactor {
     func end() {
         while let lease = leaseQueue.first { forget(lease, .lost(DatabaseError(.stopped)), DatabaseError(.stopped)) }
         for case let connection? in connections { lose(connection) }
-        while let job = pending.popFirst() { job.finish(.failure(DatabaseError(.stopped))) }
+        while let job = pending.popFirst() { finish(job, .failure(DatabaseError(.stopped))) }
+        for job in unanswered.jobs { finish(job, .failure(errorOfLost(job))) }
         for command in mailbox.shut() {
             switch command {
-            case .submit(let job): job.finish(.failure(DatabaseError(.stopped)))
+            case .submit(let job): finish(job, .failure(DatabaseError(.stopped)))
             case .connected(let handle): handle.close()
             case .stop(let waiter): stopWaiters.append(waiter)
             case .cancel, .refused, .cancellationSent, .abandon: break
@@ -211,7 +212,7 @@ extension Reactor {
 }
 
 extension Job {
-    fileprivate var isPending: Bool {
+    var isPending: Bool {
         if case .pending = place { true } else { false }
     }
 }

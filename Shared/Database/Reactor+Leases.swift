@@ -6,7 +6,9 @@ extension Reactor {
         case .idle:
             guard !job.role.endsLease else { return endUnused(lease, job) }
             guard job.role != .cleanUp else { return }
-            guard leaseQueue.count < configuration.maximumWaiting else { return job.finish(.failure(DatabaseError(.overloaded))) }
+            guard leaseQueue.count < configuration.maximumWaiting else {
+                return finish(job, .failure(DatabaseError(.overloaded)))
+            }
             lease.state = .waiting
             lease.deadline = now + configuration.acquireTimeout.nanoseconds
             leaseQueue.append(lease)
@@ -16,10 +18,10 @@ extension Reactor {
             park(job, on: lease)
         case .held(let slot):
             guard let connection = connections[slot], connection.lease === lease else {
-                return job.finish(.failure(DatabaseError(.connectionLost)))
+                return finish(job, .failure(DatabaseError(.connectionLost)))
             }
             // Behind the commit it would run outside the transaction.
-            guard !lease.isEnding else { return job.finish(.failure(DatabaseError(.leaseEnded))) }
+            guard !lease.isEnding else { return finish(job, .failure(DatabaseError(.leaseEnded))) }
             lease.isEnding = job.role.endsLease
             job.place = .held
             connection.held.append(job)
@@ -27,9 +29,9 @@ extension Reactor {
         case .lost(let error):
             // What was not committed is rolled back already.
             guard job.role == .commit || !job.role.endsLease else { return endUnused(lease, job) }
-            job.finish(.failure(error))
+            finish(job, .failure(error))
         case .ended:
-            job.finish(.failure(DatabaseError(.leaseEnded)))
+            finish(job, .failure(DatabaseError(.leaseEnded)))
         }
     }
 
@@ -41,7 +43,7 @@ extension Reactor {
     /// Ends a lease that has no connection.
     private func endUnused(_ lease: Lease, _ job: Job) {
         forget(lease, .ended, DatabaseError(.leaseEnded))
-        job.finish(ResultBox.empty().map { .success($0) } ?? .failure(DatabaseError(.overloaded, detail: "out of memory")))
+        finish(job, Self.nothing)
     }
 
     /// Takes a lease out of the queue and fails what waits for it.
@@ -50,28 +52,24 @@ extension Reactor {
         lease.state = state
         let parked = lease.parked
         lease.parked = []
-        for job in parked { job.finish(.failure(error)) }
+        for job in parked { finish(job, .failure(error)) }
     }
 
     /// Lends connections to those who wait, first come first served; some always stay for single statements.
     func grantLeases() {
         while let lease = leaseQueue.first, let connection = lendable() {
+            // Statements of others may still be on their way on it; what follows waits behind them. The lease waits on while that can fail.
+            guard prepare(connection, isAlone: true) else { continue }
             leaseQueue.removeFirst()
             lease.state = .held(slot: connection.slot)
             connection.lease = lease
-            // Statements of others may still be on their way on it; what follows waits behind them.
-            if connection.pipeline.unsynced > 0, !connection.sync() {
-                lose(connection)
-                continue
-            }
             if let prologue = lease.prologue {
                 let job = Job(text: prologue, role: .housekeeping, lease: lease)
                 job.statement = registry.statement(prologue)
                 connection.held.append(job)
             }
-            let parked = lease.parked
+            for job in lease.parked { connection.held.append(job) }
             lease.parked = []
-            for job in parked { connection.held.append(job) }
             sendHeld(on: connection)
         }
     }
@@ -91,6 +89,7 @@ extension Reactor {
         while connection.isReady, let job = connection.held.first {
             if job.role == .script {
                 guard connection.pipeline.isEmpty else { return }
+                guard connection.leavePipeline() else { return lose(connection) }
                 connection.held.removeFirst()
                 job.place = .inFlight(slot: connection.slot)
                 connection.lastProgress = now
@@ -98,12 +97,11 @@ extension Reactor {
                 guard connection.sendScript(job) else { return lose(connection) }
                 return
             }
-            connection.held.removeFirst()
             // The end must not be skipped because of a failure before it; a session's statements fail alone.
             let isAlone = job.role.endsLease || connection.lease?.kind == .session
-            if isAlone, connection.pipeline.unsynced > 0, !connection.sync() { return lose(connection) }
-            guard hand(job, to: connection) else { return }
-            if isAlone, !connection.sync() { return lose(connection) }
+            guard prepare(connection, isAlone: isAlone) else { return }
+            connection.held.removeFirst()
+            hand(job, to: connection, syncing: isAlone)
         }
     }
 
@@ -111,7 +109,7 @@ extension Reactor {
     func release(_ connection: Connection) {
         connection.lease?.state = .ended
         connection.lease = nil
-        while let job = connection.held.popFirst() { job.finish(.failure(DatabaseError(.leaseEnded))) }
+        while let job = connection.held.popFirst() { finish(job, .failure(DatabaseError(.leaseEnded))) }
         if !connection.pipeline.isEmpty || !connection.isOutsideTransaction { lose(connection) }
     }
 }

@@ -6,15 +6,15 @@ extension Reactor {
     private static let stall: UInt64 = 10_000_000
 
     func submit(_ job: Job) {
-        if job.isCancelled { return job.finish(.failure(CancellationError())) }
+        accept(job)
+        if job.isCancelled { return finish(job, .failure(CancellationError())) }
         if stopDeadline != nil, job.lease?.isOpen != true, job.isCancellable {
-            return job.finish(.failure(DatabaseError(.stopped)))
+            return finish(job, .failure(DatabaseError(.stopped)))
         }
-        job.statement = job.role == .script ? nil : registry.statement(job.text, types: job.binds.slots.map(\.type.oid))
+        if job.role != .script { job.statement = registry.statement(job.text, types: job.binds.slots.map(\.type.oid)) }
         if let lease = job.lease { return route(job, on: lease) }
-        guard pending.count < configuration.maximumWaiting else { return job.finish(.failure(DatabaseError(.overloaded))) }
+        guard pending.count < configuration.maximumWaiting else { return finish(job, .failure(DatabaseError(.overloaded))) }
         job.place = .pending
-        job.deadline = now + configuration.acquireTimeout.nanoseconds
         pending.append(job)
     }
 
@@ -22,13 +22,17 @@ extension Reactor {
     func dispatch() {
         grantLeases()
         while let job = pending.first {
-            guard case .pending = job.place else {
+            guard job.isPending else {
                 pending.removeFirst()
                 continue
             }
             guard let connection = leastLoaded(below: configuration.maximumInFlight) else { return }
+            // A sync ends an implicit transaction. A change has its own, so that it fails and commits alone; reads may share one, since a
+            // read that was skipped because of another's failure can be sent again.
+            let isAlone = !job.isRead || job.isRetry
+            guard prepare(connection, isAlone: isAlone) else { continue }
             pending.removeFirst()
-            sendShared(job, on: connection)
+            hand(job, to: connection, syncing: isAlone || connection.pipeline.unsynced + 1 >= Self.batch)
         }
     }
 
@@ -44,36 +48,31 @@ extension Reactor {
         return best?.connection
     }
 
-    /// A sync ends an implicit transaction. A change has its own, so that it fails and commits alone; reads may share one, since a read
-    /// that was skipped because of another's failure can be sent again.
-    private func sendShared(_ job: Job, on connection: Connection) {
-        let isAlone = !job.isRead || job.isRetry
-        if isAlone, connection.pipeline.unsynced > 0, !connection.sync() { return lose(connection) }
-        guard hand(job, to: connection) else { return }
-        if isAlone || connection.pipeline.unsynced >= Self.batch, !connection.sync() { lose(connection) }
-    }
-
-    /// Hands a statement to libpq. False when that cost the connection.
-    func hand(_ job: Job, to connection: Connection) -> Bool {
-        guard let statement = job.statement else { return false }
+    /// Makes a connection ready for the next statement: ends the batch that it must not share, and frees a statement the cache has dropped.
+    /// False when that cost the connection. The statement stays where it waits meanwhile, so that it can still go elsewhere.
+    func prepare(_ connection: Connection, isAlone: Bool) -> Bool {
         if connection.pipeline.isEmpty { connection.lastProgress = now }
-        if connection.lease == nil { giveBackRetired(on: connection) }
-        job.place = .inFlight(slot: connection.slot)
         mark(connection)
-        guard connection.send(job, statement, scratch: &scratch) else {
-            // libpq took nothing of it, or the connection is gone anyway: it counts as sent, which is the careful answer.
-            connection.pipeline.sentExecute(job, isEarly: job.isRead)
+        if isAlone, connection.pipeline.unsynced > 0, !connection.sync() {
+            lose(connection)
+            return false
+        }
+        // Never inside a transaction, where a failure would cost it.
+        guard connection.lease == nil, connection.pipeline.unsynced == 0, let name = connection.cache.popRetired() else {
+            return true
+        }
+        guard connection.sendUnprepared(Job(text: "DEALLOCATE \(name)", role: .housekeeping)), connection.sync() else {
             lose(connection)
             return false
         }
         return true
     }
 
-    /// Frees a statement the cache has dropped; never inside a transaction, where a failure would cost it.
-    private func giveBackRetired(on connection: Connection) {
-        guard connection.pipeline.unsynced == 0, let name = connection.cache.popRetired() else { return }
-        let job = Job(text: "DEALLOCATE \(name)", role: .housekeeping)
-        if !connection.sendUnprepared(job) || !connection.sync() { lose(connection) }
+    /// Moves a statement that was just taken from where it waited to the connection, and hands it to libpq, with a sync behind it if wanted.
+    func hand(_ job: Job, to connection: Connection, syncing: Bool) {
+        job.place = .inFlight(slot: connection.slot)
+        let statement = job.statement ?? registry.statement(job.text, types: job.binds.slots.map(\.type.oid))
+        guard connection.send(job, statement, scratch: &scratch), !syncing || connection.sync() else { return lose(connection) }
     }
 
     func mark(_ connection: Connection) {
@@ -114,7 +113,10 @@ extension Reactor {
             }
             switch connection.nextAnswer() {
             case .outcome(let outcome): connection.pipeline.received(outcome)
-            case .end: if let action = connection.pipeline.receivedEnd() { perform(action, on: connection) }
+            case .end:
+                // libpq forgets what it was asked when it finds the connection gone, and then has no answers for ever.
+                guard connection.pipeline.hasOutcome else { return lose(connection) }
+                if let action = connection.pipeline.receivedEnd() { perform(action, on: connection) }
             case .sync: for action in connection.pipeline.receivedSync() { perform(action, on: connection) }
             case .dead: return lose(connection)
             case .none:
@@ -140,17 +142,17 @@ extension Reactor {
     private func deliver(_ job: Job, _ outcome: Pipeline<Job, ResultBox>.Outcome, on connection: Connection) {
         switch outcome {
         case .success(let result):
-            job.finish(.success(result))
+            finish(job, .success(result))
         case .skipped:
             guard job.lease == nil, !job.isRetry else {
-                job.finish(.failure(DatabaseError(.transactionAborted)))
+                finish(job, .failure(DatabaseError(.transactionAborted)))
                 break
             }
             sendAgain(job)
         case .failure(let error):
             if mayPrepareAgain(job, after: error, on: connection) { return sendAgain(job) }
             let isWithdrawn = job.isCancelled && error.code == .statementTimeout
-            job.finish(.failure(isWithdrawn ? CancellationError() : error))
+            finish(job, .failure(isWithdrawn ? CancellationError() : error))
             if job.role == .cleanUp || job.role == .lastCleanUp { return lose(connection) }
         }
         if job.role.endsLease { release(connection) }
@@ -185,19 +187,31 @@ extension Reactor {
             connection.scriptFailure = connection.scriptFailure ?? error
         case .outcome: break
         case .end:
-            let (job, failure) = (connection.script, connection.scriptFailure)
-            let isAlive = connection.endScript()
-            if let failure {
-                job?.finish(
-                    .failure(job?.isCancelled == true && failure.code == .statementTimeout ? CancellationError() : failure)
-                )
-            } else if let result = ResultBox.empty() {
-                job?.finish(.success(result))
-            } else {
-                job?.finish(.failure(DatabaseError(.overloaded, detail: "out of memory")))
+            guard connection.isUp else {
+                lose(connection)
+                return false
             }
-            if !isAlive { lose(connection) }
+            endScript(on: connection)
         }
         return true
+    }
+
+    private func endScript(on connection: Connection) {
+        let (job, failure) = (connection.script, connection.scriptFailure)
+        let isAlive = connection.endScript()
+        if let job {
+            let isWithdrawn = job.isCancelled && failure?.code == .statementTimeout
+            if let failure {
+                finish(job, .failure(isWithdrawn ? CancellationError() : failure))
+            } else {
+                finish(job, Self.nothing)
+            }
+        }
+        if !isAlive { lose(connection) }
+    }
+
+    /// The answer to what did not have to be sent, or has no rows.
+    static var nothing: Result<ResultBox, any Error> {
+        ResultBox.empty().map { .success($0) } ?? .failure(DatabaseError(.overloaded, detail: "out of memory"))
     }
 }

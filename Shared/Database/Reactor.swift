@@ -24,6 +24,8 @@ final class Reactor: @unchecked Sendable {
     var pending = FIFO<Job>()
     /// Transactions and sessions that wait for a connection, the oldest first.
     var leaseQueue = FIFO<Lease>()
+    /// All jobs whose callers wait, in whichever place.
+    var unanswered = UnansweredJobs()
     var recovery: Recovery
     /// Connections that were written to since the last flush.
     var marked: [Connection] = []
@@ -34,6 +36,9 @@ final class Reactor: @unchecked Sendable {
     var stopDeadline: UInt64?
     private let epoll: Int32
     private var nextTick: UInt64 = 0
+    var nextSweep: UInt64 = 0
+    /// Whether a connection waits for the server, for whatever reason.
+    private var isAwaitingServer = false
     private var lastPublished = DatabaseHealth()
 
     /// How often waits are looked at, in nanoseconds.
@@ -71,12 +76,16 @@ final class Reactor: @unchecked Sendable {
 
     /// Starts the thread; returns when all connections are up, or an attempt has failed.
     ///
-    /// - Throws: `DatabaseError` `unavailable` when the system has no more threads.
-    func start() async throws {
+    /// - Parameter spawn: Starts a thread of this name; false when it cannot.
+    /// - Throws: `DatabaseError` `unavailable` when the system has no more threads. What was submitted meanwhile fails with `stopped`, as
+    ///   does all that comes later.
+    func start(spawn: (String, @escaping @Sendable () -> Void) -> Bool = spawnThread) async throws {
         try await withUnsafeThrowingContinuation { (started: UnsafeContinuation<Void, any Error>) in
             firstAttempt = started
-            if !spawnThread(named: "database", { self.run() }) {
+            if !spawn("database", { self.run() }) {
                 firstAttempt = nil
+                // Nobody will ever read the mailbox.
+                end()
                 started.resume(throwing: DatabaseError(.unavailable, detail: "no more threads"))
             }
         }
@@ -116,7 +125,8 @@ final class Reactor: @unchecked Sendable {
 
     /// Whether nothing happens unless somebody asks for it or a socket says so.
     private var isQuiet: Bool {
-        pending.isEmpty && leaseQueue.isEmpty && !recovery.isBusy && stopDeadline == nil && health.inFlight == 0
+        unanswered.isEmpty && pending.isEmpty && leaseQueue.isEmpty && !recovery.isBusy && stopDeadline == nil
+            && !isAwaitingServer
     }
 
     private func publish() {
@@ -125,11 +135,13 @@ final class Reactor: @unchecked Sendable {
         current.leased = 0
         current.busy = 0
         current.connections = 0
+        isAwaitingServer = false
         for case let connection? in connections {
             current.connections += 1
             current.inFlight += connection.load
             if connection.lease != nil { current.leased += 1 }
             if connection.lease != nil || connection.load > 0 { current.busy += 1 }
+            if connection.isAwaitingServer || connection.cancelDeadline != nil { isAwaitingServer = true }
         }
         current.waiting = pending.count + leaseQueue.count
         current.failedAttempts = recovery.failures

@@ -189,35 +189,3 @@ import Testing
         }
     }
 }
-
-/// What writers were told about what they wrote.
-private actor Ledger {
-    enum Kind { case single, pair }
-
-    private(set) var acknowledged: Set<Int> = []
-    private(set) var unknown: Set<Int> = []
-    private(set) var failed: Set<Int> = []
-    private(set) var surprises: [String] = []
-
-    func write(_ number: Int, _ kind: Kind, to database: Database) async {
-        do {
-            switch kind {
-            case .single: try await database.execute("INSERT INTO single VALUES (\(number))")
-            case .pair:
-                try await database.transaction { sql in
-                    try await sql.execute("INSERT INTO pair VALUES (\(number), 1)")
-                    try await sql.execute("UPDATE pair SET half = 2 WHERE id = \(number)")
-                }
-            }
-            acknowledged.insert(number)
-        } catch let error as DatabaseError where error.code == .outcomeUnknown {
-            unknown.insert(number)
-        } catch let error as DatabaseError where error.isConnectionFailure {
-            failed.insert(number)
-        } catch is CancellationError {
-            failed.insert(number)
-        } catch {
-            surprises.append("\(error)")
-        }
-    }
-}

@@ -55,9 +55,10 @@ import Testing
         try await PostgresServer.shared().withDatabase { database in
             try await database.execute("CREATE TABLE t (n int PRIMARY KEY)")
             try await database.transaction { sql in
-                let first = Task { try await sql.execute("INSERT INTO t VALUES (1)") }
-                let second = Task { try await sql.execute("INSERT INTO t VALUES (2)") }
-                let sum = try await first.value + second.value
+                let sum = try await withThrowingTaskGroup(of: Int.self) { group in
+                    for n in [1, 2] { group.addTask { try await sql.execute("INSERT INTO t VALUES (\(n))") } }
+                    return try await group.reduce(0, +)
+                }
                 #expect(sum == 2)
             }
             let swallowed = await code {

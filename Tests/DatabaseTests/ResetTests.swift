@@ -1,0 +1,118 @@
+import Kernel
+import TestSupport
+import Testing
+
+@testable import Database
+
+/// A network that resets connections in the midst of everything: each caller is told what became of its work, none waits for ever.
+@Suite struct ResetTests {
+    private static let statementLimit = Duration.seconds(2)
+    private static let acquireLimit = Duration.seconds(2)
+
+    @Test(arguments: [1, 4])
+    func everybodyIsAnsweredHoweverOftenConnectionsAreReset(poolSize: Int) async throws {
+        let server = try await PostgresServer.shared()
+        let proxy = try server.proxy()
+        try await server.withDatabase(poolSize: poolSize) {
+            $0.connectionString = PostgresServer.connectionString(through: proxy)
+            $0.acquireTimeout = .seconds(2)
+            $0.statementTimeout = .seconds(2)
+            $0.maximumReconnectDelay = .milliseconds(100)
+        } _: { database in
+            try await database.execute("CREATE TABLE single (id bigint PRIMARY KEY)")
+            try await database.execute("CREATE TABLE pair (id bigint PRIMARY KEY, half int)")
+            let ledger = Ledger()
+            let crew = Crew(32)
+            // Never cancelled: a cancellation would end what the loop has forgotten.
+            for writer in 0..<32 {
+                Task {
+                    var number = writer * 1_000_000
+                    while await !crew.isOver {
+                        number += 1
+                        await ledger.write(number, Ledger.Kind.allCases[writer % Ledger.Kind.allCases.count], to: database)
+                        _ = try? await database.query("SELECT id FROM single WHERE id = \(number)")
+                    }
+                    await crew.leave()
+                }
+            }
+            var random = Seeded(UInt64(poolSize))
+            for _ in 0..<60 {
+                let next = await ledger.answered + Int.random(in: 1...60, using: &random)
+                try await eventually(within: .seconds(20)) { await ledger.answered >= next }
+                guard await ledger.answered >= next else { break }
+                await proxy.reset()
+            }
+            await crew.end()
+            try await eventually(within: .seconds(40)) { await crew.running == 0 }
+            try #require(await crew.running == 0, "callers wait for ever")
+            #expect(await ledger.longestSingle < Self.acquireLimit + Self.statementLimit + .seconds(7))
+            try await expectTruth(of: ledger, in: database)
+            #expect(database.health.connectionsLost >= 60)
+        }
+    }
+
+    /// What was acknowledged is there; what is there beyond that was reported as unknown.
+    private func expectTruth(of ledger: Ledger, in database: Database) async throws {
+        try await eventually { database.health.connections > 0 }
+        let stored = Set(
+            try await database.query("SELECT id FROM single UNION ALL SELECT id FROM pair WHERE half = 2").map {
+                try $0.decode(as: Int.self)
+            }
+        )
+        let (acknowledged, unknown, failed) = await (ledger.acknowledged, ledger.unknown, ledger.failed)
+        #expect(acknowledged.isSubset(of: stored))
+        #expect(stored.subtracting(acknowledged).isSubset(of: unknown))
+        #expect(failed.isDisjoint(with: stored))
+        #expect(await ledger.surprises == [])
+    }
+
+    @Test func aCancellationThatDoesNotGetThroughCostsTheConnectionNotItsHolder() async throws {
+        let server = try await PostgresServer.shared()
+        let proxy = try server.proxy()
+        try await server.withDatabase(poolSize: 2) { other in
+            try await server.withDatabase(poolSize: 1) {
+                $0.connectionString = PostgresServer.connectionString(through: proxy)
+                $0.connectTimeout = .seconds(2)
+            } _: { database in
+                try await database.withSession { (session) async throws in
+                    let held = Task {
+                        try await other.withSession { lock in
+                            try await lock.execute("SELECT pg_advisory_lock(81549)")
+                            let stuck = Task { try await session.query("SELECT 7 FROM pg_advisory_lock(81549)").count }
+                            try await eventually { try await waiters(lock) == 1 }
+                            // The cancellation is a connection of its own, and hears nothing.
+                            await proxy.holdNewConnections(true)
+                            stuck.cancel()
+                            try await lock.execute("SELECT pg_advisory_unlock(81549)")
+                            return try await stuck.value
+                        }
+                    }
+                    // It ended by itself, but the cancellation may still come and hit what follows.
+                    #expect(try await held.value == 1)
+                    #expect(await code { try await session.query("SELECT 8") } == .connectionLost)
+                    await proxy.holdNewConnections(false)
+                }
+                #expect(try await database.value("SELECT 9", as: Int.self) == 9)
+            }
+        }
+    }
+
+    private func waiters(_ executor: some QueryExecutor) async throws -> Int {
+        try await executor.value(
+            "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND objid = 81549",
+            as: Int.self
+        )
+    }
+}
+
+/// Tasks that go on until they are asked to end.
+private actor Crew {
+    private(set) var isOver = false
+    private(set) var running: Int
+
+    init(_ count: Int) { running = count }
+
+    func end() { isOver = true }
+
+    func leave() { running -= 1 }
+}
