@@ -12,11 +12,7 @@ public enum Isolation: String, Sendable {
 
 /// An open transaction, valid inside the closure of `Database.transaction`.
 ///
-<<<<<<< HEAD
-/// It holds a connection from its first statement on. Statements that several tasks start together are sent together. After one has failed
-=======
 /// It holds a connection from its first statement on. Statements started together, by tasks of a group, are sent together. After one has failed
->>>>>>> fix-reactor
 /// all others fail with `transactionAborted`, and so does the commit.
 public final class Transaction: QueryExecutor {
     private let reactor: Reactor
