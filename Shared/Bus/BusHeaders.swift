@@ -1,3 +1,4 @@
+internal import Glibc
 public import Kernel
 
 /// Headers of a message: (name, value) pairs. Names are compared exactly, as NATS does.
@@ -88,12 +89,28 @@ enum Subject {
     /// Whether it can be subscribed to: may have `*` and `>` tokens.
     static func isSubscribable(_ subject: String) -> Bool { check(subject, wildcards: true) }
 
-    /// What every inbox begins with: the only subjects that answers are sent to. An answer to any other subject would be published with the
-    /// rights of who answers, where who asks may not publish.
-    static let inboxRoot = "_INBOX"
+    /// Whether it is an inbox: begins with `_INBOX.`, and can be published to. Answers are sent to inboxes only: to any other subject they
+    /// would be published with the rights of who answers, where who asks may not publish.
+    ///
+    /// - Parameter subject: Ended by a zero.
+    static func isInbox(_ subject: UnsafePointer<CChar>) -> Bool {
+        guard strncmp(subject, "_INBOX.", 7) == 0 else { return false }
+        var previous = dot
+        var next = subject + 7
+        while next.pointee != 0 {
+            // Above zero: ASCII without control characters and space. Below: a byte of a longer character.
+            let byte = next.pointee
+            if (1...32).contains(byte) || byte == 127 || byte == star || byte == greater { return false }
+            if byte == dot, previous == dot { return false }
+            previous = byte
+            next += 1
+        }
+        return previous != dot && next - subject <= mostBytes
+    }
 
-    /// Whether it is an inbox.
-    static func isInbox(_ subject: String) -> Bool { subject.utf8.starts(with: "_INBOX.".utf8) && isPublishable(subject) }
+    private static let dot = CChar(46)
+    private static let star = CChar(42)
+    private static let greater = CChar(62)
 
     /// Most bytes of a subject.
     static let mostBytes = 1024

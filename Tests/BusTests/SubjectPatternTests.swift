@@ -40,6 +40,17 @@ import Testing
         #expect(matched > 300)
     }
 
+    @Test func onlyWhatCanBePublishedToBelowTheRootIsAnInbox() {
+        for subject in ["_INBOX.a", "_INBOX.a.b.c", "_INBOX.ü", "_INBOX." + String(repeating: "a", count: 1_017)] {
+            #expect(Subject.isInbox(subject) && Subject.isPublishable(subject), "\(subject)")
+        }
+        for subject in [
+            "", "_INBOX", "_INBOX.", "_INBOXES.a", "_inbox.a", "a._INBOX.b", "_INBOX..a", "_INBOX.a.", "_INBOX.a..b", "_INBOX.*",
+            "_INBOX.a.>", "_INBOX.a b", "_INBOX.a\n", "_INBOX.\u{7F}", "rpc.auth.v1.DeleteAccount",
+            "$JS.ACK.EVT.reader.1.1.1.1.0", "_INBOX." + String(repeating: "a", count: 1_018),
+        ] { #expect(!Subject.isInbox(subject), "\(subject)") }
+    }
+
     private static func rule(_ pattern: ArraySlice<String>, _ subject: ArraySlice<String>) -> Bool {
         guard let first = pattern.first else { return subject.isEmpty }
         guard let token = subject.first else { return false }

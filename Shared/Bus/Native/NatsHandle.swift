@@ -88,10 +88,9 @@ extension BusMessage {
         if let data = natsMsg_GetData(message) {
             body = [UInt8](UnsafeRawBufferPointer(start: data, count: Int(natsMsg_GetDataLength(message))))
         }
-        let reply = natsMsg_GetReply(message).map { String(cString: $0) }
         self.init(
             subject: natsMsg_GetSubject(message).map { String(cString: $0) } ?? "",
-            reply: reply.flatMap { anyReply || Subject.isInbox($0) ? $0 : nil },
+            reply: natsMsg_GetReply(message).flatMap { anyReply || Subject.isInbox($0) ? String(cString: $0) : nil },
             headers: BusHeaders(of: message),
             body: body
         )
