@@ -50,7 +50,7 @@ struct Pipeline<Job, Answer> {
         }
     }
 
-    /// Whether the first command has an answer that its end may follow.
+    /// Whether the first command has an answer.
     var hasOutcome: Bool { outcome != nil }
 
     /// Whether a job that is not answered fulfils the condition.
@@ -97,7 +97,7 @@ struct Pipeline<Job, Answer> {
         }
     }
 
-    /// The first command has no more answers; it must have one (`hasOutcome`).
+    /// The first command has no more answers.
     mutating func receivedEnd() -> Action? {
         switch commands.first {
         case .prepare(let job):

@@ -115,7 +115,7 @@ extension Reactor {
             case .outcome(let outcome): connection.pipeline.received(outcome)
             case .end:
                 // libpq forgets what it was asked when it finds the connection gone, and then has no answers for ever.
-                guard connection.pipeline.hasOutcome else { return lose(connection) }
+                guard connection.isUp || connection.pipeline.hasOutcome else { return lose(connection) }
                 if let action = connection.pipeline.receivedEnd() { perform(action, on: connection) }
             case .sync: for action in connection.pipeline.receivedSync() { perform(action, on: connection) }
             case .dead: return lose(connection)

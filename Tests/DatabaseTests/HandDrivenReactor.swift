@@ -5,8 +5,8 @@ import Testing
 
 @testable import Database
 
-/// A reactor without its thread: the test takes the loop's turns itself, so that a connection dies at an exact moment and time passes at
-/// once. Only one task at a time may use it.
+/// A reactor without its thread: the test takes the loop's turns itself, so that a connection dies at an exact moment. Its clock stands
+/// still until `pass`. Only one task at a time may use it.
 final class HandDrivenReactor: @unchecked Sendable {
     /// How much of its death libpq knows.
     enum Death: CaseIterable {
@@ -19,22 +19,20 @@ final class HandDrivenReactor: @unchecked Sendable {
     let reactor: Reactor
     /// Every job submitted so far.
     private(set) var jobs: [Job] = []
-    /// How far the reactor's clock is ahead.
-    private var skip: UInt64 = 0
 
-    /// - Parameter adjust: changes settings; by default one connection, 10 s for waiting and 1 s for running.
+    /// - Parameter adjust: changes settings; by default one connection, 10 s for waiting and 60 s for running.
     init(_ server: PostgresServer, adjust: (inout DatabaseConfiguration) -> Void = { _ in }) throws {
         var configuration = DatabaseConfiguration(
             connectionString: server.connectionString,
             schema: PostgresServer.freshSchemaName(),
             applicationName: "test",
             poolSize: 1,
-            statementTimeout: .seconds(1)
+            statementTimeout: .seconds(60)
         )
         configuration.acquireTimeout = .seconds(10)
         adjust(&configuration)
         reactor = try Reactor(configuration, logger: PostgresServer.silence, observer: nil)
-        refreshClock()
+        reactor.now = monotonicNanoseconds()
     }
 
     /// The jobs whose callers wait.
@@ -45,18 +43,14 @@ final class HandDrivenReactor: @unchecked Sendable {
         get throws { try #require(reactor.connections.lazy.compactMap(\.self).first) }
     }
 
-    private func refreshClock() { reactor.now = monotonicNanoseconds() + skip }
-
     /// Lets time pass for the reactor, and looks at what waits.
     func pass(_ time: Interval) {
-        skip += time.nanoseconds
-        refreshClock()
+        reactor.now += time.nanoseconds
         reactor.lookAtWaits()
     }
 
     /// Connects what is missing.
     func connect() throws {
-        refreshClock()
         while reactor.recovery.nextAttempt(now: .max) != nil {
             reactor.obey(.connected(try reactor.connector.connect().get()))
         }
@@ -70,7 +64,6 @@ final class HandDrivenReactor: @unchecked Sendable {
         while !isThere {
             for command in reactor.mailbox.take() {
                 if case .submit(let next) = command, next === job { isThere = true }
-                refreshClock()
                 reactor.obey(command)
             }
             await Task.yield()
@@ -103,7 +96,6 @@ final class HandDrivenReactor: @unchecked Sendable {
         let connections = reactor.connections.compactMap(\.self)
         var entries = connections.map { pollfd(fd: $0.isUp ? $0.socket : -1, events: Int16(POLLIN), revents: 0) }
         poll(&entries, nfds_t(entries.count), connections.allSatisfy(\.isUp) ? milliseconds : 0)
-        refreshClock()
         for (connection, entry) in zip(connections, entries) where entry.revents != 0 || !connection.isUp {
             reactor.answer(on: connection)
         }
@@ -116,12 +108,13 @@ final class HandDrivenReactor: @unchecked Sendable {
     /// Takes turns, with connections made again, until nobody waits for an answer; fails when that takes too long.
     ///
     /// - Parameter count: Looks only at that many, the last submitted.
-    func untilAllAreAnswered(last count: Int? = nil, sourceLocation: SourceLocation = #_sourceLocation) throws {
+    func untilAllAreAnswered(last count: Int? = nil, sourceLocation: SourceLocation = #_sourceLocation) async throws {
         let awaited = jobs.suffix(count ?? jobs.count)
-        let end = monotonicNanoseconds() + 30_000_000_000
-        while awaited.contains(where: { $0.continuation != nil }), monotonicNanoseconds() < end {
+        let end = ContinuousClock.now.advanced(by: .seconds(30))
+        while awaited.contains(where: { $0.continuation != nil }), ContinuousClock.now < end {
             try connect()
-            turn(waitingAtMost: 5)
+            turn(waitingAtMost: 1)
+            await Task.yield()
         }
         let left = awaited.filter { $0.continuation != nil }
         #expect(left.isEmpty, "\(left.map { "\($0.text.prefix(40)): \($0.place)" })", sourceLocation: sourceLocation)

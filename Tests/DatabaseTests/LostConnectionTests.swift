@@ -6,7 +6,7 @@ import Testing
 @testable import Database
 
 /// A connection that dies while a statement is on its way from one place to the next: its caller is answered all the same.
-@Suite struct LostConnectionTests {
+@Suite(.serialized) struct LostConnectionTests {
     private func code(_ task: Task<ResultBox, any Error>) async -> DatabaseError.Code? {
         await DatabaseTests.code { try await task.value }
     }
@@ -37,7 +37,7 @@ import Testing
         let change = await hand.submit("SELECT pg_backend_pid()")
         hand.reactor.dispatch()
         #expect(hand.misplaced() == [])
-        try hand.untilAllAreAnswered()
+        try await hand.untilAllAreAnswered()
         #expect(await code(first) == .outcomeUnknown)
         #expect(await code(read) == nil)
         // It was not sent before, so it could be now.
@@ -52,16 +52,16 @@ import Testing
         try hand.connect()
         for text in ["SELECT 1", "SELECT 2"] {
             let read = await hand.submit(text)
-            try hand.untilAllAreAnswered()
+            try await hand.untilAllAreAnswered()
             #expect(await code(read) == nil)
         }
         #expect(try hand.connection.cache.retired.count == 1)
-        while try !hand.connection.pipeline.isEmpty { hand.turn(waitingAtMost: 5) }
+        while try !hand.connection.pipeline.isEmpty { hand.turn(waitingAtMost: 1) }
         hand.kill(try hand.connection, death)
         let change = await hand.submit("SELECT pg_backend_pid()")
         hand.reactor.dispatch()
         #expect(hand.misplaced() == [])
-        try hand.untilAllAreAnswered()
+        try await hand.untilAllAreAnswered()
         #expect(await code(change) == (death == .known ? nil : .outcomeUnknown))
     }
 
@@ -76,10 +76,10 @@ import Testing
         ]
         hand.reactor.dispatch()
         #expect(hand.misplaced() == [])
-        try hand.untilAllAreAnswered(last: 2)
+        try await hand.untilAllAreAnswered(last: 2)
         for statement in statements { #expect(await code(statement) == nil) }
         let commit = await hand.submit("COMMIT", .commit, on: lease)
-        try hand.untilAllAreAnswered()
+        try await hand.untilAllAreAnswered()
         #expect(await code(first) == .outcomeUnknown)
         #expect(await code(read) == nil)
         #expect(await code(commit) == nil)
@@ -94,7 +94,7 @@ import Testing
         hand.kill(try hand.connection, .known)
         let commit = await hand.submit("COMMIT", .commit, on: lease)
         #expect(hand.misplaced() == [])
-        try hand.untilAllAreAnswered()
+        try await hand.untilAllAreAnswered()
         #expect(await code(change) == .connectionLost)
         #expect(await code(commit) == .connectionLost)
     }
@@ -105,13 +105,13 @@ import Testing
         try hand.connect()
         let session = hand.session()
         let read = await hand.submit("SELECT 1", on: session)
-        try hand.untilAllAreAnswered()
+        try await hand.untilAllAreAnswered()
         #expect(await code(read) == nil)
-        while try !hand.connection.pipeline.isEmpty { hand.turn(waitingAtMost: 5) }
+        while try !hand.connection.pipeline.isEmpty { hand.turn(waitingAtMost: 1) }
         hand.kill(try hand.connection, death)
         let script = await hand.submit("CREATE TEMP TABLE t (n int)", .script, on: session)
         #expect(hand.misplaced() == [])
-        try hand.untilAllAreAnswered()
+        try await hand.untilAllAreAnswered()
         let told = await code(script)
         #expect(told == .outcomeUnknown || told == .connectionLost)
     }
@@ -121,7 +121,7 @@ import Testing
         try await server.withDatabase(poolSize: 2) { other in
             try await other.withSession { lock in
                 try await lock.execute("SELECT pg_advisory_lock(81550)")
-                let hand = try HandDrivenReactor(server) { $0.statementTimeout = .seconds(60) }
+                let hand = try HandDrivenReactor(server)
                 try hand.connect()
                 let before = await hand.submit("SELECT pg_sleep(0)")
                 let stuck = await hand.submit("SELECT pg_advisory_xact_lock(81550)")
@@ -131,7 +131,7 @@ import Testing
                 hand.reactor.flush()
                 hand.pass(.seconds(50))
                 // The server goes on answering, so the connection counts as alive all the time.
-                while hand.jobs[0].continuation != nil { hand.turn(waitingAtMost: 5) }
+                while hand.jobs[0].continuation != nil { hand.turn(waitingAtMost: 1) }
                 #expect(await code(before) == nil)
                 // Ten seconds for the connection, sixty for the statement, six more, and one until the list is looked through.
                 hand.pass(.seconds(20))
@@ -145,7 +145,7 @@ import Testing
                 // The connection is as good as before, and late answers find nobody.
                 try await lock.execute("SELECT pg_advisory_unlock(81550)")
                 let next = await hand.submit("SELECT 3")
-                try hand.untilAllAreAnswered()
+                try await hand.untilAllAreAnswered()
                 #expect(await code(next) == nil)
                 #expect(hand.reactor.health.connectionsLost == 0)
             }
@@ -153,11 +153,11 @@ import Testing
     }
 
     @Test func aTransactionThatIsInLineBehindMuchElseLosesItsConnectionInBoundedTime() async throws {
-        let hand = try HandDrivenReactor(try await PostgresServer.shared()) { $0.statementTimeout = .seconds(60) }
+        let hand = try HandDrivenReactor(try await PostgresServer.shared())
         try hand.connect()
         let lease = hand.transaction()
         let first = await hand.submit("SELECT 1", on: lease)
-        try hand.untilAllAreAnswered()
+        try await hand.untilAllAreAnswered()
         let stuck = await hand.submit("SELECT pg_sleep(30)", on: lease)
         hand.turn()
         hand.pass(.seconds(50))
@@ -181,7 +181,7 @@ import Testing
         // ReadyForQuery is six bytes: the read is answered, its sync is not.
         await proxy.withhold(lastBytes: 6)
         let read = await hand.submit("SELECT 1")
-        try hand.untilAllAreAnswered()
+        try await hand.untilAllAreAnswered()
         #expect(await code(read) == nil)
         #expect(try hand.connection.load == 0 && !hand.connection.pipeline.isEmpty)
         let session = hand.session()
@@ -189,7 +189,7 @@ import Testing
         let script = await hand.submit("SELECT 2", .script, on: session)
         hand.turn()
         #expect(hand.misplaced() == [])
-        hand.pass(.seconds(7))
+        hand.pass(.seconds(70))
         try #require(hand.unanswered.isEmpty)
         #expect(await code(script) == .connectionLost)
         await proxy.withhold(lastBytes: 0)
@@ -219,7 +219,7 @@ import Testing
         hand.turn()
         #expect(hand.reactor.health.connectionsLost == 1)
         #expect(hand.misplaced() == [])
-        try hand.untilAllAreAnswered()
+        try await hand.untilAllAreAnswered()
         // A change is over only at its sync, which libpq has forgotten.
         #expect(await code(answered) == .outcomeUnknown)
         #expect(await code(change) == .outcomeUnknown)

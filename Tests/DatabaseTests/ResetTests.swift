@@ -5,10 +5,7 @@ import Testing
 @testable import Database
 
 /// A network that resets connections in the midst of everything: each caller is told what became of its work, none waits for ever.
-@Suite struct ResetTests {
-    private static let statementLimit = Duration.seconds(2)
-    private static let acquireLimit = Duration.seconds(2)
-
+@Suite(.timeLimit(.minutes(5))) struct ResetTests {
     @Test(arguments: [1, 4])
     func everybodyIsAnsweredHoweverOftenConnectionsAreReset(poolSize: Int) async throws {
         let server = try await PostgresServer.shared()
@@ -22,7 +19,8 @@ import Testing
             try await database.execute("CREATE TABLE single (id bigint PRIMARY KEY)")
             try await database.execute("CREATE TABLE pair (id bigint PRIMARY KEY, half int)")
             let ledger = Ledger()
-            let crew = Crew(32)
+            let crew = Crew(33)
+            try await keepBusy(database, crew)
             // Never cancelled: a cancellation would end what the loop has forgotten.
             for writer in 0..<32 {
                 Task {
@@ -36,8 +34,8 @@ import Testing
                 }
             }
             var random = Seeded(UInt64(poolSize))
-            for _ in 0..<60 {
-                let next = await ledger.answered + Int.random(in: 1...60, using: &random)
+            for _ in 0..<40 {
+                let next = await ledger.answered + Int.random(in: 1...30, using: &random)
                 try await eventually(within: .seconds(20)) { await ledger.answered >= next }
                 guard await ledger.answered >= next else { break }
                 await proxy.reset()
@@ -45,9 +43,28 @@ import Testing
             await crew.end()
             try await eventually(within: .seconds(40)) { await crew.running == 0 }
             try #require(await crew.running == 0, "callers wait for ever")
-            #expect(await ledger.longestSingle < Self.acquireLimit + Self.statementLimit + .seconds(7))
+            // Two seconds each for the connection and the statement, seven more, and what a busy machine takes to run the writers.
+            #expect(await ledger.longestSingle < .seconds(20))
             try await expectTruth(of: ledger, in: database)
-            #expect(database.health.connectionsLost >= 60)
+            #expect(database.health.connectionsLost > 20)
+        }
+    }
+
+    /// Gives the loop long texts to look through, of statements that it then refuses: resets come while it works, and much has come together
+    /// when it goes on to send.
+    private func keepBusy(_ database: Database, _ crew: Crew) async throws {
+        let ended = try await database.transaction { sql in
+            try await sql.execute("SELECT 1")
+            return sql
+        }
+        Task {
+            var number = 0
+            while await !crew.isOver {
+                number += 1
+                let text = Query(stringLiteral: "SELECT \(number) /*" + String(repeating: "x ", count: 1000) + "*/")
+                _ = try? await ended.query(text)
+            }
+            await crew.leave()
         }
     }
 
@@ -73,6 +90,7 @@ import Testing
             try await server.withDatabase(poolSize: 1) {
                 $0.connectionString = PostgresServer.connectionString(through: proxy)
                 $0.connectTimeout = .seconds(2)
+                PostgresServer.patient(&$0)
             } _: { database in
                 try await database.withSession { (session) async throws in
                     let held = Task {
@@ -83,12 +101,14 @@ import Testing
                             // The cancellation is a connection of its own, and hears nothing.
                             await proxy.holdNewConnections(true)
                             stuck.cancel()
+                            try await eventually { await proxy.heldConnections == 1 }
+                            // It ends by itself, but the cancellation may still come and hit what follows.
                             try await lock.execute("SELECT pg_advisory_unlock(81549)")
-                            return try await stuck.value
+                            return await code { try await stuck.value }
                         }
                     }
-                    // It ended by itself, but the cancellation may still come and hit what follows.
-                    #expect(try await held.value == 1)
+                    let told = try await held.value
+                    #expect(told == nil || told == .outcomeUnknown)
                     #expect(await code { try await session.query("SELECT 8") } == .connectionLost)
                     await proxy.holdNewConnections(false)
                 }

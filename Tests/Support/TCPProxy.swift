@@ -40,6 +40,13 @@ public final class TCPProxy: Sendable {
         }
     }
 
+    /// How many new connections hang now.
+    public var heldConnections: Int {
+        get async {
+            await withUnsafeContinuation { answer in loop.post { answer.resume(returning: $0.heldCount) } }
+        }
+    }
+
     /// How many of the last bytes the server sent are kept back, on each connection; 0 lets all through.
     public func withhold(lastBytes count: Int) async { await loop.perform { $0.withheld = count } }
 }
@@ -74,6 +81,7 @@ private final class Loop: @unchecked Sendable {
     private var links: [Link] = []
     private var held: [Int32] = []
     private let commands = Mutex<[@Sendable (Loop) -> Void]>([])
+    var heldCount: Int { held.count }
     /// More than this waits with whoever sends it.
     private static let limit = 1 << 20
 
