@@ -4,13 +4,16 @@ import Foundation
 import Kernel
 import Logging
 import Runtime
+import SocialAPI
 
 /// The real `streaks` and `billing` as processes on a private broker and database, on the development clock. Nobody else is there: what
-/// `auth` would tell is told here, by its rights.
+/// `auth` would tell is told here, by its rights, and what `streaks` asks `social` at its start is answered: nobody blocks anybody.
 struct SoakSystem {
     let bus: BusConnection
     /// Speaks as `auth`.
     let auth: BusConnection
+    /// Answers as `social`.
+    private let social: (connection: BusConnection, service: BusService)
     let clock: DevelopmentClock
     private let coordinator: DevelopmentClockCoordinator
     private let replicas: Int
@@ -39,6 +42,15 @@ struct SoakSystem {
         do {
             let bus = try await connect("operator", endpoints, logger)
             let auth = try await connect("auth", endpoints, logger)
+            let socials = try await connect("social", endpoints, logger)
+            let social = BusService(
+                connection: socials,
+                name: "social",
+                version: "1.0.0",
+                endpoints: [Endpoint(SocialMethods.listBlockSnapshots) { _, _ in ListBlockSnapshotsReply() }],
+                logger: logger
+            )
+            try await social.start()
             for service in ["auth", "social"] {
                 try await JetStream(connection: bus).ensureStream(
                     StreamConfiguration(name: "EVT_\(service.uppercased())", subjects: ["evt.\(service).>"])
@@ -58,6 +70,7 @@ struct SoakSystem {
             let system = SoakSystem(
                 bus: bus,
                 auth: auth,
+                social: (socials, social),
                 clock: clock,
                 coordinator: DevelopmentClockCoordinator(bus: bus, clock: clock),
                 replicas: settlers + 1,
@@ -113,6 +126,7 @@ struct SoakSystem {
     func stop() async {
         await bus.close()
         await auth.close()
+        await social.connection.close()
         await processes.stop()
         await environment.stop()
     }
