@@ -306,13 +306,15 @@ let testTargets: [Target] = [
         "MediaServiceTests",
         ["MediaService", "MediaDomain", "MediaAPI", "BlobStore", "Images", "Kernel", "TestSupport", crypto, logging]
     ),
-    tests("DomainTests", ["AuthDomain", "SocialDomain", "MediaDomain", "BillingDomain", "Kernel"]),
+    tests(
+        "DomainTests",
+        ["AuthDomain", "SocialDomain", "MediaDomain", "BillingDomain", "StreaksDomain", "Kernel", "TestSupport"]
+    ),
     .executableTarget(
         name: "soak",
         dependencies: [
             "DevEnvironment", "Runtime", "Outbox", "Bus", "Wire", "Kernel", "Processes", "AuthAPI", "BillingAPI", "CommonAPI",
-            "StreaksAPI",
-            arguments, logging,
+            "SocialAPI", "StreaksAPI", arguments, logging,
         ],
         path: "Tests/Soak",
         exclude: ["Plan"],

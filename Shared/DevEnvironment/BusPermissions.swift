@@ -19,7 +19,7 @@ public struct BusPermissions: Sendable, Equatable {
         "social": ["auth", "streaks", "media"],
         "streaks": ["auth", "billing", "social", "media"],
         "media": ["auth", "streaks", "social"],
-        "notifications": ["auth"],
+        "notifications": ["auth", "social"],
         "billing": ["auth", "streaks"],
     ]
 

@@ -67,6 +67,17 @@ public struct BlockReplica: Sendable {
         return Set(try rows.map { try $0.decode(as: UserID.self) })
     }
 
+    /// A condition for a service's own statements: whether `person` may be shown to `user`, because neither blocks the other. Who `user`
+    /// blocks and is blocked by is read once a statement, however many rows it is asked of.
+    ///
+    /// - Parameter person: an expression of the statement, a user's id.
+    public static func isShown(_ person: Query, to user: UserID) -> Query {
+        """
+        NOT (\(person) = ANY (ARRAY(SELECT blocked FROM block_replica WHERE active AND blocker = \(user)
+            UNION ALL SELECT blocker FROM block_replica WHERE active AND blocked = \(user))))
+        """
+    }
+
     /// Fetches every block from `social` unless that was done before; for a job of the service. Safe to repeat.
     public func loadSnapshotOnce(context: CallContext) async throws {
         guard try await database.query("SELECT 1 FROM block_snapshot").isEmpty else { return }

@@ -56,6 +56,13 @@ struct BlockReplicaTests {
             #expect(try await replica.hidden(from: user(5), among: everybody) == [user(6), user(7)])
             #expect(try await replica.hidden(from: user(4), among: everybody).isEmpty)
             #expect(try await replica.hidden(from: user(1), among: []).isEmpty)
+            for reader in everybody {
+                let shown = try await database.query(
+                    "SELECT person FROM unnest(\(everybody)) AS person WHERE \(BlockReplica.isShown("person", to: reader))"
+                ).map { try $0.decode(as: UserID.self) }
+                let hidden = try await replica.hidden(from: reader, among: everybody)
+                #expect(Set(shown) == Set(everybody).subtracting(hidden), "a service's own statement says the same")
+            }
 
             social.blocks.withLock { $0 = [block(1, 1, 2, version: 2, active: false), block(3, 1, 4, version: 1)] }
             try await replica.loadSnapshotOnce(context: CallContext())

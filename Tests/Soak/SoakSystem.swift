@@ -5,13 +5,16 @@ import Kernel
 import Logging
 import Outbox
 import Runtime
+import SocialAPI
 
 /// The real `streaks` and `billing` as processes on a private broker and database, on the development clock. Nobody else is there: what
-/// `auth` would tell is told here, by its rights.
+/// `auth` would tell is told here, by its rights, and what `streaks` asks `social` at its start is answered: nobody blocks anybody.
 struct SoakSystem {
     let bus: BusConnection
     /// Speaks as `auth`.
     let auth: BusConnection
+    /// Answers as `social`.
+    private let social: (connection: BusConnection, service: BusService)
     let clock: DevelopmentClock
     private let coordinator: DevelopmentClockCoordinator
     private let replicas: Int
@@ -43,6 +46,15 @@ struct SoakSystem {
             var topology = EventTopology(services: BusPermissions.services, sources: BusPermissions.sources)
             topology.streams.append(EventTopology.Stream(DevelopmentClockState.configuration))
             try await StreamProvisioner(topology, jetStream: JetStream(connection: bus), logger: logger).provision()
+            let socials = try await connect("social", endpoints, logger)
+            let social = BusService(
+                connection: socials,
+                name: "social",
+                version: "1.0.0",
+                endpoints: [Endpoint(SocialMethods.listBlockSnapshots) { _, _ in ListBlockSnapshotsReply() }],
+                logger: logger
+            )
+            try await social.start()
             let names = (0..<settlers).map { ("streaks", "streaks-\($0 + 1)") } + [("billing", "billing")]
             try await processes.start(
                 names.map { service, name in
@@ -57,6 +69,7 @@ struct SoakSystem {
             let system = SoakSystem(
                 bus: bus,
                 auth: auth,
+                social: (socials, social),
                 clock: clock,
                 coordinator: DevelopmentClockCoordinator(bus: bus, clock: clock),
                 replicas: settlers + 1,
@@ -112,6 +125,7 @@ struct SoakSystem {
     func stop() async {
         await bus.close()
         await auth.close()
+        await social.connection.close()
         await processes.stop()
         await environment.stop()
     }

@@ -54,27 +54,4 @@ import Testing
         zones.change(to: Zone("Pacific/Pago_Pago") ?? .utc, at: moment("2026-05-05T00:00:00Z"))
         #expect(claimed("2026-05-02T21:00:00Z", nil, zones) == claimed("2026-05-02T21:00:00Z", nil))
     }
-
-    @Test("The earliest date that can still be claimed is yesterday for six hours, and then today") func earliest() {
-        func earliest(_ now: String) -> CalendarDate { berlin.earliestClaimable(at: moment(now), .mutual) }
-        #expect(earliest("2026-05-02T21:59:59Z") == day("2026-05-02"))
-        #expect(earliest("2026-05-02T22:00:00Z") == day("2026-05-02"))
-        #expect(earliest("2026-05-03T04:00:00Z") == day("2026-05-02"))
-        #expect(earliest("2026-05-03T04:00:01Z") == day("2026-05-03"))
-    }
-
-    @Test("Nothing before it can be claimed, wherever one travels", arguments: 0..<40) func earliestOnTravels(seed: Int) {
-        let names = ["Pacific/Kiritimati", "Pacific/Pago_Pago", "Europe/Berlin", "Asia/Tokyo", "America/St_Johns", "UTC"]
-        var zones = ZoneHistory(Zone(names[seed % names.count]) ?? .utc)
-        var now = moment("2026-03-27T00:00:00Z")
-        for step in 1...30 {
-            now = now + .minutes(Int64(37 * step + 11 * seed))
-            if step % 4 == seed % 4 { zones.change(to: Zone(names[(seed + step) % names.count]) ?? .utc, at: now) }
-            let earliest = zones.earliestClaimable(at: now, .mutual)
-            // Every hour of the last four days as the client's time.
-            let claims = (0...96).map { zones.dateClaimed(receivedAt: now, capturedAt: now - .hours($0), .mutual) }
-            #expect(claims.allSatisfy { $0 >= earliest }, "at \(now) in \(zones.zone(at: now))")
-            #expect(earliest <= zones.date(at: now))
-        }
-    }
 }

@@ -95,4 +95,41 @@ import Testing
         for user in [a, b] { #expect(refused(story, user, "2026-05-02T12:00:00Z") == "ALREADY_POSTED") }
         #expect(try story.look("2026-05-02T12:00:00Z").count == 2)
     }
+
+    @Test("A date is open until one's clock first shows a later one, and never again", arguments: 0..<40)
+    func openFrom(seed: Int) {
+        // Newfoundland's clocks went from 00:01 back to 23:01 of the date before until 2011.
+        let names = ["Pacific/Kiritimati", "Pacific/Pago_Pago", "Europe/Berlin", "Asia/Tokyo", "America/St_Johns", "UTC"]
+        var zones = ZoneHistory(Zone(names[seed % names.count]) ?? .utc)
+        var now = moment("2006-10-27T00:00:00Z")
+        var newest = zones.date(at: now)
+        for step in 1...3_000 {
+            now = now + .minutes(1)
+            newest = max(newest, zones.date(at: now))
+            if step % (200 + 37 * (seed % 5)) == 0 {
+                zones.change(to: Zone(names[(seed + step) % names.count]) ?? .utc, at: now)
+                newest = max(newest, zones.date(at: now))
+            }
+            guard zones.openFrom(at: now) == newest else {
+                Issue.record("at \(now) in \(zones.zone(at: now)): \(zones.openFrom(at: now)), not \(newest)")
+                return
+            }
+        }
+    }
+
+    @Test("A streak's date is open until it is over for both, whatever became of the streak") func openFromOfBoth() throws {
+        var story = try Story(.mutual, ["Pacific/Auckland", "Pacific/Honolulu"], from: "2026-05-01T13:00:00Z")
+        func openFrom(_ time: String) -> CalendarDate { story.ledger.openFrom(at: moment(time)) }
+        // In Auckland the second begins at 12:00Z of the first, in Honolulu at 10:00Z of the second.
+        #expect(openFrom("2026-05-02T09:59:59Z") == day("2026-05-01"))
+        #expect(openFrom("2026-05-02T10:00:00Z") == day("2026-05-02"))
+        // Back over the date line: over is over.
+        try fly(&story, a, "2026-05-02T10:30:00Z", to: "Pacific/Pago_Pago")
+        try fly(&story, b, "2026-05-02T10:30:00Z", to: "Pacific/Pago_Pago")
+        #expect(story.ledger.participants.allSatisfy { $0.zones.date(at: moment("2026-05-02T10:30:00Z")) == day("2026-05-01") })
+        #expect(openFrom("2026-05-02T10:30:00Z") == day("2026-05-02"))
+        try story.at("2026-05-02T10:40:00Z", .end)
+        #expect(openFrom("2026-05-02T10:40:00Z") == day("2026-05-02"), "no earlier for the end")
+        #expect(openFrom("2026-05-03T11:00:00Z") == day("2026-05-03"))
+    }
 }

@@ -13,6 +13,7 @@ public enum AuthModule: ServiceModule {
     public static let about = "accounts, sessions and profiles"
     public static let migrations = [
         MigrationSet("entitlement_replica", EntitlementReplica.migrations),
+        MigrationSet("block_replica", BlockReplica.migrations),
         MigrationSet(
             "auth",
             [
@@ -80,6 +81,7 @@ public enum AuthModule: ServiceModule {
             sessions: SessionRepository(database: environment.database),
             revocations: RevocationRepository(database: environment.database),
             lifecycle: LifecycleRepository(database: environment.database),
+            blocks: BlockReplica(database: environment.database, bus: environment.bus),
             exports: ExportRepository(database: environment.database),
             sources: DataSources(environment.bus),
             loginFailures: LoginFailureRepository(database: environment.database),
@@ -96,12 +98,16 @@ public enum AuthModule: ServiceModule {
         )
         return ServiceAssembly(
             endpoints: service.endpoints(),
-            consumers: FactConsumers.all + [service.moderationHandler, service.avatarHandler],
+            consumers: FactConsumers.all + service.blocks.handlers() + [service.moderationHandler, service.avatarHandler],
             jobs: [
                 Job("expired_sessions", every: .seconds(60)) { now in try await service.sessions.purge(now: now) },
                 Job("old_login_failures", every: .seconds(60)) { now in try await service.loginFailures.purge(now: now) },
                 Job("idle_guests", every: .seconds(600)) { now in try await service.guests.purge(now: now) },
                 Job("old_apple_notifications", every: .seconds(600)) { now in try await service.appleUsers.purge(now: now) },
+                Job("block_snapshot", every: .seconds(60)) { _ in
+                    try await service.blocks.loadSnapshotOnce(context: .expiring(in: .minutes(10)))
+                    return 0
+                },
                 Job("signing_keys", every: .seconds(5)) { _ in
                     try await service.keys.refresh()
                     return 0

@@ -4,6 +4,7 @@ internal import Bus
 internal import Kernel
 internal import Logging
 internal import Passwords
+internal import Replicas
 internal import Runtime
 
 /// Accounts, sessions and profiles. The table of contents: one handler file per RPC, in `Handlers/`.
@@ -16,6 +17,7 @@ struct AuthService: AuthServiceProtocol {
     let sessions: SessionRepository
     let revocations: RevocationRepository
     let lifecycle: LifecycleRepository
+    let blocks: BlockReplica
     let exports: ExportRepository
     let sources: DataSources
     let loginFailures: LoginFailureRepository

@@ -11,6 +11,7 @@ public enum NotificationsModule: ServiceModule {
     public static let about = "the in-app notification log, fed by the events of the other services"
     public static let migrations = [
         MigrationSet("profile_replica", ProfileReplica.migrations),
+        MigrationSet("block_replica", BlockReplica.migrations),
         MigrationSet(
             "notifications",
             [Migration(version: 1, name: "notifications", sql: PackageResources.V0001_notifications_sql)]
@@ -24,12 +25,19 @@ public enum NotificationsModule: ServiceModule {
     public static func assemble(_ environment: ServiceEnvironment) async throws -> ServiceAssembly {
         let log = NotificationRepository(database: environment.database)
         let profiles = ProfileReplica(database: environment.database, bus: environment.bus)
-        let teller = Teller(log: log, profiles: profiles)
+        let blocks = BlockReplica(database: environment.database, bus: environment.bus)
+        let teller = Teller(log: log, profiles: profiles, blocks: blocks)
         return ServiceAssembly(
             endpoints: NotificationsService(log: log).endpoints(),
-            consumers: [profiles.handler()] + teller.friendshipHandlers + teller.streakHandlers + teller.socialHandlers
-                + teller.momentHandlers + LifecycleConsumers.all,
-            jobs: [Job("old_notifications", every: .seconds(600)) { now in try await log.purge(before: now - .days(90)) }]
+            consumers: [profiles.handler()] + blocks.handlers() + teller.friendshipHandlers + teller.streakHandlers
+                + teller.socialHandlers + teller.momentHandlers + LifecycleConsumers.all,
+            jobs: [
+                Job("old_notifications", every: .seconds(600)) { now in try await log.purge(before: now - .days(90)) },
+                Job("block_snapshot", every: .seconds(60)) { _ in
+                    try await blocks.loadSnapshotOnce(context: .expiring(in: .minutes(10)))
+                    return 0
+                },
+            ]
         )
     }
 }

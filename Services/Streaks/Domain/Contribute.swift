@@ -119,12 +119,4 @@ extension ZoneHistory {
         else { return today }
         return captured
     }
-
-    /// The earliest date a contribution received at an instant could claim: each before it ended longer ago than is tolerated (SD-2).
-    public func earliestClaimable(at instant: Instant, _ policy: StreakPolicy) -> CalendarDate {
-        let zones = known(at: instant)
-        var date = zones.date(at: instant)
-        while instant <= zones.end(of: date.advanced(by: -1)) + policy.lateTolerance { date = date.advanced(by: -1) }
-        return date
-    }
 }

@@ -201,6 +201,12 @@ public struct StreakLedger: Hashable, Sendable {
         participants.map { $0.zones.firstDate(at: start) }.min() ?? Zone.utc.date(at: start)
     }
 
+    /// The earliest date that is not over for the streak at `instant`: not over for everybody (SD-4). Nothing but clocks decides it, so it
+    /// holds for a streak that has broken or ended too.
+    public func openFrom(at instant: Instant) -> CalendarDate {
+        participants.map { $0.zones.openFrom(at: instant) }.min() ?? Zone.utc.date(at: instant)
+    }
+
     /// The participant of that id.
     public func participant(_ user: UserID) -> Participant? { participants.first { $0.user == user } }
 

@@ -55,6 +55,16 @@ public struct ZoneHistory: Hashable, Sendable {
         return newest
     }
 
+    /// The earliest date that is not over for this clock at `instant` (SD-4): the newest it has shown by then. It never moves back as time
+    /// passes and zones change, so a date that is over stays over.
+    public func openFrom(at instant: Instant) -> CalendarDate {
+        let known = known(at: instant)
+        var date = known.newestDate(by: instant)
+        // Where clocks are set back across midnight a date is shown, left again and over all the same.
+        while known.end(of: date) <= instant { date = date.advanced(by: 1) }
+        return date
+    }
+
     /// The date this clock shows at `instant` before any change of that very instant: the first date of who starts then.
     func firstDate(at instant: Instant) -> CalendarDate {
         (entries.last { $0.since < instant } ?? entries[0]).zone.date(at: instant)

@@ -28,11 +28,11 @@ struct Recoveries: Sendable {
     ///
     /// - Parameter receivedAt: when it was asked for: what decides whether that was in time.
     /// - Returns: the operation; the one under way when the same user asks again.
-    /// - Throws: the streak's refusal; `NOT_FOUND` to who is no member; `RECOVERY_IN_PROGRESS` when the friend's is under way.
+    /// - Throws: the streak's refusal; `NOT_FOUND` to who is no member, or may not see the other; `RECOVERY_IN_PROGRESS` when the friend's is under way.
     func begin(_ streak: StreakID, by user: UserID, receivedAt: Instant, _ work: UnitOfWork) async throws -> OperationID {
-        guard let stored = try await keeper.streaks.lock([streak], work.sql).first, stored.ledger.participant(user) != nil else {
-            throw ServiceError.notFound("streak")
-        }
+        guard let stored = try await keeper.streaks.lock([streak], work.sql).first,
+            try await StreakRepository.exists(streak, for: user, work.sql)
+        else { throw ServiceError.notFound("streak") }
         if let other = try await repository.underWay(streak, work.sql) {
             guard other.user == user else { throw ServiceError.recoveryInProgress }
             return other.id

@@ -17,6 +17,7 @@ public enum StreaksModule: ServiceModule {
     public static let migrations = [
         MigrationSet("profile_replica", ProfileReplica.migrations),
         MigrationSet("entitlement_replica", EntitlementReplica.migrations),
+        MigrationSet("block_replica", BlockReplica.migrations),
         MigrationSet(
             "streaks",
             [
@@ -91,6 +92,10 @@ public enum StreaksModule: ServiceModule {
                 try await recoveries.sweep()
             },
             MomentJob(work: service.work, streaks: service.streaks).job,
+            Job("block_snapshot", every: .seconds(60)) { _ in
+                try await service.blocks.loadSnapshotOnce(context: .expiring(in: .minutes(10)))
+                return 0
+            },
             Job("old_operations", every: .seconds(600)) { now in
                 let contributions = try await OperationRepository.purge(before: now - .days(7), database)
                 let ended = try await recoveries.repository.forget(before: now - .days(7))
@@ -123,6 +128,7 @@ public enum StreaksModule: ServiceModule {
             ),
             social: SocialClient(bus),
             profiles: ProfileReplica(database: database, bus: bus, avatars: avatars),
+            blocks: BlockReplica(database: database, bus: bus),
             entitlements: EntitlementReplica(),
             media: MediaClient(bus),
             work: mutations.work,
@@ -135,7 +141,7 @@ public enum StreaksModule: ServiceModule {
     static func consumers(_ service: StreaksService) -> [EventHandler] {
         let people = PeopleConsumer(keeper: service.keeper)
         return [service.profiles.handler(changed: people.profileChanged), service.entitlements.handler()]
-            + service.friendshipHandlers + LifecycleConsumers(keeper: service.keeper).handlers
+            + service.blocks.handlers() + service.friendshipHandlers + LifecycleConsumers(keeper: service.keeper).handlers
     }
 }
 

@@ -19,6 +19,7 @@ struct StreaksService: StreaksServiceProtocol {
     let recoveries: Recoveries
     let social: SocialClient
     let profiles: ProfileReplica
+    let blocks: BlockReplica
     let entitlements: EntitlementReplica
     let media: MediaClient
     let work: UnitOfWorkFactory

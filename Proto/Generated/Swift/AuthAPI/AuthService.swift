@@ -31,7 +31,7 @@ public protocol AuthServiceProtocol: Sendable {
     func updateMe(_ request: UpdateMeRequest, context: Bus.CallContext) async throws -> Me
     /// Whether a username could be taken now (AU-10).
     func checkUsername(_ request: CheckUsernameRequest, context: Bus.CallContext) async throws -> CheckUsernameReply
-    /// What everybody may know of a person.
+    /// What everybody may know of a person. Who is hidden by a block, either way, is answered as if there were no such person (SO-7, PF-2).
     func getProfile(_ request: GetProfileRequest, context: Bus.CallContext) async throws -> PublicProfile
     /// Stores that the user accepts the terms of service, and when (AU-9).
     func acceptTerms(_ request: AcceptTermsRequest, context: Bus.CallContext) async throws -> AcceptTermsReply
@@ -90,7 +90,7 @@ public enum AuthMethods {
     /// Whether a username could be taken now (AU-10).
     public static let checkUsername = Bus.Method<CheckUsernameRequest, CheckUsernameReply>(
         service: "auth", version: "v1", name: "CheckUsername", isIdempotent: true, timeout: .seconds(10))
-    /// What everybody may know of a person.
+    /// What everybody may know of a person. Who is hidden by a block, either way, is answered as if there were no such person (SO-7, PF-2).
     public static let getProfile = Bus.Method<GetProfileRequest, PublicProfile>(
         service: "auth", version: "v1", name: "GetProfile", isIdempotent: true, timeout: .seconds(10))
     /// Stores that the user accepts the terms of service, and when (AU-9).
@@ -192,7 +192,7 @@ public struct AuthClient: Sendable {
         try await caller.call(AuthMethods.checkUsername, request, context: context)
     }
 
-    /// What everybody may know of a person.
+    /// What everybody may know of a person. Who is hidden by a block, either way, is answered as if there were no such person (SO-7, PF-2).
     public func getProfile(_ request: GetProfileRequest, context: Bus.CallContext) async throws -> PublicProfile {
         try await caller.call(AuthMethods.getProfile, request, context: context)
     }

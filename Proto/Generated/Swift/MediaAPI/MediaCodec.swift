@@ -298,6 +298,8 @@ extension GetStreakSnapsRequest: Wire.CMessage {
         self.friendID = try Wire.Decode.string(c.pointee.friend_id, "friend_id")
         self.yourDate = try Wire.Decode.string(c.pointee.your_date, "your_date")
         self.friendDate = try Wire.Decode.string(c.pointee.friend_date, "friend_date")
+        self.openFrom = try Wire.Decode.string(c.pointee.open_from, "open_from")
+        self.friendNewestDate = try Wire.Decode.string(c.pointee.friend_newest_date, "friend_newest_date")
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -308,6 +310,8 @@ extension GetStreakSnapsRequest: Wire.CMessage {
         if !self.friendID.isEmpty { c.pointee.friend_id = try arena.string(self.friendID, "friend_id") }
         if !self.yourDate.isEmpty { c.pointee.your_date = try arena.string(self.yourDate, "your_date") }
         if !self.friendDate.isEmpty { c.pointee.friend_date = try arena.string(self.friendDate, "friend_date") }
+        if !self.openFrom.isEmpty { c.pointee.open_from = try arena.string(self.openFrom, "open_from") }
+        if !self.friendNewestDate.isEmpty { c.pointee.friend_newest_date = try arena.string(self.friendNewestDate, "friend_newest_date") }
         return UnsafeMutableRawPointer(c)
     }
 }

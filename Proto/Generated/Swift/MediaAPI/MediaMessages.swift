@@ -169,14 +169,16 @@ public struct FeedItem: Sendable, Equatable {
     public var streakID: String = ""
     public var friend: CommonAPI.UserSummary? = nil
     public var currentCount: Int32 = 0
-    /// Your own slot: you have not posted yet.
+    /// Your own slot: you have not posted for your today yet.
     public var yourTurn: Bool = false
-    /// The friend has not posted yet.
+    /// The friend has not posted for today yet. Of this, `locked` and `friend_snap` exactly one says something.
     public var waitingOnFriend: Bool = false
-    /// The friend has posted, and you must first (PH-4).
+    /// The friend has posted for today, and you may see none of it yet: you have not posted for that date, and it is not over (PH-4).
     public var locked: Bool = false
-    /// Unset until there is one and it is not locked.
+    /// The newest of the friend's snaps of today that you may see. Today is every date that is not over for the streak: where the two clocks
+    /// show different dates, the one you have posted for is shown although the friend's next is locked.
     public var friendSnap: Snap? = nil
+    /// Your snap of your own today.
     public var yourSnap: Snap? = nil
     public var deadlineAt: Kernel.Instant? = nil
 
@@ -206,26 +208,30 @@ public struct GetStreakSnapsRequest: Sendable, Equatable {
     /// Today on the reader's clock and on the friend's, YYYY-MM-DD.
     public var yourDate: String = ""
     public var friendDate: String = ""
+    /// As in streaks' OpenDate.
+    public var openFrom: String = ""
+    public var friendNewestDate: String = ""
 
     /// All fields unset.
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(userID: String = "", streakID: String = "", friendID: String = "", yourDate: String = "", friendDate: String = "") {
+    public init(userID: String = "", streakID: String = "", friendID: String = "", yourDate: String = "", friendDate: String = "", openFrom: String = "", friendNewestDate: String = "") {
         self.userID = userID
         self.streakID = streakID
         self.friendID = friendID
         self.yourDate = yourDate
         self.friendDate = friendDate
+        self.openFrom = openFrom
+        self.friendNewestDate = friendNewestDate
     }
 }
 
 public struct GetStreakSnapsReply: Sendable, Equatable {
-    /// Unset when the reader has not posted.
+    /// Unset when the reader has not posted for their today.
     public var yourSnap: Snap? = nil
-    /// Unset when the friend has not posted, it is locked, or the reader may not see it: a block, an account that is gone or shut.
+    /// As in the feed; also unset when the reader may not see it: a block, an account that is gone or shut.
     public var friendSnap: Snap? = nil
-    /// The friend has posted a snap the reader may see, after posting (PH-4).
     public var locked: Bool = false
 
     /// All fields unset.
@@ -280,7 +286,7 @@ public struct SnapDay: Sendable, Equatable {
     public var yourSnap: Snap? = nil
     /// Unset when the friend has not posted for it, and while it is locked.
     public var friendSnap: Snap? = nil
-    /// The friend has posted; you have not and still can, so you must first (PH-4).
+    /// The friend has posted; you have not, and the date is not over for the streak (PH-4).
     public var locked: Bool = false
 
     /// All fields unset.

@@ -7,11 +7,12 @@ public import CommonAPI
 public protocol MediaServiceProtocol: Sendable {
     /// Posts a photo to one, several or all of the user's active streaks (PH-1). 2xx means: durable, recorded and counted (PH-3).
     func uploadSnap(_ request: UploadSnapRequest, context: Bus.CallContext) async throws -> UploadSnapReply
-    /// Today's snaps of the user's active streaks; a friend's is locked until you have posted (PH-4, PH-5).
+    /// Today's snaps of the user's active streaks; a friend's is locked until you have posted for its date, or that date is over (PH-4, PH-5).
     func getFeed(_ request: GetFeedRequest, context: Bus.CallContext) async throws -> GetFeedReply
     /// Today's two snaps of one streak as one of its members may see them (PH-4, PH-6). That the two share it is the caller's word.
     func getStreakSnaps(_ request: GetStreakSnapsRequest, context: Bus.CallContext) async throws -> GetStreakSnapsReply
-    /// Both members' snaps of a streak side by side, newest date first (PH-5). For its two members, also when it is broken or has ended.
+    /// Both members' snaps of a streak side by side, newest date first (PH-5). For its two members, also when it is broken or has ended; while
+    /// either blocks the other, one's own only.
     func getSnapHistory(_ request: GetSnapHistoryRequest, context: Bus.CallContext) async throws -> GetSnapHistoryReply
     /// Stores the user's picture in place of the one before: its middle, or what draws the eye, as a square (AU-10).
     func uploadAvatar(_ request: UploadAvatarRequest, context: Bus.CallContext) async throws -> UploadAvatarReply
@@ -37,13 +38,14 @@ public enum MediaMethods {
     /// Posts a photo to one, several or all of the user's active streaks (PH-1). 2xx means: durable, recorded and counted (PH-3).
     public static let uploadSnap = Bus.Method<UploadSnapRequest, UploadSnapReply>(
         service: "media", version: "v1", name: "UploadSnap", isIdempotent: false, timeout: .seconds(30))
-    /// Today's snaps of the user's active streaks; a friend's is locked until you have posted (PH-4, PH-5).
+    /// Today's snaps of the user's active streaks; a friend's is locked until you have posted for its date, or that date is over (PH-4, PH-5).
     public static let getFeed = Bus.Method<GetFeedRequest, GetFeedReply>(
         service: "media", version: "v1", name: "GetFeed", isIdempotent: true, timeout: .seconds(10))
     /// Today's two snaps of one streak as one of its members may see them (PH-4, PH-6). That the two share it is the caller's word.
     public static let getStreakSnaps = Bus.Method<GetStreakSnapsRequest, GetStreakSnapsReply>(
         service: "media", version: "v1", name: "GetStreakSnaps", isIdempotent: true, timeout: .seconds(10))
-    /// Both members' snaps of a streak side by side, newest date first (PH-5). For its two members, also when it is broken or has ended.
+    /// Both members' snaps of a streak side by side, newest date first (PH-5). For its two members, also when it is broken or has ended; while
+    /// either blocks the other, one's own only.
     public static let getSnapHistory = Bus.Method<GetSnapHistoryRequest, GetSnapHistoryReply>(
         service: "media", version: "v1", name: "GetSnapHistory", isIdempotent: true, timeout: .seconds(10))
     /// Stores the user's picture in place of the one before: its middle, or what draws the eye, as a square (AU-10).
@@ -90,7 +92,7 @@ public struct MediaClient: Sendable {
         try await caller.call(MediaMethods.uploadSnap, request, context: context)
     }
 
-    /// Today's snaps of the user's active streaks; a friend's is locked until you have posted (PH-4, PH-5).
+    /// Today's snaps of the user's active streaks; a friend's is locked until you have posted for its date, or that date is over (PH-4, PH-5).
     public func getFeed(_ request: GetFeedRequest, context: Bus.CallContext) async throws -> GetFeedReply {
         try await caller.call(MediaMethods.getFeed, request, context: context)
     }
@@ -100,7 +102,8 @@ public struct MediaClient: Sendable {
         try await caller.call(MediaMethods.getStreakSnaps, request, context: context)
     }
 
-    /// Both members' snaps of a streak side by side, newest date first (PH-5). For its two members, also when it is broken or has ended.
+    /// Both members' snaps of a streak side by side, newest date first (PH-5). For its two members, also when it is broken or has ended; while
+    /// either blocks the other, one's own only.
     public func getSnapHistory(_ request: GetSnapHistoryRequest, context: Bus.CallContext) async throws -> GetSnapHistoryReply {
         try await caller.call(MediaMethods.getSnapHistory, request, context: context)
     }

@@ -66,6 +66,16 @@ extension GetStreakSnapsRequest {
         } else {
             violations.format(self.friendDate, .date, at: path, "friend_date")
         }
+        if self.openFrom.isEmpty {
+            violations.required(at: path, "open_from")
+        } else {
+            violations.format(self.openFrom, .date, at: path, "open_from")
+        }
+        if self.friendNewestDate.isEmpty {
+            violations.required(at: path, "friend_newest_date")
+        } else {
+            violations.format(self.friendNewestDate, .date, at: path, "friend_newest_date")
+        }
     }
 }
 

@@ -4,7 +4,7 @@ internal import Wire
 
 /// The FileDescriptorSet of this package and its imports, with comments.
 enum EmbeddedDescriptor {
-    static let hash = "cdd6c43a96cd2b7b4c436d21068fa76df196f9d789473fa7647104bbd32bae01"
+    static let hash = "10e491e2f5c881cfbabde9e8dc43dc9e7bf2482117b15550a6efce8764a617f0"
     static let bytes: [UInt8] = Wire.Base64.decode(
         """
         CqkFChVnb29nbGUvYXBpL2h0dHAucHJvdG8SCmdvb2dsZS5hcGkieQoESHR0cBIqCgVydWxlcxgBIAMoCzIULmdvb2dsZS5hcGkuSHR0cFJ1bGVSBXJ1bGVz
@@ -187,7 +187,7 @@ enum EmbeddedDescriptor {
         b3Igc2V0IGEgc2VydmljZSB3YXMgYnVpbHQgd2l0aCAoRDIpOiBgcnBjLjxzZXJ2aWNlPi52MS5EZXNjcmlwdG9yYC4KCkcKBAQHAgAaPyBBIHNlcmlhbGl6
         ZWQgZ29vZ2xlLnByb3RvYnVmLkZpbGVEZXNjcmlwdG9yU2V0IHdpdGggY29tbWVudHMuCgpGCgQEBwIBGj4gU0hBLTI1NiBvZiBpdCwgbG93ZXItY2FzZSBo
         ZXg7IGFsc28gaW4gJFNSVi5JTkZPJ3MgbWV0YWRhdGEuCgpgCgIECBpaIFdoYXQgYSBzZXJ2aWNlIGhvbGRzIGFib3V0IG9uZSBwZXJzb24gKEFVLTEwKTsg
-        ZXZlcnkgc2VydmljZSBhbnN3ZXJzIGl0LCBmb3IgYXV0aCBhbG9uZS4KChgKBAQJAgAaECBBIEpTT04gb2JqZWN0LgpiBnByb3RvMwqjEAovc3RyZWFrc25h
+        ZXZlcnkgc2VydmljZSBhbnN3ZXJzIGl0LCBmb3IgYXV0aCBhbG9uZS4KChgKBAQJAgAaECBBIEpTT04gb2JqZWN0LgpiBnByb3RvMwqOEQovc3RyZWFrc25h
         cC9ub3RpZmljYXRpb25zL3YxL25vdGlmaWNhdGlvbnMucHJvdG8SG3N0cmVha3NuYXAubm90aWZpY2F0aW9ucy52MRocZ29vZ2xlL2FwaS9hbm5vdGF0aW9u
         cy5wcm90bxofZ29vZ2xlL3Byb3RvYnVmL3RpbWVzdGFtcC5wcm90bxohc3RyZWFrc25hcC9jb21tb24vdjEvY29tbW9uLnByb3RvGiNzdHJlYWtzbmFwL29w
         dGlvbnMvdjEvb3B0aW9ucy5wcm90byJOCgtMaXN0UmVxdWVzdBIeCgVsaW1pdBgBIAEoBUIIirUYBDAAOGRSBWxpbWl0Eh8KBmN1cnNvchgCIAEoCUIHirUY
@@ -206,11 +206,12 @@ enum EmbeddedDescriptor {
         0+STAhQSEi9hcGkvbm90aWZpY2F0aW9uc5K1GAQIAxABEp4BCgtVbnJlYWRDb3VudBIvLnN0cmVha3NuYXAubm90aWZpY2F0aW9ucy52MS5VbnJlYWRDb3Vu
         dFJlcXVlc3QaLS5zdHJlYWtzbmFwLm5vdGlmaWNhdGlvbnMudjEuVW5yZWFkQ291bnRSZXBseSIvgtPkkwIhEh8vYXBpL25vdGlmaWNhdGlvbnMvdW5yZWFk
         LWNvdW50krUYBAgDEAEScgoORXhwb3J0VXNlckRhdGESKy5zdHJlYWtzbmFwLmNvbW1vbi52MS5FeHBvcnRVc2VyRGF0YVJlcXVlc3QaKS5zdHJlYWtzbmFw
-        LmNvbW1vbi52MS5FeHBvcnRVc2VyRGF0YVJlcGx5IgiStRgECAYQAUqRAwokCgIGABoeIFRoZSBpbi1hcHAgbm90aWZpY2F0aW9uIGxvZy4KCjgKBAYAAgAa
-        MCBUaGUgdXNlcidzIG5vdGlmaWNhdGlvbnMsIG5ld2VzdCBmaXJzdCAoTk8tNCkuCgolCgQGAAIBGh0gSG93IG1hbnkgYXJlIHVucmVhZCAoTk8tNCkuCgpl
-        CgQGAAICGl0gRXZlcnl0aGluZyBub3RpZmljYXRpb25zIGhvbGRzIGFib3V0IG9uZSBwZXJzb246IHRoaXMgc2VydmljZSdzIHBhcnQgb2YgdGhlIGV4cG9y
-        dCAoQVUtMTApLgoKLAoCBQAaJiBXaGF0IGEgbm90aWZpY2F0aW9uIGlzIGFib3V0IChOTy0xKS4KCiMKBAQAAgAaGyAxIHRvIDEwMDsgNTAgd2hlbiBhYnNl
-        bnQuCgovCgQEAgIEGicgV2hvIGNhdXNlZCBpdDsgdW5zZXQgd2hlbiBub2JvZHkgZGlkLgoKHQoEBAICCBoVIFVuc2V0IHdoaWxlIHVucmVhZC4KYgZwcm90
-        bzM=
+        LmNvbW1vbi52MS5FeHBvcnRVc2VyRGF0YVJlcGx5IgiStRgECAYQAUr8AwokCgIGABoeIFRoZSBpbi1hcHAgbm90aWZpY2F0aW9uIGxvZy4KCoUBCgQGAAIA
+        Gn0gVGhlIHVzZXIncyBub3RpZmljYXRpb25zLCBuZXdlc3QgZmlyc3QgKE5PLTQpLiBUaG9zZSBhYm91dCBzb21lYm9keSB3aG9tIGEgYmxvY2sgaGlkZXMg
+        YXJlIGxlZnQgb3V0IHdoaWxlIGl0IHN0YW5kcyAoU08tNykuCgpCCgQGAAIBGjogSG93IG1hbnkgb2YgdGhvc2UgdGhhdCB0aGUgbGlzdCBzaG93cyBhcmUg
+        dW5yZWFkIChOTy00KS4KCmUKBAYAAgIaXSBFdmVyeXRoaW5nIG5vdGlmaWNhdGlvbnMgaG9sZHMgYWJvdXQgb25lIHBlcnNvbjogdGhpcyBzZXJ2aWNlJ3Mg
+        cGFydCBvZiB0aGUgZXhwb3J0IChBVS0xMCkuCgosCgIFABomIFdoYXQgYSBub3RpZmljYXRpb24gaXMgYWJvdXQgKE5PLTEpLgoKIwoEBAACABobIDEgdG8g
+        MTAwOyA1MCB3aGVuIGFic2VudC4KCi8KBAQCAgQaJyBXaG8gY2F1c2VkIGl0OyB1bnNldCB3aGVuIG5vYm9keSBkaWQuCgodCgQEAgIIGhUgVW5zZXQgd2hp
+        bGUgdW5yZWFkLgpiBnByb3RvMw==
         """)
 }

@@ -5,9 +5,9 @@ public import CommonAPI
 
 /// The in-app notification log.
 public protocol NotificationsServiceProtocol: Sendable {
-    /// The user's notifications, newest first (NO-4).
+    /// The user's notifications, newest first (NO-4). Those about somebody whom a block hides are left out while it stands (SO-7).
     func list(_ request: ListRequest, context: Bus.CallContext) async throws -> ListReply
-    /// How many are unread (NO-4).
+    /// How many of those that the list shows are unread (NO-4).
     func unreadCount(_ request: UnreadCountRequest, context: Bus.CallContext) async throws -> UnreadCountReply
     /// Everything notifications holds about one person: this service's part of the export (AU-10).
     func exportUserData(_ request: CommonAPI.ExportUserDataRequest, context: Bus.CallContext) async throws -> CommonAPI.ExportUserDataReply
@@ -15,10 +15,10 @@ public protocol NotificationsServiceProtocol: Sendable {
 
 /// The methods of `Notifications` on the bus.
 public enum NotificationsMethods {
-    /// The user's notifications, newest first (NO-4).
+    /// The user's notifications, newest first (NO-4). Those about somebody whom a block hides are left out while it stands (SO-7).
     public static let list = Bus.Method<ListRequest, ListReply>(
         service: "notifications", version: "v1", name: "List", isIdempotent: true, timeout: .seconds(10))
-    /// How many are unread (NO-4).
+    /// How many of those that the list shows are unread (NO-4).
     public static let unreadCount = Bus.Method<UnreadCountRequest, UnreadCountReply>(
         service: "notifications", version: "v1", name: "UnreadCount", isIdempotent: true, timeout: .seconds(10))
     /// Everything notifications holds about one person: this service's part of the export (AU-10).
@@ -38,12 +38,12 @@ public struct NotificationsClient: Sendable {
     /// A client that calls through `caller`.
     public init(_ caller: any Bus.Caller) { self.caller = caller }
 
-    /// The user's notifications, newest first (NO-4).
+    /// The user's notifications, newest first (NO-4). Those about somebody whom a block hides are left out while it stands (SO-7).
     public func list(_ request: ListRequest, context: Bus.CallContext) async throws -> ListReply {
         try await caller.call(NotificationsMethods.list, request, context: context)
     }
 
-    /// How many are unread (NO-4).
+    /// How many of those that the list shows are unread (NO-4).
     public func unreadCount(_ request: UnreadCountRequest, context: Bus.CallContext) async throws -> UnreadCountReply {
         try await caller.call(NotificationsMethods.unreadCount, request, context: context)
     }

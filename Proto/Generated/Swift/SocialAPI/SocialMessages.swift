@@ -591,6 +591,7 @@ public struct BlockUserRequest: Sendable, Equatable {
 /// A block as the one who blocks sees it.
 public struct Block: Sendable, Equatable {
     public var blockID: String = ""
+    /// Whom. While this person blocks the caller too, the id only: the names are empty, and there is no avatar.
     public var user: CommonAPI.UserSummary? = nil
     public var createdAt: Kernel.Instant? = nil
 

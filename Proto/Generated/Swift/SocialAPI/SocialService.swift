@@ -25,7 +25,7 @@ public protocol SocialServiceProtocol: Sendable {
     func listBlocks(_ request: ListBlocksRequest, context: Bus.CallContext) async throws -> ListBlocksReply
     /// Ends a block; restores nothing (SO-7). Safe to repeat.
     func unblockUser(_ request: UnblockUserRequest, context: Bus.CallContext) async throws -> UnblockUserReply
-    /// Reports a user, photo or post; once for each reporter and subject (SO-8).
+    /// Reports a user, photo or post; once for each reporter and subject (SO-8). A block, either way, does not prevent it.
     func report(_ request: ReportRequest, context: Bus.CallContext) async throws -> ReportReply
     /// Reports by status, newest first (SO-9).
     func listReports(_ request: ListReportsRequest, context: Bus.CallContext) async throws -> ListReportsReply
@@ -71,7 +71,7 @@ public enum SocialMethods {
     /// Ends a block; restores nothing (SO-7). Safe to repeat.
     public static let unblockUser = Bus.Method<UnblockUserRequest, UnblockUserReply>(
         service: "social", version: "v1", name: "UnblockUser", isIdempotent: false, timeout: .seconds(10))
-    /// Reports a user, photo or post; once for each reporter and subject (SO-8).
+    /// Reports a user, photo or post; once for each reporter and subject (SO-8). A block, either way, does not prevent it.
     public static let report = Bus.Method<ReportRequest, ReportReply>(
         service: "social", version: "v1", name: "Report", isIdempotent: false, timeout: .seconds(10))
     /// Reports by status, newest first (SO-9).
@@ -153,7 +153,7 @@ public struct SocialClient: Sendable {
         try await caller.call(SocialMethods.unblockUser, request, context: context)
     }
 
-    /// Reports a user, photo or post; once for each reporter and subject (SO-8).
+    /// Reports a user, photo or post; once for each reporter and subject (SO-8). A block, either way, does not prevent it.
     public func report(_ request: ReportRequest, context: Bus.CallContext) async throws -> ReportReply {
         try await caller.call(SocialMethods.report, request, context: context)
     }

@@ -1551,6 +1551,8 @@ extension OpenDate: Wire.CMessage {
             self.deadlineAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "deadline_at")
         }
         self.atRisk = c.pointee.at_risk != 0
+        self.openFrom = try Wire.Decode.string(c.pointee.open_from, "open_from")
+        self.friendNewestDate = try Wire.Decode.string(c.pointee.friend_newest_date, "friend_newest_date")
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -1570,6 +1572,8 @@ extension OpenDate: Wire.CMessage {
             c.pointee.deadline_at = try storeTimestamp(value, arena, "deadline_at")
         }
         c.pointee.at_risk = self.atRisk ? 1 : 0
+        if !self.openFrom.isEmpty { c.pointee.open_from = try arena.string(self.openFrom, "open_from") }
+        if !self.friendNewestDate.isEmpty { c.pointee.friend_newest_date = try arena.string(self.friendNewestDate, "friend_newest_date") }
         return UnsafeMutableRawPointer(c)
     }
 }

@@ -290,9 +290,9 @@ public struct StreakDetail: Sendable, Equatable {
     public var snapsAvailable: Bool = false
     /// Your snap of your own today; unset when there is none.
     public var yourSnap: StreakSnap? = nil
-    /// The friend's snap of the friend's today; unset when there is none, it may not be seen, or it is locked.
+    /// The friend's newest snap of today that you may see, as in the feed; unset when there is none or it is locked.
     public var friendSnap: StreakSnap? = nil
-    /// The friend has posted today, and you must first (PH-4).
+    /// The friend has posted for today, and you may see none of it yet: you have not posted for that date, and it is not over (PH-4).
     public var locked: Bool = false
 
     /// All fields unset.
@@ -940,7 +940,7 @@ public struct GetFriendSummariesRequest: Sendable, Equatable {
 }
 
 public struct GetFriendSummariesReply: Sendable, Equatable {
-    /// One per friend with an active or recoverable streak, in no order.
+    /// One per friend with an active or recoverable streak, in no order; none of a friend whom a block hides.
     public var summaries: [FriendSummary] = []
 
     /// All fields unset.
@@ -1120,12 +1120,16 @@ public struct OpenDate: Sendable, Equatable {
     public var friendPosted: Bool = false
     public var deadlineAt: Kernel.Instant? = nil
     public var atRisk: Bool = false
+    /// The earliest date that is not over for the streak: not over for both (SD-4, PH-4). Never moves back.
+    public var openFrom: String = ""
+    /// The newest date the friend's clock has shown; after travel west it is later than `friend_date`.
+    public var friendNewestDate: String = ""
 
     /// All fields unset.
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(streakID: String = "", friendID: String = "", friend: CommonAPI.UserSummary? = nil, currentCount: Int32 = 0, yourDate: String = "", friendDate: String = "", youPosted: Bool = false, friendPosted: Bool = false, deadlineAt: Kernel.Instant? = nil, atRisk: Bool = false) {
+    public init(streakID: String = "", friendID: String = "", friend: CommonAPI.UserSummary? = nil, currentCount: Int32 = 0, yourDate: String = "", friendDate: String = "", youPosted: Bool = false, friendPosted: Bool = false, deadlineAt: Kernel.Instant? = nil, atRisk: Bool = false, openFrom: String = "", friendNewestDate: String = "") {
         self.streakID = streakID
         self.friendID = friendID
         self.friend = friend
@@ -1136,6 +1140,8 @@ public struct OpenDate: Sendable, Equatable {
         self.friendPosted = friendPosted
         self.deadlineAt = deadlineAt
         self.atRisk = atRisk
+        self.openFrom = openFrom
+        self.friendNewestDate = friendNewestDate
     }
 }
 
@@ -1205,7 +1211,8 @@ public struct GetMembershipRequest: Sendable, Equatable {
 public struct GetMembershipReply: Sendable, Equatable {
     /// The other member; unset when there is no such streak, or the user is no member of it.
     public var friendID: String? = nil
-    /// The earliest date a snap of the user received now could count for, YYYY-MM-DD: all before it are over. Unset when the streak has ended.
+    /// The earliest date that is not over for the streak: not over for both (SD-4), YYYY-MM-DD. Set for members, also when the streak has
+    /// ended: its last dates are over no earlier for that. Never moves back.
     public var openFrom: String? = nil
 
     /// All fields unset.

@@ -47,7 +47,8 @@ public protocol StreaksServiceProtocol: Sendable {
     func listOpenDates(_ request: ListOpenDatesRequest, context: Bus.CallContext) async throws -> ListOpenDatesReply
     /// What is true of a streak and a milestone of it, for a card about it (MC-1). Changes nothing and settles nothing.
     func getMilestoneFacts(_ request: GetMilestoneFactsRequest, context: Bus.CallContext) async throws -> GetMilestoneFactsReply
-    /// Who shares a streak with a user, in whatever state it is, and which dates the user could still post for (PH-4, PH-5).
+    /// Who shares a streak with a user, in whatever state it is, and which of its dates are over (PH-4, PH-5). Also when either blocks the
+    /// other: the caller leaves out what a block hides.
     func getMembership(_ request: GetMembershipRequest, context: Bus.CallContext) async throws -> GetMembershipReply
     /// Everything streaks holds about one person: this service's part of the export (AU-10).
     func exportUserData(_ request: CommonAPI.ExportUserDataRequest, context: Bus.CallContext) async throws -> CommonAPI.ExportUserDataReply
@@ -116,7 +117,8 @@ public enum StreaksMethods {
     /// What is true of a streak and a milestone of it, for a card about it (MC-1). Changes nothing and settles nothing.
     public static let getMilestoneFacts = Bus.Method<GetMilestoneFactsRequest, GetMilestoneFactsReply>(
         service: "streaks", version: "v1", name: "GetMilestoneFacts", isIdempotent: true, timeout: .seconds(10))
-    /// Who shares a streak with a user, in whatever state it is, and which dates the user could still post for (PH-4, PH-5).
+    /// Who shares a streak with a user, in whatever state it is, and which of its dates are over (PH-4, PH-5). Also when either blocks the
+    /// other: the caller leaves out what a block hides.
     public static let getMembership = Bus.Method<GetMembershipRequest, GetMembershipReply>(
         service: "streaks", version: "v1", name: "GetMembership", isIdempotent: true, timeout: .seconds(10))
     /// Everything streaks holds about one person: this service's part of the export (AU-10).
@@ -235,7 +237,8 @@ public struct StreaksClient: Sendable {
         try await caller.call(StreaksMethods.getMilestoneFacts, request, context: context)
     }
 
-    /// Who shares a streak with a user, in whatever state it is, and which dates the user could still post for (PH-4, PH-5).
+    /// Who shares a streak with a user, in whatever state it is, and which of its dates are over (PH-4, PH-5). Also when either blocks the
+    /// other: the caller leaves out what a block hides.
     public func getMembership(_ request: GetMembershipRequest, context: Bus.CallContext) async throws -> GetMembershipReply {
         try await caller.call(StreaksMethods.getMembership, request, context: context)
     }

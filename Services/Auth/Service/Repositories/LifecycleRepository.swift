@@ -2,6 +2,7 @@ internal import AuthAPI
 internal import AuthDomain
 internal import Database
 internal import Kernel
+internal import Replicas
 
 /// The rows behind `AccountLife`: deletion, restoration, suspension and the end of all (AU-7, SO-9).
 struct LifecycleRepository: Sendable {
@@ -97,6 +98,7 @@ struct LifecycleRepository: Sendable {
         _ = try await sql.execute("DELETE FROM streak_stats WHERE user_id = ANY(\(ids))")
         _ = try await sql.execute("DELETE FROM recovery_balance WHERE user_id = ANY(\(ids))")
         _ = try await sql.execute("DELETE FROM entitlement_replica WHERE user_id = ANY(\(ids))")
+        for id in ids { try await BlockReplica.erase(id, sql) }
         // Old events that say names must not be replayed, nor lie there: those of this transaction follow.
         _ = try await sql.execute(
             """

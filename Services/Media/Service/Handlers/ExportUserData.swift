@@ -24,13 +24,17 @@ extension MediaService {
             )
         }
         let avatar = try await avatars.repository.shown(of: user).map { links.avatar(try $0.large) }
-        let made = try await cards.repository.cards(of: user).map { card in
+        let stored = try await cards.repository.cards(of: user)
+        // A card shows both people: without its picture while one blocks the other (SO-7).
+        let hidden = try await blocks.hidden(from: user, among: stored.flatMap(\.people))
+        let made = try stored.map { card in
             Part.Card(
                 id: card.id.description,
                 streak_id: card.streak.description,
                 milestone: card.milestone,
                 style: card.style.name,
-                image_url: try links.link(card.blobKey, for: user, now: now),
+                image_url: card.people.contains(where: hidden.contains)
+                    ? nil : try links.link(card.blobKey, for: user, now: now),
                 share_url: card.token.map { links.address("/s/\($0)") }
             )
         }
@@ -54,7 +58,7 @@ extension MediaService {
             let streak_id: String
             let milestone: Int32
             let style: String
-            let image_url: String
+            let image_url: String?
             let share_url: String?
         }
 

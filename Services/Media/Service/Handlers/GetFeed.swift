@@ -1,48 +1,45 @@
 internal import Bus
 internal import Kernel
 internal import MediaAPI
+internal import MediaDomain
 internal import StreaksAPI
 
 extension MediaService {
-    /// PH-4, PH-5. A friend's snap of today is locked, and its link not even made, until you have posted for that streak.
+    /// PH-4, PH-5. A friend's snap that is locked is not shown, and its link not even made.
     ///
     /// One question to `streaks` and one statement.
     func getFeed(_: GetFeedRequest, context: CallContext) async throws -> GetFeedReply {
         let user = try context.requireUser()
         let now = clock.now()
         let open = try await streaks.listOpenDates(ListOpenDatesRequest(userID: user.description), context: context).streaks
-        // Two a streak: yours, then the friend's.
-        var slots: [SnapSlot] = []
-        slots.reserveCapacity(open.count * 2)
-        for streak in open {
-            let id = try StreakID(parsing: streak.streakID, field: "streak_id")
-            let friend = try UserID(parsing: streak.friendID, field: "friend_id")
-            guard let yourDate = CalendarDate(streak.yourDate), let friendDate = CalendarDate(streak.friendDate) else {
-                throw ServiceError.internal
-            }
-            slots.append(SnapSlot(streak: id, date: yourDate, user: user))
-            slots.append(SnapSlot(streak: id, date: friendDate, user: friend))
+        let asked = try open.map { streak in
+            AskedStreak(
+                id: try StreakID(parsing: streak.streakID, field: "streak_id"),
+                friend: try UserID(parsing: streak.friendID, field: "friend_id"),
+                today: try StreakToday(
+                    yourDate: streak.yourDate,
+                    friendDate: streak.friendDate,
+                    openFrom: streak.openFrom,
+                    friendNewest: streak.friendNewestDate
+                )
+            )
         }
-        let contents = try await snaps.contents(of: slots, for: user)
         var items: [(item: FeedItem, capturedAt: Instant)] = []
         items.reserveCapacity(open.count)
-        for (index, streak) in open.enumerated() {
-            let (yours, friends) = (contents[2 * index].snap, contents[2 * index + 1].snap)
-            // The streak of two who block ends when streaks hears it; nothing is shown in the meantime (SO-7).
-            if case .hidden = contents[2 * index + 1] { continue }
-            let isLocked = friends != nil && yours == nil
+        // The streak of two who block ends when streaks hears it; nothing is shown in the meantime (SO-7).
+        for (streak, snaps) in zip(open, try await snaps.today(of: asked, for: user)) where !snaps.isHidden {
             let item = FeedItem(
                 streakID: streak.streakID,
                 friend: streak.friend,
                 currentCount: streak.currentCount,
-                yourTurn: yours == nil,
-                waitingOnFriend: friends == nil,
-                locked: isLocked,
-                friendSnap: isLocked ? nil : try friends.map { try view($0, for: user, now) },
-                yourSnap: try yours.map { try view($0, for: user, now) },
+                yourTurn: snaps.yours == nil,
+                waitingOnFriend: snaps.friends == nil && !snaps.isLocked,
+                locked: snaps.isLocked,
+                friendSnap: try snaps.friends.map { try view($0, for: user, now) },
+                yourSnap: try snaps.yours.map { try view($0, for: user, now) },
                 deadlineAt: streak.deadlineAt
             )
-            items.append((item, friends?.capturedAt ?? .epoch))
+            items.append((item, snaps.capturedAt ?? .epoch))
         }
         items.sort { ($0.capturedAt, $1.item.streakID) > ($1.capturedAt, $0.item.streakID) }
         return GetFeedReply(items: items.map(\.item))
@@ -63,6 +60,18 @@ extension MediaService {
             postedAt: snap.postedAt,
             onTime: snap.isOnTime
         )
+    }
+}
+
+extension StreakToday {
+    /// From the dates of a message.
+    ///
+    /// - Throws: `INTERNAL` for one that is no date: the sender's fault.
+    init(yourDate: String, friendDate: String, openFrom: String, friendNewest: String) throws {
+        guard let yourDate = CalendarDate(yourDate), let friendDate = CalendarDate(friendDate),
+            let openFrom = CalendarDate(openFrom), let friendNewest = CalendarDate(friendNewest)
+        else { throw ServiceError.internal }
+        self.init(yourDate: yourDate, friendDate: friendDate, openFrom: openFrom, friendNewest: friendNewest)
     }
 }
 

@@ -20,16 +20,13 @@ extension MediaService {
             context: context
         )
         guard let friend = membership.friendID.flatMap({ UserID($0) }) else { throw ServiceError.notFound("streak") }
-        let openFrom = membership.openFrom.flatMap { CalendarDate($0) }
+        guard let openFrom = membership.openFrom.flatMap({ CalendarDate($0) }) else { throw ServiceError.internal }
         let now = clock.now()
         let dates = try await snaps.history(of: streak, for: user, with: friend, before: before, limit: limit + 1)
         let days = try dates.prefix(limit).map { shared in
-            let isLocked = MutualReveal.isLocked(
-                shared.date,
-                youPosted: shared.own != nil,
-                friendPosted: shared.friends != nil,
-                openFrom: openFrom
-            )
+            let isLocked =
+                shared.friends != nil
+                && MutualReveal.isLocked(shared.date, youPosted: shared.own != nil, openFrom: openFrom)
             return SnapDay(
                 date: shared.date.description,
                 yourSnap: try shared.own.map { try view($0, for: user, now) },

@@ -1,6 +1,7 @@
 internal import AuthAPI
 internal import Kernel
 internal import Outbox
+internal import Replicas
 
 /// AU-7: nothing is told to, about or by a person who has deleted the account.
 enum LifecycleConsumers {
@@ -10,7 +11,9 @@ enum LifecycleConsumers {
         },
         // Once more: an event that was heard late may have told something since.
         EventHandler(AccountPurged.self) { event, work in
-            try await DepartureRepository.erase(try UserID(parsing: event.userID, field: "user_id"), work.sql)
+            let user = try UserID(parsing: event.userID, field: "user_id")
+            try await DepartureRepository.erase(user, work.sql)
+            try await BlockReplica.erase(user, work.sql)
         },
     ]
 }

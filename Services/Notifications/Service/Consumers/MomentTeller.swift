@@ -24,10 +24,13 @@ extension Teller {
             EventHandler(StreaksAtRisk.self) { event, work in
                 guard let end = event.dayEndsAt, work.now < end else { return }
                 let hours = max(1, Int((end - work.now).seconds + 1_800) / 3_600)
+                let user = try Self.user(event.userID)
                 let friends = try event.streaks.map { try Self.user($0.friendID) }
                 let known = try await profiles.known(friends, work.sql)
+                let hidden = try await blocks.hidden(from: user, among: friends, work.sql)
                 let streaks = event.streaks.filter { streak in
-                    UserID(streak.friendID).flatMap { known[$0] }.map { $0.status != .deleted } ?? false
+                    guard let friend = UserID(streak.friendID), let profile = known[friend] else { return false }
+                    return profile.status != .deleted && !hidden.contains(friend)
                 }
                 guard let first = streaks.first, let friend = UserID(first.friendID) else { return }
                 let text = NotificationText.atRisk(
@@ -38,7 +41,7 @@ extension Teller {
                 )
                 try await tell(
                     NewNotification(
-                        user: try Self.user(event.userID),
+                        user: user,
                         kind: .streakAtRisk,
                         text: text,
                         actor: friend,
@@ -62,11 +65,13 @@ extension Teller {
         guard let end, work.now < end else { return }
         let friends = try waiting.map { try Self.user($0) }
         let known = try await profiles.known(friends, work.sql)
-        let present = friends.filter { known[$0]?.status != .deleted }
+        let reader = try Self.user(user)
+        let hidden = try await blocks.hidden(from: reader, among: friends, work.sql)
+        let present = friends.filter { known[$0]?.status != .deleted && !hidden.contains($0) }
         guard let first = present.first else { return }
         try await tell(
             NewNotification(
-                user: try Self.user(user),
+                user: reader,
                 kind: kind,
                 text: text(known[first]?.displayName ?? "", present.count - 1),
                 actor: first

@@ -10,6 +10,7 @@ internal import StreaksAPI
 struct Teller: Sendable {
     let log: NotificationRepository
     let profiles: ProfileReplica
+    let blocks: BlockReplica
 
     var friendshipHandlers: [EventHandler] {
         [
@@ -118,10 +119,13 @@ struct Teller: Sendable {
         ]
     }
 
-    /// Nothing is told to or about somebody who has deleted the account, however late the event is heard (AU-7).
+    /// Nothing is told to or about somebody who has deleted the account, nor about somebody whom a block hides, however late the event is
+    /// heard (AU-7, SO-7).
     func tell(_ new: NewNotification, _ work: UnitOfWork) async throws {
         let people = try await profiles.known([new.user] + [new.actor].compactMap { $0 }, work.sql)
-        guard people.values.allSatisfy({ $0.status != .deleted }) else { return }
+        guard people.values.allSatisfy({ $0.status != .deleted }),
+            try await blocks.hidden(from: new.user, among: [new.actor].compactMap { $0 }, work.sql).isEmpty
+        else { return }
         try await log.insert(new, id: work.ids.make(), now: work.now, work.sql)
     }
 

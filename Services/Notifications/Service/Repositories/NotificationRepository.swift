@@ -2,6 +2,7 @@ internal import Database
 internal import Kernel
 internal import NotificationsAPI
 internal import NotificationsDomain
+internal import Replicas
 internal import Runtime
 
 /// An entry that is about to be written.
@@ -40,7 +41,7 @@ struct NotificationRepository: Sendable {
         return try await database.query(
             """
             SELECT id, kind, title, body, actor_id, streak_id, friendship_id, created_at, read_at FROM notification
-            WHERE user_id = \(user) \(position) ORDER BY created_at DESC, id DESC LIMIT \(limit)
+            WHERE user_id = \(user) AND \(Self.isShown(to: user)) \(position) ORDER BY created_at DESC, id DESC LIMIT \(limit)
             """
         ).map { row in
             let (id, kind, title, body, actor, streak, friendship, createdAt, readAt) = try row.decode(
@@ -64,8 +65,14 @@ struct NotificationRepository: Sendable {
     }
 
     func unreadCount(of user: UserID) async throws -> Int32 {
-        try await database.query("SELECT count(*)::int FROM notification WHERE user_id = \(user) AND read_at IS NULL")
-            .first?.decode(as: Int32.self) ?? 0
+        try await database.query(
+            "SELECT count(*)::int FROM notification WHERE user_id = \(user) AND read_at IS NULL AND \(Self.isShown(to: user))"
+        ).first?.decode(as: Int32.self) ?? 0
+    }
+
+    /// A condition on entries of `user`'s log: whoever they are about is not hidden by a block (SO-7). Entries name nobody but their actor.
+    static func isShown(to user: UserID) -> Query {
+        "(actor_id IS NULL OR \(BlockReplica.isShown("actor_id", to: user)))"
     }
 
     /// Forgets old entries, up to 1,000. - Returns: how many.

@@ -1,4 +1,5 @@
 internal import Bus
+internal import CommonAPI
 internal import Kernel
 internal import Outbox
 internal import Replicas
@@ -27,12 +28,20 @@ extension SocialService {
                 if change == .ended { try await work.emit(Self.ended(stored, at: work.now)) }
                 try await work.emit(UserBlocked(blockID: block.id.description, block: block.state))
             }
-            return Self.view(block, profile)
+            let blockers = try await blocks.blockers(of: user, among: [other], work.sql)
+            return Self.view(block, profile, isHidden: blockers.contains(other))
         }
     }
 
     /// A block as the one who blocks sees it.
-    static func view(_ block: StoredBlock, _ blocked: Profile) -> Block {
-        Block(blockID: block.id.description, user: blocked.summary, createdAt: block.changedAt)
+    ///
+    /// - Parameter isHidden: whether the other blocks them too. Otherwise one could find out the name and picture of whoever blocks one
+    ///   by blocking back.
+    static func view(_ block: StoredBlock, _ blocked: Profile, isHidden: Bool) -> Block {
+        Block(
+            blockID: block.id.description,
+            user: isHidden ? UserSummary(userID: blocked.userID.description) : blocked.summary,
+            createdAt: block.changedAt
+        )
     }
 }

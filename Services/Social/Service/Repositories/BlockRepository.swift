@@ -74,6 +74,14 @@ struct BlockRepository: Sendable {
         ).isEmpty
     }
 
+    /// Those of `others` who block `user`.
+    func blockers(of user: UserID, among others: [UserID], _ sql: any QueryExecutor) async throws -> Set<UserID> {
+        let rows = try await sql.query(
+            "SELECT blocker FROM block WHERE active AND blocked = \(user) AND blocker = ANY(\(others))"
+        )
+        return Set(try rows.map { try $0.decode(as: UserID.self) })
+    }
+
     /// Whom `user` blocks, newest first.
     func list(of user: UserID, before cursor: PageCursor?, limit: Int) async throws -> [StoredBlock] {
         var position: Query = ""

@@ -1,6 +1,7 @@
 internal import AuthAPI
 internal import Kernel
 internal import Outbox
+internal import Replicas
 internal import Runtime
 internal import SocialAPI
 internal import StreaksDomain
@@ -19,6 +20,7 @@ struct LifecycleConsumers: Sendable {
                 // A request that was under way at the deletion may have started one since.
                 try await endAll(of: user, work)
                 try await DepartureRepository.erase(user, now: work.now, work.sql)
+                try await BlockReplica.erase(user, work.sql)
                 try await Mutations.forget(caller: user, work.sql)
             },
             EventHandler(ModerationActionTaken.self) { event, work in

@@ -22,11 +22,9 @@ extension StreaksService {
         )
     }
 
-    /// A streak's whole ledger and what it comes to now; nil for somebody who is not part of it.
+    /// A streak's whole ledger and what it comes to now; nil for somebody who is not part of it, and while a block hides the other (SO-7).
     func look(at id: StreakID, by user: UserID) async throws -> (stored: StoredStreak, state: StreakState)? {
-        guard let stored = try await streaks.ledgers([id], isWhole: true).first,
-            stored.row.userA == user || stored.row.userB == user
-        else { return nil }
+        guard let stored = try await streaks.whole(id, seenBy: user) else { return nil }
         return (stored, fold(stored.ledger, StreakKeeper.policy, at: max(clock.now(), stored.row.lookedAt)))
     }
 }

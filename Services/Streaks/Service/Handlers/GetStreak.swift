@@ -8,7 +8,7 @@ extension StreaksService {
     /// How long the detail waits for its photos.
     private static let patience = Interval.seconds(2)
 
-    /// MS-5. Somebody who is not part of the streak is answered as if there were none.
+    /// MS-5. Who is not part of the streak, or may not see the other member, is answered as if there were none.
     func getStreak(_ request: GetStreakRequest, context: CallContext) async throws -> StreakDetail {
         let user = try context.requireUser()
         let id = try StreakID(parsing: request.streakID, field: "streak_id")
@@ -45,7 +45,9 @@ extension StreaksService {
             streakID: view.row.id.description,
             friendID: view.friendID.description,
             yourDate: view.yourDate.description,
-            friendDate: view.friendDate.description
+            friendDate: view.friendDate.description,
+            openFrom: view.openFrom.description,
+            friendNewestDate: view.friendNewest.description
         )
         return try? await media.getStreakSnaps(request, context: context.child(timeout: Self.patience))
     }

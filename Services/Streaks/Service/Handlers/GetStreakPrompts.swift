@@ -13,7 +13,7 @@ extension StreaksService {
 
     /// A streak's own prompts, for a member; nil when none are set.
     func ownPrompts(of id: StreakID, for user: UserID) async throws -> StoredPrompts? {
-        guard try await PromptRepository.isMember(user, of: id, streaks.database) else { throw ServiceError.notFound("streak") }
+        guard try await StreakRepository.exists(id, for: user, streaks.database) else { throw ServiceError.notFound("streak") }
         return try await PromptRepository.find(id, now: clock.now(), streaks.database)
     }
 

@@ -19,7 +19,9 @@ extension StreaksService {
                     youPosted: view.youPosted,
                     friendPosted: view.friendPosted,
                     deadlineAt: view.row.deadlineAt,
-                    atRisk: view.isAtRisk
+                    atRisk: view.isAtRisk,
+                    openFrom: view.openFrom.description,
+                    friendNewestDate: view.friendNewest.description
                 )
             }
         )

@@ -9,7 +9,7 @@ extension StreaksService {
         let user = try context.requireUser()
         let id = try StreakID(parsing: request.streakID, field: "streak_id")
         // Who may not know of the streak learns nothing, whatever they send.
-        guard try await PromptRepository.isMember(user, of: id, streaks.database) else { throw ServiceError.notFound("streak") }
+        guard try await StreakRepository.exists(id, for: user, streaks.database) else { throw ServiceError.notFound("streak") }
         let prompts = try CustomPrompts(
             checking: request.prompts.map { CustomPrompts.Entry(text: $0.text, emoji: $0.emoji) }
         )

@@ -12,6 +12,9 @@ struct StreakView: Sendable {
     let friend: UserSummary?
     let yourDate: CalendarDate
     let friendDate: CalendarDate
+    /// The earliest date that is not over for the streak, and the newest the friend's clock has shown (SD-4, PH-4).
+    let openFrom: CalendarDate
+    let friendNewest: CalendarDate
     let youPosted: Bool
     let friendPosted: Bool
     let isAtRisk: Bool
@@ -24,7 +27,7 @@ struct StreakView: Sendable {
 }
 
 extension StreaksService {
-    /// What a member sees of some streaks, the friends' names included if wished. Streaks whose date is due are settled first, because
+    /// What a member sees of some streaks, the friends' names included if wished; none with somebody whom a block hides (SO-7). Streaks whose date is due are settled first, because
     /// looking settles (SD-4).
     func views(_ selection: StreakSelection, of user: UserID, withFriends: Bool, _ context: CallContext) async throws
         -> [StreakView]
@@ -59,6 +62,8 @@ extension StreaksService {
                 friend: streak.friend ?? told[friend]?.summary,
                 yourDate: streak.yourDate,
                 friendDate: streak.friendDate,
+                openFrom: streak.openFrom,
+                friendNewest: streak.friendNewest,
                 youPosted: hasPosted(user, streak.yourDate),
                 friendPosted: hasPosted(friend, streak.friendDate),
                 isAtRisk: streak.row.status == .active && streak.row.atRiskFrom.map { now > $0 } ?? false

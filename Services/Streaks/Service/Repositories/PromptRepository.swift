@@ -50,17 +50,10 @@ enum PromptRepository {
         _ = try await sql.execute("DELETE FROM streak_prompts WHERE streak_id = \(streak)")
     }
 
-    /// Whether somebody is a member of a streak; `FOR SHARE`, so that it is not removed meanwhile. nil when there is none of theirs.
+    /// The status of a streak of somebody's; `FOR SHARE`, so that it is not removed meanwhile. nil when there is none that they may see.
     static func status(of streak: StreakID, member: UserID, _ sql: Transaction) async throws -> Int32? {
         try await sql.query(
-            "SELECT status FROM streak WHERE id = \(streak) AND (user_a = \(member) OR user_b = \(member)) FOR SHARE"
+            "SELECT status FROM streak WHERE \(StreakRepository.isSeen(streak, by: member)) FOR SHARE"
         ).first?.decode(as: Int32.self)
-    }
-
-    /// Whether somebody is a member of a streak.
-    static func isMember(_ user: UserID, of streak: StreakID, _ database: Database) async throws -> Bool {
-        try await !database.query(
-            "SELECT 1 FROM streak WHERE id = \(streak) AND (user_a = \(user) OR user_b = \(user))"
-        ).isEmpty
     }
 }

@@ -1,6 +1,7 @@
 internal import CommonAPI
 internal import Database
 internal import Kernel
+internal import Replicas
 internal import StreaksDomain
 
 /// A streak as one of its members finds it: everything a list shows, from one statement.
@@ -9,8 +10,14 @@ struct SeenStreak: Sendable {
     /// The reader's date by their own clock, and the friend's by theirs.
     let yourDate: CalendarDate
     let friendDate: CalendarDate
+    /// The newest dates that the two clocks have shown: the earliest that is not over for each (SD-4).
+    let yourNewest: CalendarDate
+    let friendNewest: CalendarDate
     /// nil when it was not asked for, or `auth` has not told of the friend yet.
     let friend: UserSummary?
+
+    /// The earliest date that is not over for the streak (SD-4, PH-4).
+    var openFrom: CalendarDate { min(yourNewest, friendNewest) }
 }
 
 /// Which streaks are looked at.
@@ -25,7 +32,15 @@ enum StreakSelection: Sendable {
 /// What lists and details read, without locks.
 extension StreakRepository {
     /// The streaks of a user, in one statement.
-    func seen(_ selection: StreakSelection, by user: UserID, withFriends: Bool, now: Instant) async throws -> [SeenStreak] {
+    ///
+    /// - Parameter withHidden: also those with somebody whom a block hides (SO-7).
+    func seen(
+        _ selection: StreakSelection,
+        by user: UserID,
+        withFriends: Bool,
+        withHidden: Bool = false,
+        now: Instant
+    ) async throws -> [SeenStreak] {
         let profile: Query =
             withFriends
             ? """
@@ -37,6 +52,7 @@ extension StreakRepository {
             WITH mine AS (SELECT s.*, CASE WHEN s.user_a = \(user) THEN s.user_b ELSE s.user_a END AS friend
                 FROM (\(Self.chosen(selection, user))) AS s WHERE s.user_a = \(user) OR s.user_b = \(user))
             SELECT \(StreakRow.columns), \(Self.zone("\(user)", now)), \(Self.zone("mine.friend", now))\(profile)
+            WHERE \(withHidden ? "true" : BlockReplica.isShown("mine.friend", to: user))
             ORDER BY mine.started_at, mine.id
             """
         )
@@ -45,16 +61,22 @@ extension StreakRepository {
         return try rows.map { row in
             let streak = try StreakRow(row)
             let friend = streak.friend(of: user)
+            let (yours, theirs) = (
+                clocks.reading(of: user, inZone: try row.get(at: first)),
+                clocks.reading(of: friend, inZone: try row.get(at: first + 1))
+            )
             return SeenStreak(
                 row: streak,
-                yourDate: clocks.date(of: user, inZone: try row.get(at: first)),
-                friendDate: clocks.date(of: friend, inZone: try row.get(at: first + 1)),
+                yourDate: yours.date,
+                friendDate: theirs.date,
+                yourNewest: yours.newest,
+                friendNewest: theirs.newest,
                 friend: withFriends ? try summary(of: friend, row, at: first + 2) : nil
             )
         }
     }
 
-    /// What it takes to tell everybody's date: a second statement only for those whose zone is not in the first.
+    /// What it takes to tell everybody's dates: a second statement only for those whose zone is not in the first.
     private func clocks(at now: Instant, of rows: [Row], _ user: UserID) async throws -> Clocks {
         let first = StreakRow.columnCount
         var missing: Set<UserID> = []
@@ -65,20 +87,31 @@ extension StreakRepository {
         return Clocks(now: now, others: missing.isEmpty ? [:] : try await ZoneRepository.histories(of: Array(missing), database))
     }
 
-    /// Everybody's date at an instant.
+    /// What a clock shows at an instant, and the newest date it has shown by then.
+    private struct Reading {
+        let date: CalendarDate
+        let newest: CalendarDate
+
+        init(_ clock: ZoneHistory, at now: Instant) { (date, newest) = (clock.date(at: now), clock.openFrom(at: now)) }
+    }
+
+    /// Everybody's clock at an instant.
     private struct Clocks {
         private let now: Instant
-        private let others: [UserID: ZoneHistory]
-        private var known: [String: Zone] = [:]
+        private let others: [UserID: Reading]
+        private var known: [String: Reading] = [:]
 
-        /// - Parameter others: Those whose clocks follow no zone yet at that instant.
-        init(now: Instant, others: [UserID: ZoneHistory]) { (self.now, self.others) = (now, others) }
+        /// - Parameter others: Those whose zone alone does not tell.
+        init(now: Instant, others: [UserID: ZoneHistory]) {
+            (self.now, self.others) = (now, others.mapValues { Reading($0, at: now) })
+        }
 
-        mutating func date(of person: UserID, inZone name: String?) -> CalendarDate {
-            guard let name else { return (others[person] ?? ZoneHistory(.utc)).date(at: now) }
-            let zone = known[name] ?? Zone(name) ?? .utc
-            known[name] = zone
-            return zone.date(at: now)
+        mutating func reading(of person: UserID, inZone name: String?) -> Reading {
+            guard let name else { return others[person] ?? Reading(ZoneHistory(.utc), at: now) }
+            if let reading = known[name] { return reading }
+            let reading = Reading(ZoneHistory(Zone(name) ?? .utc), at: now)
+            known[name] = reading
+            return reading
         }
     }
 
@@ -102,9 +135,15 @@ extension StreakRepository {
         }
     }
 
-    /// The zone a clock follows now; null when all that is known of it comes later, as it may when an instant before a registration is asked for.
+    /// The zone a clock follows now, when that tells all: null when it was changed so lately that the one before may have shown a newer
+    /// date (two days are more than any two zones differ), and when all that is known of it comes later, as it may when an instant before
+    /// a registration is asked for.
     private static func zone(_ person: Query, _ now: Instant) -> Query {
-        "(SELECT zone FROM zone_change WHERE user_id = \(person) AND since <= \(now) ORDER BY since DESC LIMIT 1)"
+        """
+        (SELECT CASE WHEN z.since <= \(now - .days(2)) OR NOT EXISTS
+            (SELECT FROM zone_change e WHERE e.user_id = z.user_id AND e.since < z.since) THEN z.zone END
+         FROM zone_change z WHERE z.user_id = \(person) AND z.since <= \(now) ORDER BY z.since DESC LIMIT 1)
+        """
     }
 
     private func summary(of user: UserID, _ row: Row, at column: Int) throws -> UserSummary? {
@@ -129,6 +168,25 @@ extension StreakRepository {
             "SELECT streak_id, user_id, on_date FROM contribution WHERE streak_id = ANY(\(streaks)) AND on_date >= \(date)"
         )
         return Set(try rows.map { PostedDate(streak: try $0.get(at: 0), user: try $0.get(at: 1), date: try $0.get(at: 2)) })
+    }
+
+    /// A condition on `streak`: the one of this id, if `user` is a member and no block hides the other member (SO-7).
+    static func isSeen(_ id: StreakID, by user: UserID) -> Query {
+        """
+        id = \(id) AND (user_a = \(user) OR user_b = \(user))
+            AND \(BlockReplica.isShown("CASE WHEN user_a = \(user) THEN user_b ELSE user_a END", to: user))
+        """
+    }
+
+    /// Whether there is such a streak for `user`: they are a member, and no block hides the other one (SO-7).
+    static func exists(_ id: StreakID, for user: UserID, _ sql: some QueryExecutor) async throws -> Bool {
+        try await !sql.query("SELECT 1 FROM streak WHERE \(isSeen(id, by: user))").isEmpty
+    }
+
+    /// A streak of `user`'s with its whole ledger; nil when there is none, or a block hides the other member (SO-7).
+    func whole(_ id: StreakID, seenBy user: UserID) async throws -> StoredStreak? {
+        let rows = try await database.query("SELECT \(StreakRow.columns) FROM streak WHERE \(Self.isSeen(id, by: user))")
+        return try await Self.load(try rows.map(StreakRow.init), isWhole: true, database).first
     }
 
     /// Streaks with their ledgers, as they stand; `isWhole` from the start, otherwise from their checkpoints on.

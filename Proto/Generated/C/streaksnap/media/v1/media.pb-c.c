@@ -1787,7 +1787,7 @@ const ProtobufCMessageDescriptor streaksnap__media__v1__feed_item__descriptor =
   (ProtobufCMessageInit) streaksnap__media__v1__feed_item__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__media__v1__get_streak_snaps_request__field_descriptors[5] =
+static const ProtobufCFieldDescriptor streaksnap__media__v1__get_streak_snaps_request__field_descriptors[7] =
 {
   {
     "user_id",
@@ -1849,10 +1849,36 @@ static const ProtobufCFieldDescriptor streaksnap__media__v1__get_streak_snaps_re
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "open_from",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__GetStreakSnapsRequest, open_from),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "friend_newest_date",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__GetStreakSnapsRequest, friend_newest_date),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__media__v1__get_streak_snaps_request__field_indices_by_name[] = {
   4,   /* field[4] = friend_date */
   2,   /* field[2] = friend_id */
+  6,   /* field[6] = friend_newest_date */
+  5,   /* field[5] = open_from */
   1,   /* field[1] = streak_id */
   0,   /* field[0] = user_id */
   3,   /* field[3] = your_date */
@@ -1860,7 +1886,7 @@ static const unsigned streaksnap__media__v1__get_streak_snaps_request__field_ind
 static const ProtobufCIntRange streaksnap__media__v1__get_streak_snaps_request__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 5 }
+  { 0, 7 }
 };
 const ProtobufCMessageDescriptor streaksnap__media__v1__get_streak_snaps_request__descriptor =
 {
@@ -1870,7 +1896,7 @@ const ProtobufCMessageDescriptor streaksnap__media__v1__get_streak_snaps_request
   "Streaksnap__Media__V1__GetStreakSnapsRequest",
   "streaksnap.media.v1",
   sizeof(Streaksnap__Media__V1__GetStreakSnapsRequest),
-  5,
+  7,
   streaksnap__media__v1__get_streak_snaps_request__field_descriptors,
   streaksnap__media__v1__get_streak_snaps_request__field_indices_by_name,
   1,  streaksnap__media__v1__get_streak_snaps_request__number_ranges,

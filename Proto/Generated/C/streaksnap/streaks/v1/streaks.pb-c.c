@@ -5789,7 +5789,7 @@ const ProtobufCMessageDescriptor streaksnap__streaks__v1__list_open_dates_reply_
   (ProtobufCMessageInit) streaksnap__streaks__v1__list_open_dates_reply__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__streaks__v1__open_date__field_descriptors[10] =
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__open_date__field_descriptors[12] =
 {
   {
     "streak_id",
@@ -5911,6 +5911,30 @@ static const ProtobufCFieldDescriptor streaksnap__streaks__v1__open_date__field_
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "open_from",
+    11,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__OpenDate, open_from),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "friend_newest_date",
+    12,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__OpenDate, friend_newest_date),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__streaks__v1__open_date__field_indices_by_name[] = {
   9,   /* field[9] = at_risk */
@@ -5919,7 +5943,9 @@ static const unsigned streaksnap__streaks__v1__open_date__field_indices_by_name[
   2,   /* field[2] = friend */
   5,   /* field[5] = friend_date */
   1,   /* field[1] = friend_id */
+  11,   /* field[11] = friend_newest_date */
   7,   /* field[7] = friend_posted */
+  10,   /* field[10] = open_from */
   0,   /* field[0] = streak_id */
   6,   /* field[6] = you_posted */
   4,   /* field[4] = your_date */
@@ -5927,7 +5953,7 @@ static const unsigned streaksnap__streaks__v1__open_date__field_indices_by_name[
 static const ProtobufCIntRange streaksnap__streaks__v1__open_date__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 10 }
+  { 0, 12 }
 };
 const ProtobufCMessageDescriptor streaksnap__streaks__v1__open_date__descriptor =
 {
@@ -5937,7 +5963,7 @@ const ProtobufCMessageDescriptor streaksnap__streaks__v1__open_date__descriptor 
   "Streaksnap__Streaks__V1__OpenDate",
   "streaksnap.streaks.v1",
   sizeof(Streaksnap__Streaks__V1__OpenDate),
-  10,
+  12,
   streaksnap__streaks__v1__open_date__field_descriptors,
   streaksnap__streaks__v1__open_date__field_indices_by_name,
   1,  streaksnap__streaks__v1__open_date__number_ranges,

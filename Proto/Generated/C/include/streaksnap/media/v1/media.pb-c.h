@@ -211,10 +211,12 @@ struct  Streaksnap__Media__V1__GetStreakSnapsRequest
   char *friend_id;
   char *your_date;
   char *friend_date;
+  char *open_from;
+  char *friend_newest_date;
 };
 #define STREAKSNAP__MEDIA__V1__GET_STREAK_SNAPS_REQUEST__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__get_streak_snaps_request__descriptor) \
-    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string }
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string }
 
 
 struct  Streaksnap__Media__V1__GetStreakSnapsReply

@@ -894,10 +894,12 @@ struct  Streaksnap__Streaks__V1__OpenDate
   protobuf_c_boolean friend_posted;
   Google__Protobuf__Timestamp *deadline_at;
   protobuf_c_boolean at_risk;
+  char *open_from;
+  char *friend_newest_date;
 };
 #define STREAKSNAP__STREAKS__V1__OPEN_DATE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__open_date__descriptor) \
-    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL, 0, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, 0, NULL, 0 }
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL, 0, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, 0, NULL, 0, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string }
 
 
 struct  Streaksnap__Streaks__V1__GetMilestoneFactsRequest

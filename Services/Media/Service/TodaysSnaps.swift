@@ -1,0 +1,57 @@
+internal import Kernel
+internal import MediaDomain
+
+/// A streak whose snaps of today are asked for.
+struct AskedStreak: Sendable {
+    let id: StreakID
+    let friend: UserID
+    let today: StreakToday
+}
+
+/// The two slots of a streak as a reader finds them (PH-4, PH-5).
+struct TodaysSnaps: Sendable {
+    var yours: ShownSnap?
+    /// Never one that is locked.
+    var friends: ShownSnap?
+    var isLocked = false
+    /// The reader blocks the friend, or is blocked: nothing of the friend's is shown, not even that there is something (SO-7).
+    var isHidden = false
+    /// The friend's newest capture, locked or not.
+    var capturedAt: Instant?
+}
+
+extension SnapRepository {
+    /// Today's snaps of these streaks, in their order and in one statement.
+    func today(of streaks: [AskedStreak], for reader: UserID) async throws -> [TodaysSnaps] {
+        var slots: [SnapSlot] = []
+        slots.reserveCapacity(streaks.count * 2)
+        for streak in streaks {
+            slots += streak.today.ownDates.map { SnapSlot(streak: streak.id, date: $0, user: reader) }
+            slots += streak.today.friendDates.map { SnapSlot(streak: streak.id, date: $0, user: streak.friend) }
+        }
+        var contents = try await contents(of: slots, for: reader)[...]
+        return streaks.map { streak in
+            let own = contents.prefix(streak.today.ownDates.count)
+            contents.removeFirst(own.count)
+            let friends = contents.prefix(streak.today.friendDates.count)
+            contents.removeFirst(friends.count)
+            return Self.today(of: streak.today, own: Array(own), friends: Array(friends))
+        }
+    }
+
+    private static func today(of today: StreakToday, own: [SlotContent], friends: [SlotContent]) -> TodaysSnaps {
+        var (mine, theirs): ([CalendarDate: ShownSnap], [CalendarDate: ShownSnap]) = ([:], [:])
+        for (date, content) in zip(today.ownDates, own) { mine[date] = content.snap }
+        for (date, content) in zip(today.friendDates, friends) {
+            if case .hidden = content { return TodaysSnaps(yours: mine[today.yourDate], isHidden: true) }
+            theirs[date] = content.snap
+        }
+        var snaps = TodaysSnaps(yours: mine[today.yourDate])
+        switch today.friendSlot(posted: Set(theirs.keys), own: Set(mine.keys)) {
+        case .empty: break
+        case .locked(let date): (snaps.isLocked, snaps.capturedAt) = (true, theirs[date]?.capturedAt)
+        case .shown(let date): (snaps.friends, snaps.capturedAt) = (theirs[date], theirs[date]?.capturedAt)
+        }
+        return snaps
+    }
+}

@@ -1,0 +1,94 @@
+import Kernel
+import StreaksAPI
+import StreaksDomain
+import TestSupport
+import Testing
+
+@testable import StreaksService
+
+/// Which dates lists and memberships call over: those of the whole zone histories (SD-4, PH-4), however little of them is read.
+struct OpenDateTests {
+    private static let zones = [
+        "UTC", "Pacific/Kiritimati", "Pacific/Pago_Pago", "Europe/Berlin", "Asia/Kolkata", "Pacific/Auckland", "-12:00", "+14:00",
+    ]
+
+    @Test(arguments: [1, 2, 3] as [UInt64]) func `dates are over by the whole history of both clocks, whenever these changed`(
+        seed: UInt64
+    ) async throws {
+        try await withWorld(at: "2026-05-01T11:00:00Z") { world in
+            var random = Seeded(seed)
+            var clocks: [UserID: ZoneHistory] = [:]
+            var people: [UserID] = []
+            for number in 1...6 as ClosedRange<UInt64> {
+                let zone = random.pick(Self.zones)
+                let person = try await world.person(number, zone: zone)
+                people.append(person)
+                clocks[person] = ZoneHistory(try #require(Zone(zone)))
+            }
+            var streaks: [StreakID: (UserID, UserID)] = [:]
+            for pair in [(0, 1), (0, 2), (3, 4), (4, 5)] {
+                streaks[try await world.befriend(people[pair.0], people[pair.1])] = (people[pair.0], people[pair.1])
+            }
+            for version in 2...40 as ClosedRange<Int64> {
+                world.clock.set(world.clock.now() + .minutes(random.pick([1, 180, 600, 1_500, 2_879, 2_881])))
+                let number = Int.random(in: 0..<people.count, using: &random)
+                let zone = random.pick(Self.zones)
+                try await world.person(UInt64(number) + 1, zone: zone, version: version)
+                clocks[people[number]]?.change(to: try #require(Zone(zone)), at: world.clock.now())
+                for (streak, (one, two)) in streaks {
+                    for (reader, friend) in [(one, two), (two, one)] {
+                        try await check(world, streak, reader, friend, clocks)
+                    }
+                }
+            }
+        }
+    }
+
+    private func check(
+        _ world: World,
+        _ streak: StreakID,
+        _ reader: UserID,
+        _ friend: UserID,
+        _ clocks: [UserID: ZoneHistory]
+    ) async throws {
+        let now = world.clock.now()
+        let (yours, theirs) = (try #require(clocks[reader]), try #require(clocks[friend]))
+        let openFrom = min(yours.openFrom(at: now), theirs.openFrom(at: now))
+        let open = try await world.service.listOpenDates(
+            ListOpenDatesRequest(userID: reader.description),
+            context: World.by(reader)
+        ).streaks.first { $0.streakID == streak.description }
+        #expect(open?.yourDate == yours.date(at: now).description)
+        #expect(open?.friendDate == theirs.date(at: now).description)
+        #expect(open?.openFrom == openFrom.description)
+        #expect(open?.friendNewestDate == theirs.openFrom(at: now).description)
+        let membership = try await world.service.getMembership(
+            GetMembershipRequest(userID: reader.description, streakID: streak.description),
+            context: World.by(reader)
+        )
+        #expect(membership.openFrom == openFrom.description)
+    }
+
+    @Test func `the end of a streak makes no date over`() async throws {
+        try await withWorld(at: "2026-05-01T11:00:00Z") { world in
+            let (ann, ben) = (try await world.person(1), try await world.person(2))
+            let streak = try await world.befriend(ann, ben)
+            for stored in try await world.service.streaks.ledgers([streak]) {
+                try await world.work.run(trace: "", requestID: "") { work in
+                    for locked in try await world.service.streaks.lock([stored.row.id], work.sql) {
+                        _ = try await world.service.keeper.apply(.end, to: locked, work)
+                    }
+                }
+            }
+            func openFrom() async throws -> String? {
+                try await world.service.getMembership(
+                    GetMembershipRequest(userID: ann.description, streakID: streak.description),
+                    context: World.by(ann)
+                ).openFrom
+            }
+            #expect(try await openFrom() == "2026-05-01")
+            world.clock.set(moment("2026-05-02T00:00:00Z"))
+            #expect(try await openFrom() == "2026-05-02")
+        }
+    }
+}
