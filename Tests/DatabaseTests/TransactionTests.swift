@@ -57,7 +57,8 @@ import Testing
             try await database.transaction { sql in
                 let first = Task { try await sql.execute("INSERT INTO t VALUES (1)") }
                 let second = Task { try await sql.execute("INSERT INTO t VALUES (2)") }
-                #expect(try await first.value + second.value == 2)
+                let changed = try await first.value + second.value
+                #expect(changed == 2)
             }
             let swallowed = await code {
                 try await database.transaction { sql in
