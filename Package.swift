@@ -301,7 +301,7 @@ let testTargets: [Target] = [
         ]
     ),
     tests("OutgoingHTTPTests", ["OutgoingHTTP", "Kernel", hummingbird, logging]),
-    tests("GatewayTests", ["GatewayService", "Tokens", "Kernel", "Processes"]),
+    tests("GatewayTests", ["GatewayService", "Tokens", "Runtime", "Kernel", "Processes"]),
     tests(
         "MediaServiceTests",
         ["MediaService", "MediaDomain", "MediaAPI", "BlobStore", "Images", "Kernel", "TestSupport", crypto, logging]

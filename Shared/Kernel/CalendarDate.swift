@@ -48,7 +48,7 @@ public struct CalendarDate: Hashable, Comparable, Sendable, Strideable, CustomSt
     }
 
     /// Day of the week, 1 = Monday … 7 = Sunday (ISO 8601).
-    public var isoWeekday: Int { Int(Int64(dayNumber + 3).flooredDivision(by: 7).remainder) + 1 }
+    public var isoWeekday: Int { Int((Int64(dayNumber) + 3).flooredDivision(by: 7).remainder) + 1 }
 
     /// `YYYY-MM-DD`.
     public var description: String {
@@ -59,8 +59,10 @@ public struct CalendarDate: Hashable, Comparable, Sendable, Strideable, CustomSt
     /// Days from this date to `other`; negative when `other` is earlier.
     public func distance(to other: CalendarDate) -> Int { Int(other.dayNumber) - Int(dayNumber) }
 
-    /// The date `n` days later (earlier when negative).
-    public func advanced(by n: Int) -> CalendarDate { CalendarDate(dayNumber: dayNumber + Int32(n)) }
+    /// The date `n` days later (earlier when negative); the first or last day number when it is beyond them.
+    public func advanced(by n: Int) -> CalendarDate {
+        CalendarDate(dayNumber: Int32(clamping: Int64(dayNumber).clampedSum(with: Int64(n))))
+    }
 
     public static func < (left: CalendarDate, right: CalendarDate) -> Bool { left.dayNumber < right.dayNumber }
 

@@ -1,4 +1,3 @@
-private import Glibc
 private import Synchronization
 
 /// A zone's offsets as the tz database's compiled file tells them (TZif, RFC 9636).
@@ -17,12 +16,6 @@ final class TimeZoneTable: Sendable {
     private let starts = Mutex<[Int32: Int64]>([:])
     /// Ten years of them.
     private static let mostStarts = 3_650
-
-    /// The table in a file; nil when there is no such file or it is none.
-    convenience init?(file path: String) {
-        guard let bytes = Self.read(path) else { return nil }
-        self.init(bytes)
-    }
 
     /// The table in a file's bytes; nil when they are none.
     init?(_ bytes: [UInt8]) {
@@ -96,15 +89,6 @@ final class TimeZoneTable: Sendable {
         // A clock set back just after midnight (St. John's until 2011) shows the date twice; the first time counts.
         let midnight = day * 86_400 - offset(at: after - 3 * 3_600)
         return midnight < after && isReached(at: midnight) ? midnight : after
-    }
-
-    private static func read(_ path: String) -> [UInt8]? {
-        guard let file = fopen(path, "rb") else { return nil }
-        defer { fclose(file) }
-        // The longest have 4 kB.
-        return [UInt8](unsafeUninitializedCapacity: 65_536) { buffer, count in
-            count = fread(buffer.baseAddress, 1, buffer.count, file)
-        }
     }
 }
 

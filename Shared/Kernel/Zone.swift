@@ -1,5 +1,3 @@
-private import Synchronization
-
 /// A person's time zone: an IANA name, or a fixed offset from older clients (AU-11).
 ///
 /// The system's tz database supplies the offsets; dates are found by arithmetic on day numbers.
@@ -22,16 +20,18 @@ public struct Zone: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// A zone by IANA name or `±hh:mm`; nil when there is none of that name.
+    ///
+    /// Any text may be asked for, as often as a client likes: an unknown name reads no file (`TimeZoneDatabase`).
     public init?(_ name: String) {
         if name == "UTC" {
             self = .utc
         } else if let first = name.utf8.first, first == UInt8(ascii: "+") || first == UInt8(ascii: "-") {
-            guard let reference = Instant(rfc3339: "1970-01-02T00:00:00" + name) else { return nil }
+            guard name.utf8.count == 6, let reference = Instant(rfc3339: "1970-01-02T00:00:00" + name) else { return nil }
             let seconds = 86_400 - reference.seconds
             guard abs(seconds) <= 14 * 3_600 else { return nil }
             self.init(name: name, rules: .fixed(seconds: seconds))
         } else {
-            guard let table = Self.table(name) else { return nil }
+            guard let table = TimeZoneDatabase.system.table(name) else { return nil }
             self.init(name: name, rules: .named(table))
         }
     }
@@ -47,7 +47,7 @@ public struct Zone: Hashable, Sendable, CustomStringConvertible {
     public var description: String { name }
 
     /// Whether the system has a tz database; without one no name is known.
-    public static var isDatabaseInstalled: Bool { table("Europe/Berlin") != nil }
+    public static var isDatabaseInstalled: Bool { TimeZoneDatabase.system.table("Europe/Berlin") != nil }
 
     // The name decides the rules.
     public static func == (left: Zone, right: Zone) -> Bool { left.name == right.name }
@@ -86,42 +86,4 @@ public struct Zone: Hashable, Sendable, CustomStringConvertible {
 
     /// The first instant at which a clock in this zone shows a date after `date`.
     public func end(of date: CalendarDate) -> Instant { start(of: date.advanced(by: 1)) }
-
-    /// The table of a name, read from the tz database once.
-    private static func table(_ name: String) -> TimeZoneTable? {
-        if let known = tables.withLock({ $0[name] }) { return known }
-        guard isName(name), let table = TimeZoneTable(file: "/usr/share/zoneinfo/" + name) else { return nil }
-        tables.withLock { $0[name] = table }
-        return table
-    }
-
-    /// Whether a text that a client may have sent can be a name: the folder holds more than zones, and other folders are near.
-    private static func isName(_ name: String) -> Bool {
-        if plainNames.contains(name) { return true }
-        let parts = name.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-        // "posix" and "right" hold everything once more, the latter with leap seconds.
-        guard name.utf8.count <= 64, parts.count > 1, let first = parts.first, let letter = first.first,
-            !["posix", "right", "SystemV"].contains(String(first)), (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(letter)
-        else { return false }
-        return parts.allSatisfy { part in
-            !part.isEmpty
-                && part.allSatisfy { byte in
-                    switch byte {
-                    case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-                        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "+"), UInt8(ascii: "-"):
-                        true
-                    default: false
-                    }
-                }
-        }
-    }
-
-    private static let tables = Mutex<[String: TimeZoneTable]>([:])
-    /// The tz database's names without a slash.
-    private static let plainNames: Set<String> = [
-        "CET", "CST6CDT", "Cuba", "EET", "EST", "EST5EDT", "Egypt", "Eire", "GB", "GB-Eire", "GMT", "GMT+0", "GMT-0", "GMT0",
-        "Greenwich", "HST", "Hongkong", "Iceland", "Iran", "Israel", "Jamaica", "Japan", "Kwajalein", "Libya", "MET", "MST",
-        "MST7MDT", "NZ", "NZ-CHAT", "Navajo", "PRC", "PST8PDT", "Poland", "Portugal", "ROC", "ROK", "Singapore", "Turkey", "UCT",
-        "Universal", "W-SU", "WET", "Zulu",
-    ]
 }

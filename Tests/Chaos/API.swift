@@ -29,7 +29,18 @@ struct API: Sendable {
     }
 
     private struct Envelope<Value: Decodable>: Decodable {
+        struct Meta: Decodable {
+            let nextCursor: String?
+        }
         let data: Value
+        let meta: Meta?
+    }
+
+    /// A page of a list.
+    struct Page<Value> {
+        let data: Value
+        /// Goes into `cursor` for the next one; nil at the end.
+        let next: String?
     }
 
     private struct Refusal: Decodable {
@@ -90,10 +101,20 @@ struct API: Sendable {
         try Self.data(try await insist(request).body)
     }
 
+    /// The `data` of the answer, and where the list goes on.
+    func askPage<Value: Decodable>(_ request: Request, as type: Value.Type = Value.self) async throws -> Page<Value> {
+        let envelope = try Self.envelope(try await insist(request).body, of: type)
+        return Page(data: envelope.data, next: envelope.meta?.nextCursor)
+    }
+
     static func data<Value: Decodable>(_ body: [UInt8], as type: Value.Type = Value.self) throws -> Value {
+        try envelope(body, of: type).data
+    }
+
+    private static func envelope<Value: Decodable>(_ body: [UInt8], of _: Value.Type) throws -> Envelope<Value> {
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase
-        do { return try decoder.decode(Envelope<Value>.self, from: Data(body)).data } catch {
+        do { return try decoder.decode(Envelope<Value>.self, from: Data(body)) } catch {
             throw Failure(description: "not understood: \(String(decoding: body.prefix(2_000), as: UTF8.self)): \(error)")
         }
     }

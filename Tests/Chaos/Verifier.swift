@@ -120,12 +120,14 @@ struct Verifier: Sendable {
     private func histories() async throws -> [String] {
         let expected = (1...rounds).reversed()
         return try await each(people) { person in
+            let path = "/api/photos/history/\(person.streak)?limit=100"
+            var request = API.Request(path: path, token: person.token)
             var days: [History.Day] = []
             while true {
-                let cursor = days.last.map { "&cursor=\($0.date)" } ?? ""
-                let page: History = try await ask("/api/photos/history/\(person.streak)?limit=100\(cursor)", person)
-                days += page.days
-                if page.days.count < 100 { break }
+                let page = try await system.api.askPage(request, as: History.self)
+                days += page.data.days
+                guard let next = page.next else { break }
+                request.path = "\(path)&cursor=\(next)"
             }
             let shown = days.map { [$0.date, $0.yourSnap?.id, $0.friendSnap?.id] }
             let meant = expected.map { [dates[$0 - 1], snap(of: person.number, $0), snap(of: person.friend, $0)] }

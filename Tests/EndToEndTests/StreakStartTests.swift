@@ -106,6 +106,42 @@ struct StreakStartTests {
         )
     }
 
+    @Test func `friends who part and make up at once have a new streak at 0 each time, and the old ones have ended`() async throws
+    {
+        let home = try await Installation.shared.value
+        for _ in 0..<3 {
+            let (ann, ben) = (try await Person.register("ann", at: home), try await Person.register("ben", at: home))
+            var streaks = [try await ann.befriend(ben)]
+            // Each may ask twenty times an hour.
+            for round in 0..<15 {
+                let (one, two) = round.isMultiple(of: 2) ? (ann, ben) : (ben, ann)
+                let friendship = try #require(try await one.get("/api/friends").data["friends"][0]["friendship_id"].string)
+                #expect(try await home.call("DELETE", "/api/friends/\(friendship)", token: one.token).status == 200)
+                streaks.append(try await one.befriend(two))
+            }
+            #expect(Set(streaks).count == 16)
+            let last = try #require(streaks.last)
+            for person in [ann, ben] {
+                let running = try await person.get("/api/streaks").data["streaks"].list
+                #expect(running.map { $0["id"].string } == [last] && running.map { $0["current_count"].int } == [0])
+            }
+            // The events of the ends arrive: nothing else comes of them.
+            try await eventually("every end was heard of") {
+                try await home.sql(
+                    """
+                    SELECT count(*) FROM streaks.ended_friendship JOIN streaks.streak USING (friendship_id)
+                    WHERE ARRAY[user_a, user_b] @> ARRAY['\(ann.id)', '\(ben.id)']::uuid[]
+                    """
+                ) == "15"
+            }
+            for old in streaks.dropLast() {
+                let streak = try await ann.get("/api/streaks/\(old)").data["streak"]
+                #expect(streak["status"].string == "ended" && streak["broken_by_user_id"].isNull)
+            }
+            #expect(try await ben.get("/api/streaks/\(last)").data["streak"]["status"].string == "active")
+        }
+    }
+
     @Test func `a start that is on its way when the friendship ends comes too late`() async throws {
         let home = try await Installation.shared.value
         let (ann, ben) = (try await busy("ann", at: home), try await Person.register("ben", at: home))

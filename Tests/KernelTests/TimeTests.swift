@@ -53,6 +53,40 @@ import Testing
         #expect(Instant(rfc3339: text) == nil)
     }
 
+    @Test("Beyond the first and the last instant, length and day number arithmetic stays there") func ends() {
+        let (first, last) = (Instant(microseconds: .min), Instant(microseconds: .max))
+        #expect(last + .seconds(1) == last && first - .seconds(1) == first)
+        #expect(last - .seconds(-1) == last && first + .seconds(-1) == first)
+        #expect(last - first == Interval(microseconds: .max) && first - last == Interval(microseconds: .min))
+        for seconds in [.max, .max / 1_000, .max / 1_000_000 + 1] as [Int64] {
+            #expect(Instant(seconds: seconds) == last && Instant(seconds: -seconds) == first)
+            #expect(Interval.seconds(seconds) == Interval(microseconds: .max))
+        }
+        #expect(Instant(milliseconds: .max) == last && Instant(milliseconds: .min) == first)
+        for make in [Interval.milliseconds, Interval.seconds, Interval.minutes, Interval.hours, Interval.days] {
+            #expect(make(.max) == Interval(microseconds: .max) && make(.min) == Interval(microseconds: .min))
+            #expect(make(.max) + make(.max) == make(.max) && make(.min) - make(.max) == make(.min))
+        }
+        let ends = [CalendarDate(dayNumber: .min), CalendarDate(dayNumber: .max)]
+        for (date, step) in zip(ends, [-1, 1]) {
+            #expect(date.advanced(by: step) == date && date.advanced(by: step * Int.max) == date)
+            #expect((1...7).contains(date.isoWeekday))
+        }
+        for zone in [Zone.utc, Zone("America/New_York"), Zone("-14:00"), Zone("+14:00")].compactMap(\.self) {
+            for instant in [first, last] {
+                let date = zone.date(at: instant)
+                #expect((0..<86_400).contains(zone.secondOfDay(at: instant)))
+                #expect(abs((zone.start(of: date) - instant).microseconds / 86_400_000_000) <= 1)
+                #expect(abs((zone.end(of: date) - instant).microseconds / 86_400_000_000) <= 1)
+            }
+        }
+    }
+
+    @Test("The last writable instant is the last microsecond of the year 9999") func writable() {
+        #expect(Instant.writable.lowerBound.description == "0001-01-01T00:00:00Z")
+        #expect(Instant.writable.upperBound.description == "9999-12-31T23:59:59.999999Z")
+    }
+
     @Test("Ids in and out, in the order they were made") func ids() throws {
         let clock = ManualClock(Instant(seconds: 1_780_000_000))
         let source = UUIDv7Source(clock: clock)

@@ -1,5 +1,6 @@
 import Foundation
 import Processes
+import Synchronization
 import Testing
 
 @testable import Kernel
@@ -50,6 +51,101 @@ import Testing
     )
     func refused(name: String) {
         #expect(Zone(name) == nil)
+    }
+
+    /// The tables of this machine, with a count of what was read.
+    private final class CountedFiles: TimeZoneFiles {
+        let reads = Mutex<[String]>([])
+        private let isListable: Bool
+        init(isListable: Bool = true) { self.isListable = isListable }
+
+        func names() -> [String]? {
+            reads.withLock { $0.append("names") }
+            return isListable ? InstalledTimeZones().names() : nil
+        }
+
+        func bytes(of name: String) -> [UInt8]? {
+            reads.withLock { $0.append(name) }
+            return InstalledTimeZones().bytes(of: name)
+        }
+
+        /// What was read since the last look.
+        func taken() -> [String] {
+            reads.withLock { reads in
+                defer { reads = [] }
+                return reads
+            }
+        }
+    }
+
+    /// Names that no tz database has and that a file system might understand.
+    private static let hostile = [
+        "../UTC", "Europe/../Asia/Tokyo", "/etc/passwd", "/Europe/Berlin", "Europe/Berlin\u{0}", "Europe/Berlin\u{0}.txt",
+        "\u{0}",
+        "Europe//Berlin", "Europe/Berlin/", "./Europe/Berlin", "Europe/./Berlin", "posix/Europe/Berlin", "Europe\\Berlin",
+        "Europe/Bérlin",
+        "Europe/Berlin\n", " Europe/Berlin", "Europe/*", "E", "zone.tab", "tzdata.zi", "localtime", "posixrules", "~root/x",
+        "%2e%2e/UTC",
+        String(repeating: "A/", count: 50_000) + "B", String(repeating: "A", count: 1_000_000),
+        "Asia/" + String(repeating: "B", count: 60),
+        // The Kelvin sign: canonically equal to K, and another name.
+        "Asia/\u{212A}olkata", "\u{212A}wajalein",
+    ]
+
+    @Test("A name that cannot be one is refused before any file is touched")
+    func hostile() throws {
+        let files = CountedFiles()
+        let database = TimeZoneDatabase(files: files)
+        for name in Self.hostile { #expect(database.table(name) == nil, "\(name.prefix(40))") }
+        #expect(files.taken() == [])
+        // Nor are they found beside what was read before.
+        for name in ["Asia/Kolkata", "Kwajalein"] { _ = try #require(database.table(name)) }
+        _ = files.taken()
+        for name in Self.hostile { #expect(database.table(name) == nil, "\(name.prefix(40))") }
+        #expect(files.taken() == [])
+    }
+
+    @Test("The names are listed once: no unknown name touches a file, and a table is read once")
+    func unknownNames() throws {
+        let files = CountedFiles()
+        let database = TimeZoneDatabase(files: files)
+        #expect(database.table("Mars/Olympus_Mons") == nil)
+        #expect(files.taken() == ["names"])
+        for number in 0..<10_000 { #expect(database.table("Mars/Crater_\(number % 5_000)") == nil) }
+        #expect(files.taken() == [])
+        for _ in 0..<3 { #expect(database.table("Europe/Berlin")?.offset(at: 1_700_000_000) == 3_600) }
+        #expect(files.taken() == ["Europe/Berlin"])
+    }
+
+    @Test("When the names cannot be listed, a zone is still found, and they are listed later")
+    func notListed() throws {
+        let files = CountedFiles(isListable: false)
+        let database = TimeZoneDatabase(files: files)
+        #expect(database.table("Europe/Berlin") != nil)
+        #expect(files.taken() == ["names", "Europe/Berlin"])
+        #expect(database.table("Europe/Paris") != nil)
+        #expect(files.taken() == ["names", "Europe/Paris"])
+    }
+
+    @Test("What is listed and no table is read once")
+    func noTable() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "zones-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder.appending(path: "Europe"), withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try Data("no table".utf8).write(to: folder.appending(path: "Europe/Nowhere"))
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.appending(path: "Europe/Loop").path,
+            withDestinationPath: folder.path
+        )
+        let installed = InstalledTimeZones(folder: folder.path)
+        #expect(installed.names() == ["Europe/Nowhere"])
+        let database = TimeZoneDatabase(files: installed)
+        #expect(database.table("Europe/Nowhere") == nil)
+        try Data(contentsOf: URL(filePath: "/usr/share/zoneinfo/Europe/Berlin")).write(
+            to: folder.appending(path: "Europe/Nowhere")
+        )
+        #expect(database.table("Europe/Nowhere") == nil, "another tz database counts from the next start on")
+        #expect(InstalledTimeZones(folder: folder.path + "/none").names() == nil)
     }
 
     @Test("A table that is cut short or spoilt is none, and reading it ends")

@@ -202,7 +202,7 @@ struct MetricsTests {
     }
 }
 
-@Suite("Log lines, cursors and the development clock")
+@Suite("Log lines, jobs and the development clock")
 struct SmallTests {
     @Test("Any text becomes a JSON string that reads back")
     func quoting() throws {
@@ -213,30 +213,6 @@ struct SmallTests {
             #expect(!json.utf8.contains { $0 < 0x20 })
             #expect(try JSONDecoder().decode([String].self, from: Data("[\(json)]".utf8)) == [text])
         }
-    }
-
-    @Test("A cursor comes back as it was sent, for any instant and id")
-    func cursor() throws {
-        struct Thing {}
-        for microseconds in [Int64.min, -1, 0, 1, 1_700_000_000_000_000, .max] {
-            let id = ID<Thing>(high: .max, low: UInt64(bitPattern: microseconds))
-            let cursor = PageCursor(after: Instant(microseconds: microseconds), id)
-            let read = try #require(try PageCursor(cursor.text))
-            #expect(read == cursor && read.id() == id)
-            #expect(cursor.text.utf8.allSatisfy { $0 != 43 && $0 != 47 && $0 != 61 })
-        }
-        #expect(try PageCursor("") == nil)
-    }
-
-    @Test(
-        "Garbage is no cursor",
-        arguments: [
-            "x", "????", "AAAA", String(repeating: "A", count: 33), "é", "AAAA AAAA", String(repeating: "A", count: 700),
-        ]
-    )
-    func garbage(text: String) {
-        let error = #expect(throws: ServiceError.self) { try PageCursor(text) }
-        #expect(error?.details.first?.field == "cursor")
     }
 
     @Test("The development clock never goes back")

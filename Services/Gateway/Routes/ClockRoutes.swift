@@ -24,26 +24,62 @@ struct ClockRoutes: Sendable {
     }
 
     private struct Change: Decodable {
-        var advance_seconds: Int64?
-        var set: String?
+        enum CodingKeys: String, CodingKey {
+            case advance_seconds
+            case set
+        }
+
+        let advanceSeconds: Int64?
+        let set: String?
+
+        init(from decoder: any Decoder) throws {
+            let members = try decoder.container(keyedBy: CodingKeys.self)
+            advanceSeconds = try Self.value(.advance_seconds, "must be a whole number of seconds from 0 to 3153600000", members)
+            set = try Self.value(.set, "must be an RFC 3339 time", members)
+        }
+
+        /// A decoder's own error does not always say which member is wrong.
+        private static func value<Value: Decodable>(
+            _ key: CodingKeys,
+            _ problem: String,
+            _ members: KeyedDecodingContainer<CodingKeys>
+        ) throws(ServiceError) -> Value? {
+            do { return try members.decodeIfPresent(Value.self, forKey: key) } catch {
+                throw ServiceError.validation(field: key.rawValue, problem)
+            }
+        }
     }
 
-    private static func target(_ body: [UInt8], now: Instant) throws -> Instant {
-        guard let change = try? JSONDecoder().decode(Change.self, from: Data(body)) else {
-            throw ServiceError.validation(field: "", "expected {\"advance_seconds\": n} or {\"set\": \"2026-01-02T03:04:05Z\"}")
-        }
-        switch (change.advance_seconds, change.set) {
+    /// What a body asks for.
+    ///
+    /// - Throws: `VALIDATION_ERROR` naming the field that is wrong.
+    static func target(_ body: [UInt8], now: Instant) throws(ServiceError) -> Instant {
+        let change = try decoded(body)
+        let (field, target): (String, Instant)
+        switch (change.advanceSeconds, change.set) {
         case (let seconds?, nil):
             guard (0...3_153_600_000).contains(seconds) else {
                 throw ServiceError.validation(field: "advance_seconds", "must be from 0 to 3153600000")
             }
-            return now + .seconds(seconds)
+            (field, target) = ("advance_seconds", now + .seconds(seconds))
         case (nil, let text?):
             guard let instant = Instant(rfc3339: text) else {
                 throw ServiceError.validation(field: "set", "must be an RFC 3339 time")
             }
-            return instant
+            (field, target) = ("set", instant)
         default: throw ServiceError.validation(field: "advance_seconds", "exactly one of advance_seconds and set is required")
+        }
+        guard target <= DevelopmentClock.latest else {
+            throw ServiceError.validation(field: field, "must not move the clock beyond \(DevelopmentClock.latest)")
+        }
+        return target
+    }
+
+    private static func decoded(_ body: [UInt8]) throws(ServiceError) -> Change {
+        do { return try JSONDecoder().decode(Change.self, from: Data(body)) } catch let error as ServiceError {
+            throw error
+        } catch {
+            throw ServiceError.validation(field: "", "expected {\"advance_seconds\": n} or {\"set\": \"2026-01-02T03:04:05Z\"}")
         }
     }
 }

@@ -38,7 +38,11 @@ struct StreakKeeper: Sendable {
     @discardableResult
     func settle(_ due: [StoredStreak], totals: Totals = .now, _ work: UnitOfWork) async throws -> [StreakChange] {
         var changes: [PlannedChange] = []
-        for stored in due { changes.append(try await plan(.look, for: stored, work)) }
+        var slice = TimeSlice()
+        for stored in due {
+            changes.append(try await plan(.look, for: stored, work))
+            await slice.yieldIfOver()
+        }
         try await carryOut(changes, work)
         let people = changes.filter { $0.change.before.status != $0.change.state.status }.flatMap {
             [$0.row.userA, $0.row.userB]
@@ -76,7 +80,11 @@ struct StreakKeeper: Sendable {
         )
         try await CheckpointRepository.delete(of: changes.filter(\.dropsCheckpoint).map(\.row.id), work.sql)
         var events: [any Event] = []
-        for change in changes { events += try await self.events(of: change.change, change.row, work) }
+        var slice = TimeSlice()
+        for change in changes {
+            events += try await self.events(of: change.change, change.row, work)
+            await slice.yieldIfOver()
+        }
         try await work.emit(events)
         try await Achievements.follow(changes, work)
     }

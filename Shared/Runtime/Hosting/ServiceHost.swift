@@ -227,7 +227,7 @@ public final class ServiceHost<Module: ServiceModule>: Sendable {
 
     private func prepareClock(_ bus: BusConnection) async throws {
         guard let clock = clock as? DevelopmentClock else { return }
-        clock.shift(to: try await DevelopmentClockState(bus: bus).load())
+        clock.shift(to: try await DevelopmentClockState(bus: bus, logger: logger).load())
     }
 
     private func listenForClock(_ bus: BusConnection, jobs: JobRunner, relay: OutboxRelay, consumer: EventConsumer) throws {

@@ -15,11 +15,19 @@ struct DevelopmentClockAgent: Sendable {
     /// Runs due work and sends waiting events; returns what was done plus what is still under way.
     let settle: @Sendable () async throws -> Int
 
-    /// Answers `dev.clock.advance` (body: the offset in microseconds) with `<service> <rows dealt with or under way>`.
+    /// Answers `dev.clock.advance` (body: the offset in microseconds) with `<service> <rows dealt with or under way>`. Any other message is
+    /// logged and ignored: whoever may publish could send it, and no clock must be moved to where arithmetic ends.
     func listen() throws {
         _ = try bus.subscribe(Self.subject) { message in
-            guard let reply = message.reply, let offset = Int64(String(decoding: message.body, as: UTF8.self)) else { return }
-            clock.shift(to: Interval(microseconds: offset))
+            guard let reply = message.reply, let offset = DevelopmentClockState.offset(message.body), clock.shift(to: offset)
+            else {
+                let body = String(decoding: message.body.prefix(40), as: UTF8.self)
+                logger.warning(
+                    "a message to the development clock was ignored: no offset it could follow",
+                    metadata: ["body": "\(body)"]
+                )
+                return
+            }
             Task {
                 do {
                     let rows = try await settle()

@@ -21,10 +21,13 @@ public struct DevelopmentClockCoordinator: Sendable {
     /// - Parameters:
     ///   - limit: how long that may take.
     ///   - replicas: how many obey the clock; nil asks the bus in every round, which takes 0.3 s each time.
-    /// - Throws: `VALIDATION_ERROR` when the target lies behind the present; `DEADLINE_EXCEEDED` when the environment is still busy after
-    ///   `limit`.
+    /// - Throws: `VALIDATION_ERROR` naming `set` when the target lies behind the present or after `DevelopmentClock.latest`;
+    ///   `DEADLINE_EXCEEDED` when the environment is still busy after `limit`.
     public func set(to target: Instant, limit: Interval = .seconds(120), replicas: Int? = nil) async throws {
         guard target >= clock.now() else { throw ServiceError.validation(field: "set", "must not lie behind the present time") }
+        guard target <= DevelopmentClock.latest else {
+            throw ServiceError.validation(field: "set", "must not lie after \(DevelopmentClock.latest)")
+        }
         let offset = target - SystemClock.now()
         try await DevelopmentClockState(bus: bus).store(offset)
         clock.shift(to: offset)

@@ -1,17 +1,24 @@
 public import Bus
 internal import FoundationEssentials
 public import Kernel
+public import Logging
 
 /// The environment's clock offset, kept in a JetStream stream so that it survives restarts (PF-7).
 public struct DevelopmentClockState: Sendable {
     static let stream = "DEV_CLOCK"
     static let subject = "dev.clock.state"
     private let bus: BusConnection
+    private let logger: Logger?
 
     /// State on this bus.
-    public init(bus: BusConnection) { self.bus = bus }
+    ///
+    /// - Parameter logger: is told when what is stored cannot be used.
+    public init(bus: BusConnection, logger: Logger? = nil) {
+        self.bus = bus
+        self.logger = logger
+    }
 
-    /// The offset stored last; zero when the clock was never moved.
+    /// The offset stored last; zero when the clock was never moved, and when what is stored is none that it could follow.
     public func load() async throws -> Interval {
         let reply = try await bus.request(
             "$JS.API.STREAM.MSG.GET.\(Self.stream)",
@@ -23,10 +30,20 @@ public struct DevelopmentClockState: Sendable {
             struct Message: Decodable { let data: Data? }
             let message: Message?
         }
-        guard let answer = try? JSONDecoder().decode(Answer.self, from: Data(reply.body)), let data = answer.message?.data,
-            let offset = Int64(String(decoding: data, as: UTF8.self))
+        guard let answer = try? JSONDecoder().decode(Answer.self, from: Data(reply.body)), let data = answer.message?.data
         else { return .zero }
-        return Interval(microseconds: offset)
+        guard let offset = Self.offset(data) else {
+            logger?.warning("the stored offset of the development clock was ignored: the clock could not follow it")
+            return .zero
+        }
+        return offset
+    }
+
+    /// An offset as it is written on the bus, in whole microseconds; nil for anything else, and when no clock could follow it.
+    static func offset(_ body: some Collection<UInt8>) -> Interval? {
+        guard let microseconds = Int64(String(decoding: body, as: UTF8.self)) else { return nil }
+        let offset = Interval(microseconds: microseconds)
+        return offset <= DevelopmentClock.longestShift ? offset : nil
     }
 
     /// What the broker must have for it.

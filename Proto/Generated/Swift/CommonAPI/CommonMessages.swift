@@ -95,7 +95,8 @@ public struct Blob: Sendable, Equatable {
 
 /// Where a list goes on (PF-3). Lifted beside `data` as `meta`.
 public struct PageMeta: Sendable, Equatable {
-    /// Opaque; unset at the end.
+    /// Goes into `cursor` to get the next page of the same list with the same filters; the size of the page may change. Opaque, and of use
+    /// to this user only. Unset at the end.
     public var nextCursor: String? = nil
     /// Entries in all, where counting them is cheap.
     public var total: Int64? = nil

@@ -247,7 +247,6 @@ public struct GetStreakSnapsReply: Sendable, Equatable {
 
 public struct GetSnapHistoryRequest: Sendable, Equatable {
     public var streakID: String = ""
-    /// `next_cursor` of the page before: a date, YYYY-MM-DD; the page has the dates before it. Empty for the newest.
     public var cursor: String = ""
     /// Dates on a page; 0 means 30.
     public var limit: Int32 = 0

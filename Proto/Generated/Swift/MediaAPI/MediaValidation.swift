@@ -90,7 +90,7 @@ extension GetSnapHistoryRequest {
         } else {
             violations.format(self.streakID, .uuid, at: path, "streak_id")
         }
-        violations.length(self.cursor, max: 10, at: path, "cursor")
+        violations.bytes(self.cursor.utf8.count, max: 200, at: path, "cursor")
         violations.bounds(self.limit, min: 0, max: 100, at: path, "limit")
     }
 }

@@ -893,6 +893,7 @@ public struct SnapWindow: Sendable, Equatable {
 }
 
 public struct StartForFriendshipRequest: Sendable, Equatable {
+    /// Of two friendships of the same people the later one has the greater id.
     public var friendshipID: String = ""
     public var userAID: String = ""
     public var userBID: String = ""

@@ -3,6 +3,7 @@ internal import CommonAPI
 internal import Kernel
 internal import MediaAPI
 internal import MediaDomain
+internal import Runtime
 internal import StreaksAPI
 
 extension MediaService {
@@ -11,10 +12,8 @@ extension MediaService {
         let user = try context.requireUser()
         let streak = try StreakID(parsing: request.streakID, field: "streak_id")
         let limit = request.limit == 0 ? 30 : Int(request.limit)
-        let before = request.cursor.isEmpty ? nil : CalendarDate(request.cursor)
-        guard request.cursor.isEmpty || before != nil else {
-            throw ServiceError.validation(field: "cursor", "is not one this list has given out")
-        }
+        let scope = CursorScope("media.GetSnapHistory", of: user, filters: [streak.description])
+        let before: CalendarDate? = try scope.position(in: request.cursor)
         let membership = try await streaks.getMembership(
             GetMembershipRequest(userID: user.description, streakID: streak.description),
             context: context
@@ -34,6 +33,7 @@ extension MediaService {
                 locked: isLocked
             )
         }
-        return GetSnapHistoryReply(days: days, meta: PageMeta(nextCursor: dates.count > limit ? days.last?.date : nil))
+        let next = dates.count > limit ? dates.prefix(limit).last.map { scope.text(after: $0.date) } : nil
+        return GetSnapHistoryReply(days: days, meta: PageMeta(nextCursor: next))
     }
 }

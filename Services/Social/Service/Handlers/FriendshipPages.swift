@@ -11,24 +11,26 @@ extension SocialService {
         let meta: PageMeta
     }
 
-    /// The frame of ListFriends and ListFriendRequests: one entry more than asked is read to know whether the list goes on.
+    /// One entry more than asked is read to know whether the list goes on. `scope` is that of the list's cursors.
     func page(
         of user: UserID,
         _ state: Friendship.State,
         asker: FriendshipRepository.Asker = .either,
         limit: Int32,
-        cursor: String
+        cursor: String,
+        _ scope: CursorScope
     ) async throws -> FriendshipPage {
         let limit = limit == 0 ? 50 : Int(limit)
         let page = try await friendships.list(
             of: user,
             state: state,
             asker: asker,
-            before: try PageCursor(cursor),
+            before: try scope.position(in: cursor),
             limit: limit + 1
         )
         let shown = page.prefix(limit)
         guard page.count > limit, let last = shown.last else { return FriendshipPage(shown: shown, meta: PageMeta()) }
-        return FriendshipPage(shown: shown, meta: PageMeta(nextCursor: PageCursor(after: last.friendship.since, last.id).text))
+        let next = PageCursor(after: last.friendship.since, last.id)
+        return FriendshipPage(shown: shown, meta: PageMeta(nextCursor: scope.text(after: next)))
     }
 }

@@ -10,11 +10,12 @@ extension SocialService {
     func listBlocks(_ request: ListBlocksRequest, context: CallContext) async throws -> ListBlocksReply {
         let user = try context.requireUser()
         let limit = request.limit == 0 ? 50 : Int(request.limit)
-        let page = try await blocks.list(of: user, before: try PageCursor(request.cursor), limit: limit + 1)
+        let scope = CursorScope("social.ListBlocks", of: user)
+        let page = try await blocks.list(of: user, before: try scope.position(in: request.cursor), limit: limit + 1)
         let shown = page.prefix(limit)
         let people = try await profiles.profiles(shown.map(\.blocked), context: context)
         let blockers = try await blocks.blockers(of: user, among: shown.map(\.blocked), blocks.database)
-        let next = page.count > limit ? shown.last.map { PageCursor(after: $0.changedAt, $0.id).text } : nil
+        let next = page.count > limit ? shown.last.map { scope.text(after: PageCursor(after: $0.changedAt, $0.id)) } : nil
         return ListBlocksReply(
             blocks: shown.compactMap { block in
                 guard let person = people[block.blocked], person.status != .deleted else { return nil }

@@ -1,6 +1,7 @@
 internal import Bus
 internal import Kernel
 internal import Replicas
+internal import Runtime
 internal import SocialAPI
 
 extension SocialService {
@@ -13,7 +14,8 @@ extension SocialService {
             case .outgoing: .user
             default: .either
             }
-        let page = try await page(of: user, .pending, asker: asker, limit: request.limit, cursor: request.cursor)
+        let scope = CursorScope("social.ListFriendRequests", of: user, filters: ["\(asker)"])
+        let page = try await page(of: user, .pending, asker: asker, limit: request.limit, cursor: request.cursor, scope)
         let people = try await profiles.profiles(page.shown.map { $0.other(than: user) }, context: context)
         let requests = page.shown.compactMap { stored -> FriendshipReply? in
             guard let other = people[stored.other(than: user)], other.isVisible else { return nil }

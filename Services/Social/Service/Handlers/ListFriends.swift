@@ -9,7 +9,8 @@ extension SocialService {
     /// SO-3. One query of its own and one round trip to `streaks` for the page.
     func listFriends(_ request: ListFriendsRequest, context: CallContext) async throws -> ListFriendsReply {
         let user = try context.requireUser()
-        let cursor = try PageCursor(request.cursor)
+        let scope = CursorScope("social.ListFriends", of: user)
+        let cursor: PageCursor? = try scope.position(in: request.cursor)
         let limit = request.limit == 0 ? 50 : Int(request.limit)
         var page = try await friendPage(of: user, before: cursor, limit: limit)
         if !page.unknown.isEmpty {
@@ -27,7 +28,7 @@ extension SocialService {
                 friends[index].streak = friends[index].user.flatMap { streaks[$0.userID] }.map(Self.streak)
             }
         }
-        return ListFriendsReply(friends: friends, meta: PageMeta(nextCursor: page.next?.text))
+        return ListFriendsReply(friends: friends, meta: PageMeta(nextCursor: page.next.map { scope.text(after: $0) }))
     }
 
     private func friendPage(of user: UserID, before cursor: PageCursor?, limit: Int) async throws -> FriendPage {

@@ -9,17 +9,19 @@ internal import SocialDomain
 extension SocialService {
     /// SO-9: for moderators, newest first.
     func listReports(_ request: ListReportsRequest, context: CallContext) async throws -> ListReportsReply {
-        _ = try Self.requireModerator(context)
+        let moderator = try Self.requireModerator(context)
         let limit = request.limit == 0 ? 50 : Int(request.limit)
+        let status = Moderation.Status(rawValue: request.status.rawValue) ?? .pending
+        let scope = CursorScope("social.ListReports", of: moderator, filters: ["\(status)"])
         let page = try await reports.list(
-            Moderation.Status(rawValue: request.status.rawValue) ?? .pending,
-            before: try PageCursor(request.cursor),
+            status,
+            before: try scope.position(in: request.cursor),
             offset: Int(request.offset),
             limit: limit + 1
         )
         let shown = page.prefix(limit)
         let owners = try await profiles.profiles(shown.map(\.owner), context: context)
-        let next = page.count > limit ? shown.last.map { PageCursor(after: $0.createdAt, $0.id).text } : nil
+        let next = page.count > limit ? shown.last.map { scope.text(after: PageCursor(after: $0.createdAt, $0.id)) } : nil
         return ListReportsReply(
             reports: shown.map { Self.view($0, owners[$0.owner]) },
             meta: PageMeta(nextCursor: next)

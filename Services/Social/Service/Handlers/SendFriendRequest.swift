@@ -26,7 +26,7 @@ extension SocialService {
             var friendship = stored.friendship
             let change = try friendship.request(by: user, now: work.now)
             if change == .requested { try await requireRoom(for: user, work) }
-            let id: FriendshipID = change == .requested && stored.friendship.state != .strangers ? work.ids.make() : stored.id
+            let id = change == .requested && stored.friendship.state != .strangers ? stored.laterID(work.ids.make()) : stored.id
             let createdAt = change == .requested ? work.now : stored.createdAt
             try await friendships.update(stored, to: friendship, id: id, createdAt: createdAt, work.sql)
             if change == .accepted {

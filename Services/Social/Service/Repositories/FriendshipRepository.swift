@@ -13,6 +13,12 @@ struct StoredFriendship: Sendable {
 
     /// The one of the two who is not `user`.
     func other(than user: UserID) -> UserID { user == low ? high : low }
+    /// The id of the two's next friendship: `id` unless that is not greater, because another replica's clock was ahead. `streaks` takes the
+    /// one with the greater id for the later one.
+    func laterID(_ id: FriendshipID) -> FriendshipID {
+        guard id <= self.id else { return id }
+        return FriendshipID(high: self.id.low == .max ? self.id.high &+ 1 : self.id.high, low: self.id.low &+ 1)
+    }
     /// Whether `user` is one of the two.
     func involves(_ user: UserID) -> Bool { user == low || user == high }
 }

@@ -21,6 +21,7 @@ extension StreaksService {
                 let two = try UserID(parsing: event.userBID, field: "user_b_id")
                 try await StartRepository.lock([one, two], work.sql)
                 try await StartRepository.noteEnd(of: friendship, at: work.now, work.sql)
+                // None when a later friendship's streak has started already: that has ended it (`prepareStart`).
                 for stored in try await streaks.lock(try await streaks.unendedIDs(of: friendship, of: one, work.sql), work.sql) {
                     _ = try await keeper.apply(.end, to: stored, work)
                     try await keeper.refreshStats([stored.row.userA, stored.row.userB], work)

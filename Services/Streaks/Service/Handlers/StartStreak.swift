@@ -47,15 +47,8 @@ extension StreaksService {
         -> StreakID
     {
         try await StartRepository.lock([user, friend], work.sql)
-        guard try await !StartRepository.hasEnded(friendship, work.sql) else { throw ServiceError.notFriends }
-        let looked = try await StartRepository.concerned(user, friend, now: work.now, work.sql)
-        for stored in try await streaks.lock(looked, work.sql) {
-            guard stored.row.isOf(user, friend) else {
-                try await keeper.settle([stored], work)
-                continue
-            }
-            try await makeRoom(stored, work)
-        }
+        guard try await !StartRepository.isOver(friendship, of: user, friend, work.sql) else { throw ServiceError.notFriends }
+        for stored in try await prepareStart(friendship, user, friend, work).ofFriendship { try await makeRoom(stored, work) }
         if try await isAtLimit(user, work) { throw ServiceError.streakLimit(of: "", "You have") }
         if try await isAtLimit(friend, work) { throw ServiceError.streakLimit(of: "friend_id", "Your friend has") }
         return try await insertStreak(friendship, user, friend, work)

@@ -33,6 +33,7 @@ struct MomentJob: Sendable {
         let users = due.map(\.user)
         let clocks = try await ZoneRepository.clocks(of: users, work.sql)
         var moments: [UserID: [Moment]] = [:]
+        var slice = TimeSlice()
         for index in due.indices {
             let clock = clocks[due[index].user] ?? UserClock()
             let plan = UserMoments(of: due[index].user, zones: clock.zones, startHour: clock.windowStartHour, at: now)
@@ -40,6 +41,7 @@ struct MomentJob: Sendable {
             for moment in found { due[index].progress.note(moment) }
             due[index].nextAt = plan.next(after: due[index].progress)
             moments[due[index].user] = found
+            await slice.yieldIfOver()
         }
         let facts = try await Facts(users, moments, now: now, work.sql)
         for index in due.indices {
@@ -51,6 +53,7 @@ struct MomentJob: Sendable {
                     try await work.emit(event)
                 }
             }
+            await slice.yieldIfOver()
         }
         try await MomentRepository.store(due, work.sql)
         return due.count

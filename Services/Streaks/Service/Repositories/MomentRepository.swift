@@ -87,6 +87,6 @@ enum MomentRepository {
                 SELECT * FROM streak WHERE user_a = person AND status = 1 UNION ALL
                 SELECT * FROM streak WHERE user_b = person AND status = 1 OFFSET 0) AS mine
             """
-        ).map { Membership(user: try $0.get(at: StreakRow.columnCount), row: try StreakRow($0)) }
+        ).mapInSlices { Membership(user: try $0.get(at: StreakRow.columnCount), row: try StreakRow($0)) }
     }
 }

@@ -25,17 +25,20 @@ enum StartRepository {
         return try started.first.map { StartForFriendshipReply(streakID: try $0.decode(as: StreakID.self).description) }
     }
 
+    /// A streak that is looked at before a start, and its friendship.
+    typealias Concerned = (id: StreakID, friendship: FriendshipID?)
+
     /// What is looked at before a start: streaks of the two that have not ended, and running ones of either whose date is due.
-    static func concerned(_ one: UserID, _ two: UserID, now: Instant, _ sql: Transaction) async throws -> [StreakID] {
+    static func concerned(_ one: UserID, _ two: UserID, now: Instant, _ sql: Transaction) async throws -> [Concerned] {
         let both = [one, two]
         return try await sql.query(
             """
-            SELECT s.id FROM streak_member m JOIN streak s ON s.id = m.streak_id
+            SELECT s.id, s.friendship_id FROM streak_member m JOIN streak s ON s.id = m.streak_id
             WHERE m.user_id = \(one) AND NOT m.is_ended AND s.user_a = \(min(one, two)) AND s.user_b = \(max(one, two))
-            UNION SELECT id FROM streak WHERE user_a = ANY(\(both)) AND status = 1 AND next_due <= \(now)
-            UNION SELECT id FROM streak WHERE user_b = ANY(\(both)) AND status = 1 AND next_due <= \(now)
+            UNION SELECT id, friendship_id FROM streak WHERE user_a = ANY(\(both)) AND status = 1 AND next_due <= \(now)
+            UNION SELECT id, friendship_id FROM streak WHERE user_b = ANY(\(both)) AND status = 1 AND next_due <= \(now)
             """
-        ).map { try $0.decode(as: StreakID.self) }
+        ).map { try $0.decode(as: (StreakID.self, FriendshipID?.self)) }
     }
 
     /// Remembers that a friendship is over, for starts that are on their way. Starts of the two are locked.
@@ -45,8 +48,18 @@ enum StartRepository {
         )
     }
 
-    static func hasEnded(_ friendship: FriendshipID, _ sql: Transaction) async throws -> Bool {
-        try await !sql.query("SELECT 1 FROM ended_friendship WHERE friendship_id = \(friendship)").isEmpty
+    /// Whether a friendship of these two is known to be over: its end was heard of, or a later one of theirs has had a streak. Of two
+    /// friendships of a pair the later one has the greater id; `social` sees to that.
+    static func isOver(_ friendship: FriendshipID, of one: UserID, _ two: UserID, _ sql: Transaction) async throws -> Bool {
+        try await !sql.query(
+            """
+            SELECT 1 FROM ended_friendship WHERE friendship_id = \(friendship)
+            UNION ALL SELECT 1 FROM streak_member m JOIN streak s ON s.id = m.streak_id
+            WHERE m.user_id = \(one) AND s.user_a = \(min(one, two)) AND s.user_b = \(max(one, two))
+                AND s.friendship_id > \(friendship)
+            LIMIT 1
+            """
+        ).isEmpty
     }
 
     /// Forgets ends that no start can still be on its way from. - Returns: how many.

@@ -16,7 +16,7 @@ enum StatsRepository {
             RETURNING user_id, version, total_photos
             """
         )
-        let known = try rows.map { row in
+        let known = try await rows.mapInSlices { row in
             let (user, version, photos) = try row.decode(as: (UserID.self, Int64.self, Int32.self))
             return UserStreakStatsChanged(userID: user.description, version: version, totalPhotos: photos)
         }

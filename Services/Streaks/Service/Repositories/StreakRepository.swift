@@ -31,7 +31,7 @@ struct StreakRepository: Sendable {
         let wanted = Array(Set(ids))
         let rows = try await sql.query(
             "SELECT \(StreakRow.columns) FROM streak WHERE id = ANY(\(wanted)) ORDER BY id FOR UPDATE"
-        ).map(StreakRow.init)
+        ).mapInSlices(StreakRow.init)
         return try await Self.load(rows, sql)
     }
 
@@ -41,7 +41,7 @@ struct StreakRepository: Sendable {
     func lockDue(at now: Instant, limit: Int, _ sql: Transaction) async throws -> [StoredStreak] {
         let found = try await sql.query(Self.dueQuery(at: now, limit: limit))
         let ids = try found.map { try $0.get(at: 0, as: StreakID.self) }
-        do { return try await Self.load(try found.map(StreakRow.init), sql) } catch {
+        do { return try await Self.load(try await found.mapInSlices(StreakRow.init), sql) } catch {
             throw Unsettled(streaks: ids, cause: error)
         }
     }
@@ -91,15 +91,17 @@ struct StreakRepository: Sendable {
                 ON streak_id = base.id AND on_date > base.settled_through
             """
         )
-        for entry in entries {
+        var slice = TimeSlice()
+        for (index, entry) in entries.enumerated() {
             let (streak, user, date, received, recorded) = try entry.decode(
                 as: (StreakID.self, UserID.self, CalendarDate.self, Instant.self, Instant.self)
             )
             contributions[streak, default: []].append(
                 StreakLedger.Contribution(user: user, date: date, receivedAt: received, recordedAt: recorded)
             )
+            if index & 15 == 15 { await slice.yieldIfOver() }
         }
-        return rows.map { row in
+        return await rows.mapInSlices { row in
             let participants = [row.userA, row.userB].map { user in
                 StreakLedger.Participant(user, zones: zones[user] ?? ZoneHistory(.utc))
             }

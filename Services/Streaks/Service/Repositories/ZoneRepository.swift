@@ -23,7 +23,7 @@ struct UserClock: Sendable {
 enum ZoneRepository {
     /// The histories of these people; somebody unknown is absent.
     static func histories(of users: [UserID], _ sql: some QueryExecutor) async throws -> [UserID: ZoneHistory] {
-        try histories(
+        try await histories(
             try await sql.query(
                 "SELECT user_id, since, zone FROM zone_change WHERE user_id = ANY(\(users)) ORDER BY user_id, since"
             )
@@ -66,11 +66,13 @@ enum ZoneRepository {
         ) == 1
     }
 
-    private static func histories(_ rows: [Row]) throws -> [UserID: ZoneHistory] {
+    private static func histories(_ rows: [Row]) async throws -> [UserID: ZoneHistory] {
         var entries: [UserID: [ZoneHistory.Entry]] = [:]
-        for row in rows {
+        var slice = TimeSlice()
+        for (index, row) in rows.enumerated() {
             let (user, since, zone) = try row.decode(as: (UserID.self, Instant.self, String.self))
             entries[user, default: []].append(ZoneHistory.Entry(since: since, zone: Zone(zone) ?? .utc))
+            if index & 15 == 15 { await slice.yieldIfOver() }
         }
         return entries.compactMapValues { ZoneHistory(entries: $0) }
     }

@@ -1,0 +1,225 @@
+import AuthAPI
+import Bus
+import Foundation
+import Kernel
+import SocialAPI
+import TestSupport
+import Testing
+
+/// Cursors of every list of the API (PF-3): no text leads to anything but a page or `VALIDATION_ERROR` naming `cursor`. The lists are those
+/// of /openapi.json, so a new one is tested as soon as it is there.
+struct CursorTests {
+    /// A route that takes `cursor`.
+    private struct List: Sendable, CustomStringConvertible {
+        let path: String
+        /// The other choices that decide what it has, each with its values.
+        let filters: [String: [String]]
+        var description: String { path }
+    }
+
+    private struct People {
+        /// Whose lists have two entries and more.
+        let ann: Person
+        /// Who may call all of them too.
+        let ben: Person
+        let streak: String
+    }
+
+    private func lists(_ home: Installation, _ people: People) async throws -> [List] {
+        let page = try await home.call("GET", "/openapi.json").json
+        return try page["paths"].names.sorted().compactMap { path in
+            let parameters = page["paths"][path]["get"]["parameters"].list
+            guard parameters.contains(where: { $0["name"].string == "cursor" }) else { return nil }
+            var filters: [String: [String]] = [:]
+            for parameter in parameters where parameter["in"].string == "query" {
+                let name = try #require(parameter["name"].string)
+                guard !["cursor", "limit", "offset"].contains(name) else { continue }
+                let values = parameter["schema"]["enum"].list.compactMap(\.string).filter { $0 != "unspecified" }
+                try #require(!values.isEmpty, "teach this test values of \(name) of \(path)")
+                filters[name] = values
+            }
+            let filled = path.replacing("{streak_id}", with: people.streak)
+            try #require(!filled.contains("{"), "teach this test what fills \(path)")
+            return List(path: filled, filters: filters)
+        }
+    }
+
+    /// Two administrators, and whatever lists show of the one.
+    private func people(_ home: Installation) async throws -> People {
+        var staff: [Person] = []
+        for name in ["ann", "ben"] {
+            var person = try await Person.register(name, at: home)
+            _ = try await home.sql("UPDATE auth.account SET is_admin = true WHERE id = '\(person.id)'")
+            try await person.signIn()
+            staff.append(person)
+        }
+        let (ann, ben) = (staff[0], staff[1])
+        let streak = try await ann.befriend(ben)
+        var others: [Person] = []
+        for number in 0..<7 { others.append(try await Person.register("other\(number)", at: home)) }
+        try await ann.befriend(others[0])
+        for other in others[1...2] { try #require(try await ann.request(other).status == 201) }
+        for other in others[3...4] {
+            try #require(try await ann.post("/api/blocks", "{\"user_id\":\"\(other.id)\"}").status == 201)
+        }
+        for other in others[5...6] {
+            let report = "{\"subject_type\":\"user\",\"subject_id\":\"\(other.id)\",\"reason\":\"spam\"}"
+            try #require(try await ben.post("/api/reports", report).status == 201)
+            try #require(try await other.request(ann).status == 201)
+        }
+        try #require(try await ann.upload(try Photos.jpeg(121), to: streak).status == 201)
+        _ = try await home.sql(
+            """
+            INSERT INTO media.streak_snap (streak_id, on_date, user_id, snap_id)
+            SELECT streak_id, on_date - back, user_id, snap_id FROM media.streak_snap, generate_series(1, 3) AS back
+            WHERE streak_id = '\(streak)'
+            """
+        )
+        return People(ann: ann, ben: ben, streak: streak)
+    }
+
+    private func get(_ list: List, cursor: String, _ reader: Person, filters: String = "", limit: Int = 1) async throws
+        -> HTTPReply
+    {
+        let escaped = try #require(cursor.addingPercentEncoding(withAllowedCharacters: .alphanumerics))
+        return try await reader.get("\(list.path)?limit=\(limit)\(filters)&cursor=\(escaped)")
+    }
+
+    private func isRefused(_ reply: HTTPReply) -> Bool {
+        reply.status == 400 && reply.code == "VALIDATION_ERROR" && reply.fields == ["cursor"]
+    }
+
+    /// The cursor after the first entry of each list.
+    private func cursors(_ lists: [List], _ reader: Person) async throws -> [String] {
+        var cursors: [String] = []
+        for list in lists {
+            // Notifications arrive a moment later.
+            try await eventually("\(list) has a second page") {
+                try await reader.get("\(list.path)?limit=1").json["meta"]["next_cursor"].string != nil
+            }
+            cursors.append(try #require(try await reader.get("\(list.path)?limit=1").json["meta"]["next_cursor"].string))
+        }
+        return cursors
+    }
+
+    /// What is almost a cursor.
+    private func mutations(of cursor: String, _ random: inout Seeded) -> [String] {
+        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
+        return (0..<250).map { _ in
+            var text = Array(cursor)
+            for _ in 0..<Int.random(in: 1...3, using: &random) {
+                let index = Int.random(in: 0..<text.count, using: &random)
+                switch Int.random(in: 0..<3, using: &random) {
+                case 0: text[index] = random.pick(alphabet)
+                case 1: text.remove(at: index)
+                default: text.insert(random.pick(alphabet), at: index)
+                }
+            }
+            return String(text)
+        } + (1..<cursor.count).map { String(cursor.prefix($0)) }
+    }
+
+    /// What never was one: bytes of any length, among them 24 (an instant and an id) that no database holds, and dates.
+    private func garbage(_ random: inout Seeded) -> [String] {
+        let counts = Array(repeating: 24, count: 60) + (0..<60).map { _ in Int.random(in: 1...150, using: &random) }
+        let bytes = counts.map { count in
+            (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }
+        }
+        return bytes.map { Base64URL.encode($0) } + [
+            "gAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "f_____________________________________", "x", "0", "-1", "null", "2026-05-01",
+            "0000-00-00",
+            "9999-12-31", "' OR 1=1; --", "\u{0}", "a\u{0}b", "\u{1F600}", " ", "%", "=", String(repeating: "A", count: 199),
+            String(repeating: "A", count: 201), String(repeating: "A", count: 3_000),
+        ]
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func `thousands of changed and made-up cursors are refused by every list, and none is an error of ours`()
+        async throws
+    {
+        let home = try await Installation.shared.value
+        let people = try await people(home)
+        let lists = try await lists(home, people)
+        #expect(lists.count >= 6, "friends, requests, blocks, reports, notifications, snaps: \(lists)")
+        let cursors = try await cursors(lists, people.ann)
+        var random = Seeded(7)
+        for (list, cursor) in zip(lists, cursors) {
+            let page = try await get(list, cursor: cursor, people.ann)
+            #expect(page.status == 200, "\(list): \(page.text)")
+            let texts = (mutations(of: cursor, &random) + garbage(&random)).filter { $0 != cursor && !$0.isEmpty }
+            let wrong = try await withThrowingTaskGroup(of: [String].self) { tasks in
+                for part in 0..<6 {
+                    tasks.addTask {
+                        var wrong: [String] = []
+                        for (index, text) in texts.enumerated() where index % 6 == part {
+                            let reply = try await get(list, cursor: text, people.ann)
+                            if !isRefused(reply) { wrong.append("\(list) \(text): \(reply.status) \(reply.text)") }
+                        }
+                        return wrong
+                    }
+                }
+                return try await tasks.reduce(into: []) { $0 += $1 }
+            }
+            #expect(texts.count > 350 && wrong.isEmpty, "\(wrong.count) of \(texts.count): \(wrong.prefix(5))")
+        }
+    }
+
+    @Test func `a cursor of another list, of another user or of other filters is refused`() async throws {
+        let home = try await Installation.shared.value
+        let people = try await people(home)
+        let lists = try await lists(home, people)
+        let cursors = try await cursors(lists, people.ann)
+        for (list, own) in zip(lists, cursors) {
+            for (other, cursor) in zip(lists, cursors) {
+                let reply = try await get(list, cursor: cursor, people.ann)
+                #expect(cursor == own ? reply.status == 200 : isRefused(reply), "\(other) → \(list): \(reply.text)")
+            }
+            let foreign = try await get(list, cursor: own, people.ben)
+            #expect(isRefused(foreign), "\(list): \(foreign.text)")
+            let larger = try await get(list, cursor: own, people.ann, limit: 50)
+            #expect(larger.status == 200, "the size of a page may change: \(list): \(larger.text)")
+            for (name, values) in list.filters {
+                let replies = try await values.asyncMap {
+                    try await get(list, cursor: own, people.ann, filters: "&\(name)=\($0)")
+                }
+                // One of the values may be the default.
+                #expect(replies.count(where: isRefused) >= values.count - 1, "\(list) \(name): \(replies.map(\.text))")
+                #expect(replies.allSatisfy { isRefused($0) || $0.status == 200 })
+            }
+        }
+    }
+
+    @Test func `snapshots that services ask each other for go on after any id, and after nothing else`() async throws {
+        let home = try await Installation.shared.value
+        let bus = try await home.bus()
+        let (auth, social) = (AuthClient(bus), SocialClient(bus))
+        let context = CallContext(principal: Principal(role: .service))
+        var random = Seeded(8)
+        for text in garbage(&random) where !text.utf8.contains(0) {
+            let error = await #expect(throws: ServiceError.self, "\(text)") {
+                _ = try await auth.listProfileSnapshots(ListProfileSnapshotsRequest(after: text), context: context)
+            }
+            let blocks = await #expect(throws: ServiceError.self, "\(text)") {
+                _ = try await social.listBlockSnapshots(ListBlockSnapshotsRequest(after: text), context: context)
+            }
+            let sessions = await #expect(throws: ServiceError.self, "\(text)") {
+                _ = try await auth.listRevocations(ListRevocationsRequest(since: .epoch, after: text), context: context)
+            }
+            for refused in [error, blocks, sessions] {
+                #expect(
+                    refused?.reason == "VALIDATION_ERROR" && refused?.details.map(\.field) == ["after"],
+                    "\(text): \(refused as Any)"
+                )
+            }
+        }
+        for id in [UserID(high: 0, low: 0), UserID(high: .max, low: .max), UserID(high: random.next(), low: random.next())] {
+            let after = id.description
+            _ = try await auth.listProfileSnapshots(ListProfileSnapshotsRequest(after: after), context: context)
+            _ = try await social.listBlockSnapshots(ListBlockSnapshotsRequest(after: after), context: context)
+            for since in [Instant.writable.lowerBound, .epoch, Instant.writable.upperBound] {
+                _ = try await auth.listRevocations(ListRevocationsRequest(since: since, after: after), context: context)
+            }
+        }
+        await bus.close()
+    }
+}
