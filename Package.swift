@@ -233,8 +233,7 @@ let testTargets: [Target] = [
         "EndToEndTests",
         [
             "Bus", "Wire", "Kernel", "AuthAPI", "BillingAPI", "CommonAPI", "SocialAPI", "StreaksAPI", "StreaksDomain",
-            "TestingAPI",
-            "TestSupport", "Images", "Processes", logging,
+            "TestingAPI", "DevEnvironment", "TestSupport", "Images", "Processes", logging,
         ]
     ),
     .executableTarget(
