@@ -193,7 +193,7 @@ struct CursorTests {
         let home = try await Installation.shared.value
         let bus = try await home.bus()
         let (auth, social) = (AuthClient(bus), SocialClient(bus))
-        let context = CallContext(principal: Principal(role: .service))
+        var context: CallContext { CallContext(principal: Principal(role: .service)) }
         var random = Seeded(8)
         for text in garbage(&random) where !text.utf8.contains(0) {
             let error = await #expect(throws: ServiceError.self, "\(text)") {
