@@ -85,6 +85,7 @@ import Testing
             try await eventually("all are cancelled", within: .seconds(20)) { cancelled.value == rounds }
         }
         for task in tasks.value { task.cancel() }
+        withExtendedLifetime(work) {}
     }
 
     @Test func theTimerRingsForEachTimeThatTheValueHas() async throws {
@@ -107,6 +108,7 @@ import Testing
         #expect(Tick.now() >= start + .milliseconds(60))
         value.withLock { $0.wakeAt = start }
         try await eventually("it rings for what is due already") { rings.value.last == start }
+        withExtendedLifetime(value) {}
     }
 
     @Test func anAlarmRingsOnceAndNotAfterItWasReleased() async throws {
