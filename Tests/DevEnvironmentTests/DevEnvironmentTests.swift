@@ -51,7 +51,8 @@ import Testing
                     .status == 0
             )
             let nats = try RawNATS(url: before.natsURL, user: "media", password: before.natsPassword(of: "media"))
-            _ = try nats.request(
+            let chief = try RawNATS(url: before.natsURL, user: "operator", password: before.natsPassword(of: "operator"))
+            _ = try chief.request(
                 "$JS.API.STREAM.CREATE.EVT_MEDIA",
                 #"{"name":"EVT_MEDIA","subjects":["evt.media.>"],"storage":"file"}"#
             )
@@ -65,7 +66,7 @@ import Testing
             let after = try await second.start()
             #expect(after.natsPassword(of: "media") == before.natsPassword(of: "media"))
             #expect(try await sql(#require(after.postgresURL(of: "media")), "SELECT n FROM kept").output == "1\n")
-            let again = try RawNATS(url: after.natsURL, user: "media", password: after.natsPassword(of: "media"))
+            let again = try RawNATS(url: after.natsURL, user: "operator", password: after.natsPassword(of: "operator"))
             #expect(try again.request("$JS.API.STREAM.INFO.EVT_MEDIA").contains(#""messages":1"#))
             await second.stop()
         }

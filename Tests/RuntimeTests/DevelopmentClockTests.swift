@@ -78,6 +78,7 @@ private final class CountedWarnings: Sendable {
         let bus = try await bus(server)
         let logged = CountedWarnings()
         let state = DevelopmentClockState(bus: bus, logger: logged.logger)
+        try await JetStream(connection: bus).ensureStream(DevelopmentClockState.configuration)
         try await state.store(.seconds(90))
         #expect(try await state.load() == .seconds(90) && logged.count == 0)
         for (index, offset) in Self.unusable.enumerated() {

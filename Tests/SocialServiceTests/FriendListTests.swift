@@ -144,6 +144,36 @@ struct FriendListTests {
         }
     }
 
+    @Test("shows the new name of a friend who changed it while the friendship began")
+    func nameChangedMeanwhile() async throws {
+        try await withWorld { world in
+            let (ann, ben) = (world.person(1, name: "before"), world.person(2))
+            let database = world.database
+            _ = try await world.befriend(ann, ben)
+            let (low, high) = (min(ann, ben), max(ann, ben))
+            try await database.execute("UPDATE friendship SET state = 5 WHERE user_low = \(low) AND user_high = \(high)")
+            let accepting = try await database.transaction { sql in
+                try await rename(ann, "after", sql)
+                // The friendship begins before the name's change is committed, or waits for it.
+                let accepting = Task {
+                    try await database.execute("UPDATE friendship SET state = 2 WHERE user_low = \(low) AND user_high = \(high)")
+                }
+                while try await database.query("SELECT 1 FROM friendship WHERE state = 2").isEmpty,
+                    try await database.query(
+                        """
+                        SELECT 1 FROM pg_stat_activity
+                        WHERE wait_event_type = 'Lock' AND query LIKE 'UPDATE friendship SET state = 2%'
+                        """
+                    ).isEmpty
+                {}
+                _ = try await list(world.service, ben)
+                return accepting
+            }
+            _ = try await accepting.value
+            #expect(try await names(world.service, ben) == ["after"])
+        }
+    }
+
     @Test("of people who change their names and friendships at once ends as it is, and nobody waits for each other in a ring")
     func concurrentChanges() async throws {
         try await withWorld { world in

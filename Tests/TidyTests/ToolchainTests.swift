@@ -6,7 +6,7 @@ struct ToolchainTests {
 
     init() throws { tree = try SourceTree.loaded.get() }
 
-    @Test func `no async let: the runtime reads its child after the parent may have reused the memory`() {
+    @Test func `no asynchronous let: the runtime reads its child after the parent may have reused the memory`() {
         let violations = tree.swift(below: "Services/", "Shared/", "Proto/Generator/Plugin/", "Tests/").flatMap { file in
             Self.asyncLets(in: file.swift).map {
                 Violation(path: file.path, line: file.swift.line(at: $0), problem: "uses async let: take concurrently() or Task")

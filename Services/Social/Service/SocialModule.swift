@@ -24,6 +24,7 @@ public enum SocialModule: ServiceModule {
                 Migration(version: 5, name: "reports", sql: PackageResources.V0005_reports_sql),
                 Migration(version: 6, name: "friend_order", sql: PackageResources.V0006_friend_order_sql),
                 Migration(version: 7, name: "friend_list", sql: PackageResources.V0007_friend_list_sql),
+                Migration(version: 8, name: "friend_list_and_names", sql: PackageResources.V0008_friend_list_and_names_sql),
             ]
         ),
     ]
