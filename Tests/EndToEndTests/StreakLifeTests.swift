@@ -194,7 +194,7 @@ struct StreakLifeTests {
         #expect(try await life.cat.get("/api/users/me/stats").data["total_photos"].int == 10)
     }
 
-    @Test func `a friend who is blocked is not shown in the detail, and the streak's calendar stays`() async throws {
+    @Test func `a streak with somebody who is blocked is not there, and is seen again after the block (SO-7)`() async throws {
         let home = try await Installation.shared.value
         let (ann, bob) = (try await Person.register("ann", at: home), try await Person.register("bob", at: home))
         let streak = try await ann.befriend(bob)
@@ -202,12 +202,20 @@ struct StreakLifeTests {
             #expect(try await person.upload(try Photos.jpeg(seed)).status == 201)
         }
         #expect(try await ann.get("/api/streaks/\(streak)").data["friend_snap"]["user_id"].string == bob.id)
-        #expect(try await bob.post("/api/blocks", "{\"user_id\":\"\(ann.id)\"}").status == 201)
-        try await eventually("Bob's photo is gone") {
-            let detail = try await ann.get("/api/streaks/\(streak)").data
-            return detail["snaps_available"].bool == true && detail["friend_snap"].isNull && !detail["your_snap"].isNull
+        let block = try await bob.post("/api/blocks", "{\"user_id\":\"\(ann.id)\"}")
+        let blockID = try #require(block.data["block_id"].string, "\(block.text)")
+        for person in [ann, bob] {
+            for path in ["", "/calendar"] {
+                try await eventually("the streak is not there: \(path)") {
+                    try await person.get("/api/streaks/\(streak)\(path)").status == 404
+                }
+            }
         }
-        let calendar = try await ann.get("/api/streaks/\(streak)/calendar").data
-        #expect(calendar["completed_days"].int == 1)
+        #expect(try await home.call("DELETE", "/api/blocks/\(blockID)", token: bob.token).status == 200)
+        try await eventually("the streak is seen again") {
+            try await ann.get("/api/streaks/\(streak)/calendar").data["completed_days"].int == 1
+        }
+        let detail = try await ann.get("/api/streaks/\(streak)")
+        #expect(detail.data["friend_snap"]["user_id"].string == bob.id, "\(detail.text)")
     }
 }
