@@ -215,7 +215,8 @@ struct StreakLifeTests {
         try await eventually("the streak is seen again") {
             try await ann.get("/api/streaks/\(streak)/calendar").data["completed_days"].int == 1
         }
-        let detail = try await ann.get("/api/streaks/\(streak)")
-        #expect(detail.data["friend_snap"]["user_id"].string == bob.id, "\(detail.text)")
+        try await eventually("and its photo") {
+            try await ann.get("/api/streaks/\(streak)").data["friend_snap"]["user_id"].string == bob.id
+        }
     }
 }
