@@ -176,6 +176,8 @@ class Group:
                 self.look(run, now)
             if s["status"] != "broken" or now < s["broken_at"] + 25 * HOUR or self.r.random() > 0.2:
                 return
+            # They part and are friends again: what the new friendship's start finds of the old one, it ends.
+            run.play(dict(at=show(now), unfriend=True))
         count = sum(r.key.startswith(f"{pair}.") for r in self.all_runs)
         run = Run(f"{pair}.{count}", (a, b), now)
         self.runs[pair] = run
