@@ -40,6 +40,10 @@ struct Streams: AsyncParsableCommand {
         } catch let error as Settings.Invalid {
             Console.error("streaksnap streams: \(error)\n")
             throw ExitCode(64)
+        } catch let error as ServiceError {
+            let hint = "Only the broker's user operator may make streams (--nats-user)."
+            Console.error("streaksnap streams: \(error.message) \(hint)\n")
+            throw ExitCode(1)
         } catch {
             Console.error("streaksnap streams: \(error)\n")
             throw ExitCode(1)
