@@ -62,11 +62,11 @@ final class HandDrivenReactor: @unchecked Sendable {
         let task = Task { try await reactor.perform(job) }
         var isThere = false
         while !isThere {
+            try? await Task.sleep(for: .microseconds(50))
             for command in reactor.mailbox.take() {
                 if case .submit(let next) = command, next === job { isThere = true }
                 reactor.obey(command)
             }
-            await Task.yield()
         }
         return task
     }

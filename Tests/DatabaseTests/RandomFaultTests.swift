@@ -6,7 +6,7 @@ import Testing
 
 /// Whatever is asked for and whenever connections die: a job is always in exactly one place, and every caller is answered.
 @Suite struct RandomFaultTests {
-    @Test(.serialized, arguments: 1...20)
+    @Test(.serialized, arguments: 1...8)
     func everyJobIsInOnePlaceUntilItsCallerIsAnswered(seed: UInt64) async throws {
         var world = World(
             hand: try HandDrivenReactor(try await PostgresServer.shared()) {
