@@ -37,7 +37,7 @@ public struct Violations: Sendable {
     /// Most entries that are kept.
     public static let mostDetails = 100
 
-    /// One entry per broken rule, in the order of the fields.
+    /// One entry per field, the first rule it breaks, in the order of the fields.
     public private(set) var details: [ServiceError.Detail] = []
 
     /// No violations yet.
@@ -49,7 +49,10 @@ public struct Violations: Sendable {
     /// Adds a violation of `field` of the message at `path`.
     public mutating func add(_ message: String, at path: FieldPath, _ field: StaticString, index: Int? = nil) {
         guard details.count < Self.mostDetails else { return }
-        details.append(ServiceError.Detail(field: path.field(field, index: index), message: message))
+        let name = path.field(field, index: index)
+        // The rules of one field are checked one after the other; what breaks the first mostly breaks the next too.
+        guard details.last?.field != name else { return }
+        details.append(ServiceError.Detail(field: name, message: message))
     }
 
     /// `required`: the field is set, and neither empty nor zero.

@@ -18,7 +18,7 @@ struct SocialRuleTests {
         #expect(reason(false, open, nil) == "NOT_FOUND")
         #expect(reason(true, .none, nil) == "STREAK_NOT_ACTIVE")
         #expect(reason(true, .active(friendPosted: true), nil) == "FRIEND_ALREADY_POSTED")
-        #expect(reason(true, open, now - .hours(4) + .seconds(1)) == "RATE_LIMITED")
+        #expect(reason(true, open, now - .hours(4) + .seconds(1)) == "NUDGED_RECENTLY")
         #expect(reason(true, open, now - .hours(4)) == nil)
         #expect(reason(true, open, nil) == nil)
         let error = #expect(throws: ServiceError.self) {

@@ -115,7 +115,7 @@ struct SocialTests {
         #expect(nudged.status == 200 && nudged.data["next_nudge_at"].string != nil, "\(nudged.text)")
         #expect(try await sam.post("/api/friends/nudge/\(tia.id)", key: "nudge").data == nudged.data)
         let again = try await sam.post("/api/friends/nudge/\(tia.id)")
-        #expect(again.status == 429 && again.code == "RATE_LIMITED" && again.header("Retry-After") != nil, "\(again.text)")
+        #expect(again.status == 429 && again.code == "NUDGED_RECENTLY" && again.header("Retry-After") != nil, "\(again.text)")
         try await eventually("the nudge is in the log") { try await tia.notifications("nudge").count == 1 }
         let entry = try await tia.notifications("nudge")[0]
         #expect(entry["actor_id"].string == sam.id && entry["streak_id"].string == nudged.data["streak_id"].string)
@@ -175,7 +175,7 @@ struct SocialTests {
         for number in 0..<21 { others.append(try await Person.register("o\(number)", at: sam.home)) }
         for other in others.prefix(20) { #expect(try await sam.request(other).status == 201) }
         let refused = try await sam.request(others[20])
-        #expect(refused.status == 429 && refused.code == "RATE_LIMITED", "\(refused.text)")
+        #expect(refused.status == 429 && refused.code == "TOO_MANY_FRIEND_REQUESTS", "\(refused.text)")
         #expect((1...3_601).contains(refused.header("Retry-After").flatMap { Int($0) } ?? 0))
     }
 }

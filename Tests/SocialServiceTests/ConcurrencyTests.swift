@@ -133,12 +133,12 @@ struct ConcurrencyTests {
             let ann = world.person(0)
             let people = (1...64).map { world.person(UInt64($0)) }
             let outcomes1 = try await atOnce(64) { _ = try await world.request(ann, people[$0]) }
-            #expect(outcomes1 == ["OK": 20, "RATE_LIMITED": 44])
+            #expect(outcomes1 == ["OK": 20, "TOO_MANY_FRIEND_REQUESTS": 44])
             for row in try await world.service.friendships.list(of: ann, state: .pending, before: nil, limit: 100) {
                 _ = try await world.remove(ann, row.id.description)
             }
             let refused = await #expect(throws: ServiceError.self) { try await world.request(ann, people[0]) }
-            #expect(refused?.reason == "RATE_LIMITED" && refused?.retryAfter == 3_601)
+            #expect(refused?.reason == "TOO_MANY_FRIEND_REQUESTS" && refused?.retryAfter == 3_601)
             world.clock.advance(.hours(1))
             #expect(try await world.request(ann, people[0]).status == .pending)
             #expect(try await world.service.friendships.forgetSent(before: world.clock.now() - .minutes(1)) == 20)
@@ -173,7 +173,7 @@ struct ConcurrencyTests {
                 _ = try await world.service.nudge(NudgeRequest(friendID: ben.description), context: World.by(ann))
             }
             let outcomes3 = try await atOnce(64) { _ in try await nudge() }
-            #expect(outcomes3 == ["OK": 1, "RATE_LIMITED": 63])
+            #expect(outcomes3 == ["OK": 1, "NUDGED_RECENTLY": 63])
             #expect(try await world.events() == ["FriendNudged"])
             world.clock.advance(Nudge.wait)
             try await nudge()

@@ -65,19 +65,19 @@ import Testing
         #expect(seen == [.none, .you, .friend, .both, .broken, .recovered])
     }
 
-    @Test("A year has all its dates, whatever is known of them") func year() {
+    @Test("A year has all its dates, whatever is known of them") func year() throws {
         let known = [
             HeatMap.Day(date: day("2028-02-29"), posted: 3, completed: 2),
             HeatMap.Day(date: day("2028-12-31"), posted: 1, completed: 0),
             HeatMap.Day(date: day("2029-01-01"), posted: 9, completed: 9),
         ]
-        let map = HeatMap(year: 2028, known)
+        let map = try HeatMap(#require(HeatMap.dates(of: 2028)), known)
         #expect(map.days.count == 366)
         #expect(map.days.first?.date == day("2028-01-01") && map.days.last?.date == day("2028-12-31"))
         #expect(map.days[59] == known[0])
         #expect(map.postedDates == 2 && map.completedDates == 1 && map.mostCompleted == 2)
-        #expect(HeatMap(year: 2027, []).days.count == 365)
-        #expect(HeatMap(year: 0, known).days.isEmpty)
+        #expect(try HeatMap(#require(HeatMap.dates(of: 2027)), []).days.count == 365)
+        #expect(HeatMap(day("2028-12-31")...day("2029-01-01"), known).days == Array(known.dropFirst()))
     }
 
     @Test("Totals over all streaks of somebody are those counted one by one", arguments: 0..<50) func totals(seed: UInt64) {

@@ -6,6 +6,8 @@ public struct AppleToken: Hashable, Sendable {
     public static let issuer = "https://appleid.apple.com"
     /// How far Apple's clock and ours may differ.
     public static let clockTolerance = Interval.minutes(1)
+    /// How old a token may be that confirms what cannot be undone (AU-7).
+    public static let recency = Interval.minutes(5)
 
     /// `iss`.
     public var issuer: String
@@ -15,6 +17,10 @@ public struct AppleToken: Hashable, Sendable {
     public var subject: String
     /// `exp`.
     public var expiresAt: Instant
+    /// `iat`: when Apple made it.
+    public var issuedAt: Instant?
+    /// `auth_time`: when the user proved to be present.
+    public var authenticatedAt: Instant?
     /// `nonce`, when the app asked with one.
     public var nonce: String?
     /// `nonce_supported`: false when the device could not pass a nonce on.
@@ -30,6 +36,8 @@ public struct AppleToken: Hashable, Sendable {
         audiences: [String],
         subject: String,
         expiresAt: Instant,
+        issuedAt: Instant? = nil,
+        authenticatedAt: Instant? = nil,
         nonce: String? = nil,
         isNonceSupported: Bool = true,
         email: String? = nil,
@@ -39,6 +47,8 @@ public struct AppleToken: Hashable, Sendable {
         self.audiences = audiences
         self.subject = subject
         self.expiresAt = expiresAt
+        self.issuedAt = issuedAt
+        self.authenticatedAt = authenticatedAt
         self.nonce = nonce
         self.isNonceSupported = isNonceSupported
         self.email = email
@@ -78,11 +88,17 @@ public struct AppleToken: Hashable, Sendable {
         }
     }
 
+    /// Whether the user was there within the last 5 minutes (AU-7). A token that does not say when it was made is not recent, nor is one
+    /// from the future.
+    public func isRecent(at now: Instant) -> Bool {
+        guard let made = authenticatedAt ?? issuedAt else { return false }
+        return made >= now - Self.recency && made <= now + Self.clockTolerance
+    }
+
     /// The name to store at the first sign-in; nil when the app sent none.
     public static func name(display: String?, full: String?, given: String?, family: String?) -> String? {
         let parts = [given, family].compactMap { $0.map(trimmed) }.filter { !$0.isEmpty }.joined(separator: " ")
-        return [display.map(trimmed), full.map(trimmed), parts].compactMap { $0 }.first { !$0.isEmpty }
-            .map { String($0.prefix(DisplayName.longest)) }
+        return [display, full, parts].compactMap { $0 }.lazy.compactMap(DisplayName.cleaned).first
     }
 
     private static func trimmed(_ text: String) -> String {

@@ -10,7 +10,28 @@ public enum Username {
     /// How long after a change the next one must wait (AU-10).
     public static let changeInterval = Interval.days(14)
 
-    /// Whether somebody may have this name.
+    /// Names that speak for the service or its staff, and addresses that must reach it: nobody may have them, however they are punctuated.
+    private static let reserved: Set = [
+        "abuse", "account", "accounts", "admin", "administrator", "all", "anonymous", "api", "auth", "billing", "bot", "contact",
+        "deleted",
+        "everyone", "guest", "help", "helpdesk", "here", "hostmaster", "info", "legal", "login", "mail", "me", "mod",
+        "moderation",
+        "moderator", "news", "noreply", "notifications", "null", "official", "operator", "owner", "payments", "postmaster",
+        "press",
+        "privacy", "register", "root", "safety", "security", "service", "settings", "signup", "staff", "streaksnap",
+        "streaksnapofficial",
+        "streaksnapsupport", "streaksnapteam", "superuser", "support", "sysadmin", "system", "team", "terms", "trust",
+        "undefined",
+        "unknown", "user", "users", "verified", "verify", "webmaster", "www",
+    ]
+
+    /// Whether the name is one that nobody may choose; `ad.min_` is as little anybody's as `admin`.
+    public static func isReserved(_ name: String) -> Bool {
+        let letters = name.filter { $0 != "." && $0 != "_" }
+        return letters.isEmpty || reserved.contains(letters)
+    }
+
+    /// Whether the name is well-formed.
     public static func isValid(_ name: String) -> Bool {
         (shortest...longest).contains(name.utf8.count)
             && name.utf8.allSatisfy { (97...122).contains($0) || (48...57).contains($0) || $0 == 95 || $0 == 46 }
@@ -33,7 +54,8 @@ public enum Username {
         var base = email.prefix { $0 != "@" }.lowercased().filter {
             $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_" || $0 == ".")
         }
-        if base.count < shortest { base = "user_" + base }
+        if base.count < shortest || isReserved(base) { base = "user_" + base }
+        if isReserved(base) { base += "1" }
         guard attempt > 0 else { return String(base.prefix(longest)) }
         // Wider suffixes at each attempt: the first stays short and readable, the last cannot collide in practice.
         let suffix = String(salt % power(of: 10, min(18, 2 + 2 * attempt)))
@@ -43,13 +65,4 @@ public enum Username {
     private static func power(of base: UInt64, _ exponent: Int) -> UInt64 {
         (0..<exponent).reduce(1) { product, _ in product * base }
     }
-}
-
-/// Names shown to others.
-public enum DisplayName {
-    /// The longest in characters.
-    public static let longest = 50
-
-    /// The e-mail's local part, when none was given (AU-1).
-    public static func fallback(email: String) -> String { String(email.prefix { $0 != "@" }.prefix(longest)) }
 }

@@ -1,4 +1,5 @@
 internal import AuthAPI
+internal import AuthDomain
 internal import Database
 internal import Kernel
 internal import Outbox
@@ -67,8 +68,15 @@ public enum AuthModule: ServiceModule {
         help: "Where Apple's public keys are; https, or http on this machine."
     )
 
+    static let termsVersion = Setting(
+        "auth.terms-version",
+        default: "",
+        help:
+            "The version of the terms in force, as 2026-01 or 2.1: only it can be accepted. Empty: any that is not older than the accepted one."
+    )
+
     public static let settings: [any AnySetting] = [
-        keyFolder, bcryptCost, refreshSecret, appleClients, appleKeys, LinkSettings.publicURL,
+        keyFolder, bcryptCost, refreshSecret, appleClients, appleKeys, termsVersion, LinkSettings.publicURL,
     ]
 
     public static func assemble(_ environment: ServiceEnvironment) async throws -> ServiceAssembly {
@@ -91,6 +99,7 @@ public enum AuthModule: ServiceModule {
             passwords: PasswordHasher(cost: try settings.get(bcryptCost)),
             keys: try await KeyRing.open(KeyFolder(path: try settings.get(keyFolder)), logger: environment.logger),
             refreshTokens: try RefreshTokens(secret: try settings.get(refreshSecret)),
+            termsInForce: try termsInForce(settings),
             mutations: environment.mutations,
             clock: environment.clock,
             ids: environment.ids,
@@ -114,6 +123,15 @@ public enum AuthModule: ServiceModule {
                 },
             ] + service.accountJobs
         )
+    }
+
+    private static func termsInForce(_ settings: Settings) throws -> TermsVersion? {
+        let text = try settings.get(termsVersion)
+        guard !text.isEmpty else { return nil }
+        guard let version = TermsVersion(text) else {
+            throw Settings.Invalid("--auth-terms-version must be numbers between dots or hyphens, 2.1 or 2026-01.")
+        }
+        return version
     }
 
     private static func appleVerifier(_ environment: ServiceEnvironment) throws -> AppleVerifier {

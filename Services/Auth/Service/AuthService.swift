@@ -1,5 +1,6 @@
 internal import AuthAPI
 internal import AuthDomain
+internal import AuthDomain
 internal import Bus
 internal import Kernel
 internal import Logging
@@ -27,8 +28,17 @@ struct AuthService: AuthServiceProtocol {
     let passwords: PasswordHasher
     let keys: KeyRing
     let refreshTokens: RefreshTokens
+    /// The terms to accept now (AU-9); nil when the installation does not say.
+    let termsInForce: TermsVersion?
     let mutations: Mutations
     let clock: any Clock
     let ids: any IDSource
     let logger: Logger
+}
+
+extension CallContext {
+    /// For whom a password of this call is hashed.
+    func hashRequester(_ purpose: HashRequester.Purpose) -> HashRequester {
+        HashRequester(purpose, address: clientAddress, deadline: deadline)
+    }
 }

@@ -198,7 +198,9 @@ struct OpenAPISchemas {
     private func rules(_ field: FieldDescriptor, in set: DescriptorSet, isNullable: Bool, _ out: inout JSONText) {
         let rules = field.rules
         var names = rules.oneOf
-        if field.kind == .enumeration { names = set.enumeration(named: field.typeName)?.values.map(\.jsonName) ?? [] }
+        if field.kind == .enumeration {
+            names = set.enumeration(named: field.typeName)?.values.filter { !$0.isUnspecified }.map(\.jsonName) ?? []
+        }
         if !names.isEmpty {
             let texts = names.map { name in
                 var text = JSONText()

@@ -8,6 +8,7 @@ internal import MediaAPI
 internal import Outbox
 internal import Replicas
 public import Runtime
+internal import SocialAPI
 internal import StreaksAPI
 
 /// How `media` is put together.
@@ -96,6 +97,7 @@ public enum MediaModule: ServiceModule {
             blobs: blobs,
             profiles: profiles,
             streaks: streaks,
+            social: SocialClient(environment.bus),
             links: links,
             mutations: environment.mutations,
             clock: environment.clock,

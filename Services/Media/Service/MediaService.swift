@@ -5,13 +5,14 @@ internal import Logging
 internal import MediaAPI
 internal import Replicas
 internal import Runtime
+internal import SocialAPI
 internal import StreaksAPI
 
 /// Daily snaps, the feed and the history made from them, avatars, and milestone cards. The table of contents: one handler file per
 /// RPC in `Handlers/`, what is due in `Jobs/`.
 ///
 /// uploadSnap · getFeed · getStreakSnaps · getSnapHistory · uploadAvatar · removeAvatar · generateMilestoneCard · markMilestoneShared ·
-/// revokeMilestoneShare · getSharePage · findSnapOwner · exportUserData
+/// revokeMilestoneShare · makeMilestoneCard · getSharePage · findSnapOwner · exportUserData
 struct MediaService: MediaServiceProtocol {
     let snaps: SnapRepository
     let blocks: BlockReplica
@@ -21,6 +22,7 @@ struct MediaService: MediaServiceProtocol {
     let blobs: any BlobStore
     let profiles: ProfileReplica
     let streaks: StreaksClient
+    let social: SocialClient
     let links: MediaLinks
     let mutations: Mutations
     let clock: any Clock

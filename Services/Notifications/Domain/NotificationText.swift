@@ -74,9 +74,10 @@ public struct NotificationText: Hashable, Sendable {
         )
     }
 
-    /// A streak ended by a miss.
-    public static func broken(count: Int, with name: String) -> NotificationText {
-        NotificationText("💔 Streak broken", "Your \(count)-day streak with \(name) ended. Use a recovery token to save it!")
+    /// A streak ended; `isFinal` when not by a miss, so that no token helps.
+    public static func broken(count: Int, with name: String, isFinal: Bool) -> NotificationText {
+        let end = "Your \(count)-day streak with \(name) ended."
+        return NotificationText("💔 Streak broken", isFinal ? end : end + " Use a recovery token to save it!")
     }
 
     /// A break was undone.

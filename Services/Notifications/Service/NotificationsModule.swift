@@ -22,13 +22,19 @@ public enum NotificationsModule: ServiceModule {
         (NotificationsMethods.descriptorSet, NotificationsMethods.descriptorHash)
     }
 
+    public static let settings: [any AnySetting] = [LinkSettings.publicURL]
+
     public static func assemble(_ environment: ServiceEnvironment) async throws -> ServiceAssembly {
         let log = NotificationRepository(database: environment.database)
-        let profiles = ProfileReplica(database: environment.database, bus: environment.bus)
+        let profiles = ProfileReplica(
+            database: environment.database,
+            bus: environment.bus,
+            avatars: AvatarLinks(base: try environment.settings.get(LinkSettings.publicURL))
+        )
         let blocks = BlockReplica(database: environment.database, bus: environment.bus)
         let teller = Teller(log: log, profiles: profiles, blocks: blocks)
         return ServiceAssembly(
-            endpoints: NotificationsService(log: log).endpoints(),
+            endpoints: NotificationsService(log: log, profiles: profiles).endpoints(),
             consumers: [profiles.handler()] + blocks.handlers() + teller.friendshipHandlers + teller.streakHandlers
                 + teller.socialHandlers + teller.momentHandlers + LifecycleConsumers.all,
             jobs: [

@@ -17,7 +17,7 @@ public enum Nudge {
     ///   - areFriends: whether the two are friends now.
     ///   - last: when this friend was nudged last by the same person; nil for never.
     /// - Returns: when the friend may be nudged again.
-    /// - Throws: `NOT_FOUND`, `STREAK_NOT_ACTIVE`, `FRIEND_ALREADY_POSTED`, `RATE_LIMITED`.
+    /// - Throws: `NOT_FOUND`, `STREAK_NOT_ACTIVE`, `FRIEND_ALREADY_POSTED`, `NUDGED_RECENTLY`.
     public static func check(areFriends: Bool, streak: Streak, last: Instant?, now: Instant) throws(ServiceError) -> Instant {
         guard areFriends else { throw ServiceError.notFound("friend") }
         switch streak {
@@ -29,7 +29,7 @@ public enum Nudge {
         if let last, now < last + wait {
             throw ServiceError(
                 .resourceExhausted,
-                "RATE_LIMITED",
+                "NUDGED_RECENTLY",
                 "A friend may be nudged once in 4 hours.",
                 retryAfter: Int((last + wait - now).seconds) + 1
             )

@@ -5,7 +5,8 @@ extension Walk {
     func state() -> StreakState {
         let isBroken = !isEnded && running.brokenOn != nil
         let deadline = open?.deadline
-        let threatened = open.map { !$0.isSheltered } ?? false
+        // SD-8: while the count is 0 nothing breaks, so nothing is at risk (MS-4).
+        let threatened = running.count > 0 && open.map { !$0.isSheltered } ?? false
         let riskFrom = threatened ? deadline.map { $0 - policy.riskSpan } : nil
         let tokens = ledger.recoveries.filter { $0.kind == .token && $0.at <= now }
         let returned = tokens.count { $0.isReturned(by: now) }

@@ -69,7 +69,7 @@ public struct HeatMap: Hashable, Sendable {
         }
     }
 
-    /// Every date of the year, in order.
+    /// Every date, in order.
     public let days: [Day]
     /// Dates with at least one of them.
     public var postedDates: Int { days.count { $0.posted > 0 } }
@@ -77,12 +77,8 @@ public struct HeatMap: Hashable, Sendable {
     /// The most completed on one date.
     public var mostCompleted: Int { days.map(\.completed).max() ?? 0 }
 
-    /// - Parameter known: the dates on which anything happened, in any order; those of other years are left out.
-    public init(year: Int, _ known: [Day]) {
-        guard let dates = Self.dates(of: year) else {
-            days = []
-            return
-        }
+    /// - Parameter known: the dates on which anything happened, in any order; those outside are left out.
+    public init(_ dates: ClosedRange<CalendarDate>, _ known: [Day]) {
         let byDate = Dictionary(known.map { ($0.date, $0) }) { first, _ in first }
         days = dates.map { byDate[$0] ?? Day(date: $0, posted: 0, completed: 0) }
     }

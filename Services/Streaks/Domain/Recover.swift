@@ -5,7 +5,23 @@ extension StreakState {
     public var dateToRecover: CalendarDate? { status == .broken ? missedDate : openDate }
 }
 
+/// Whether a recovery token would be taken now (RC-2, RC-3).
+public enum RecoveryOutlook: Hashable, Sendable {
+    /// It would, until then.
+    case possible(until: Instant)
+    /// It would not.
+    case refused(ServiceError)
+}
+
 extension StreakLedger {
+    /// What `recover` would come to now, without doing it.
+    public func recoveryOutlook(by user: UserID, _ policy: StreakPolicy, _ state: StreakState) -> RecoveryOutlook {
+        var copy = self
+        do { try copy.recover(user, receivedAt: state.asOf, policy, state) } catch { return .refused(error) }
+        let breakEnd = policy.recovery.flatMap { rule in state.brokenAt.map { $0 + rule.window } }
+        return .possible(until: breakEnd ?? state.deadlineAt ?? state.asOf)
+    }
+
     /// RC-2 and RC-3.
     ///
     /// - Parameter receivedAt: when it was asked for: that it is done later, after a crash, takes nothing from the user.

@@ -46,7 +46,7 @@ public struct StreakState: Hashable, Sendable {
     public var deadlineAt: Instant?
     /// `openDate`, when it is over for everyone and lives on by a grace (TS-4).
     public var graceDate: CalendarDate?
-    /// Less than 6 h are left for `openDate`, somebody is missing, and no recovery or outage covers it already (MS-4).
+    /// The count is above 0, less than 6 h are left for `openDate`, somebody is missing, and no recovery, pause or outage shelters it (MS-4).
     public var isAtRisk: Bool
     /// When it becomes at risk if nobody acts; the same condition as `isAtRisk` without the time.
     public var atRiskFrom: Instant?

@@ -127,7 +127,7 @@ struct StreakKeeper: Sendable {
                     )
                 )
             default:
-                if let event = Self.event(effect, row, change.state) { events.append(event) }
+                if let event = Self.event(effect, row, change) { events.append(event) }
             }
         }
         return events
@@ -139,7 +139,7 @@ struct StreakKeeper: Sendable {
     }
 
     /// What others are told of an effect; nil for those that `SnapCounted` tells already.
-    static func event(_ effect: StreakEffect, _ row: StreakRow, _ state: StreakState) -> (any Event)? {
+    static func event(_ effect: StreakEffect, _ row: StreakRow, _ change: StreakChange) -> (any Event)? {
         let (id, a, b) = (row.id.description, row.userA.description, row.userB.description)
         switch effect {
         case .milestone(let count, let date, _):
@@ -161,10 +161,17 @@ struct StreakKeeper: Sendable {
                 count: Int32(count),
                 brokenByUserID: by?.description ?? "",
                 missedDate: date.description,
-                brokenAt: at
+                brokenAt: at,
+                isFinal: change.ledger.brokenOff?.at == at
             )
         case .restored:
-            return StreakRestored(streakID: id, userAID: a, userBID: b, count: Int32(state.count), restoredAt: state.asOf)
+            return StreakRestored(
+                streakID: id,
+                userAID: a,
+                userBID: b,
+                count: Int32(change.state.count),
+                restoredAt: change.state.asOf
+            )
         case .ended(let at):
             return StreakEnded(streakID: id, userAID: a, userBID: b, endedAt: at)
         case .completed, .freezeSpent, .freezeReturned, .freezeEarned, .recovered, .tokenReturned:

@@ -204,7 +204,7 @@ class Model:
         s["open"] = open_date if running else None
         s["deadline"] = self.over(open_date) if running else None
         s["close"] = running and s["deadline"] - now < 6 * HOUR
-        s["at_risk"] = s["close"] and not self.covered(open_date) and not self.neutral(open_date)
+        s["at_risk"] = s["close"] and s["count"] > 0 and not self.covered(open_date) and not self.neutral(open_date)
         s["returned"] = sum(k["returned"] is not None for k in self.tokens)
         return s
 

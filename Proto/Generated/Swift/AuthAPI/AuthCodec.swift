@@ -787,7 +787,9 @@ extension CheckUsernameReply: Wire.CMessage {
         let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__CheckUsernameReply.self)
         self.username = try Wire.Decode.string(c.pointee.username, "username")
         self.available = c.pointee.available != 0
-        self.problem = UsernameProblem(rawValue: Int32(truncatingIfNeeded: c.pointee.problem.rawValue))
+        if c.pointee._problem_case.rawValue == 3 {
+            self.problem = UsernameProblem(rawValue: Int32(truncatingIfNeeded: c.pointee.problem.rawValue))
+        }
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -795,7 +797,10 @@ extension CheckUsernameReply: Wire.CMessage {
         streaksnap__auth__v1__check_username_reply__init(c)
         if !self.username.isEmpty { c.pointee.username = try arena.string(self.username, "username") }
         c.pointee.available = self.available ? 1 : 0
-        c.pointee.problem = Streaksnap__Auth__V1__UsernameProblem(rawValue: .init(truncatingIfNeeded: self.problem.rawValue))
+        if let value = self.problem {
+            c.pointee._problem_case = .init(rawValue: 3)
+            c.pointee.problem = Streaksnap__Auth__V1__UsernameProblem(rawValue: .init(truncatingIfNeeded: value.rawValue))
+        }
         return UnsafeMutableRawPointer(c)
     }
 }

@@ -8,16 +8,19 @@ public enum UsernameProblem: Wire.OpenEnum {
     /// Not 3 to 30 of a-z, 0-9, _ and .
     case invalid
     case taken
+    /// Speaks for the service or its staff: admin, support and the like, however punctuated.
+    case reserved
     /// A value that is newer than this code.
     case unrecognized(Int32)
 
-    public static let allCases: [UsernameProblem] = [.unspecified, .invalid, .taken]
+    public static let allCases: [UsernameProblem] = [.unspecified, .invalid, .taken, .reserved]
 
     public init(rawValue: Int32) {
         switch rawValue {
         case 0: self = .unspecified
         case 1: self = .invalid
         case 2: self = .taken
+        case 3: self = .reserved
         default: self = .unrecognized(rawValue)
         }
     }
@@ -27,6 +30,7 @@ public enum UsernameProblem: Wire.OpenEnum {
         case .unspecified: 0
         case .invalid: 1
         case .taken: 2
+        case .reserved: 3
         case .unrecognized(let number): number
         }
     }
@@ -36,6 +40,7 @@ public enum UsernameProblem: Wire.OpenEnum {
         case .unspecified: "unspecified"
         case .invalid: "invalid"
         case .taken: "taken"
+        case .reserved: "reserved"
         case .unrecognized(let number): String(number)
         }
     }
@@ -508,13 +513,13 @@ public struct CheckUsernameReply: Sendable, Equatable {
     public var username: String = ""
     public var available: Bool = false
     /// Unset when it is available.
-    public var problem: UsernameProblem = .unspecified
+    public var problem: UsernameProblem? = nil
 
     /// All fields unset.
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(username: String = "", available: Bool = false, problem: UsernameProblem = .unspecified) {
+    public init(username: String = "", available: Bool = false, problem: UsernameProblem? = nil) {
         self.username = username
         self.available = available
         self.problem = problem
@@ -555,7 +560,8 @@ public struct PublicProfile: Sendable, Equatable {
 }
 
 public struct AcceptTermsRequest: Sendable, Equatable {
-    /// The version that was shown: "2026-01" or "v3".
+    /// The version that was shown: numbers between dots or hyphens, "2026-01" or "2.1". Never older than the one accepted before, and the
+    /// version in force where the installation names one.
     public var version: String = ""
 
     /// All fields unset.

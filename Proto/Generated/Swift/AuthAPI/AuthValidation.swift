@@ -231,7 +231,7 @@ extension PublicProfile {
 }
 
 extension AcceptTermsRequest {
-    private static let versionPattern = Wire.Pattern(checked: "[A-Za-z0-9._-]+")
+    private static let versionPattern = Wire.Pattern(checked: "[0-9]+([.-][0-9]+)*")
 
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         if self.version.isEmpty {

@@ -364,6 +364,9 @@ extension GetSnapHistoryRequest: Wire.CMessage {
         self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
         self.cursor = try Wire.Decode.string(c.pointee.cursor, "cursor")
         self.limit = c.pointee.limit
+        if c.pointee._page_case.rawValue == 4 {
+            self.page = c.pointee.page
+        }
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -372,6 +375,10 @@ extension GetSnapHistoryRequest: Wire.CMessage {
         if !self.streakID.isEmpty { c.pointee.streak_id = try arena.string(self.streakID, "streak_id") }
         if !self.cursor.isEmpty { c.pointee.cursor = try arena.string(self.cursor, "cursor") }
         c.pointee.limit = self.limit
+        if let value = self.page {
+            c.pointee._page_case = .init(rawValue: 4)
+            c.pointee.page = value
+        }
         return UnsafeMutableRawPointer(c)
     }
 }
@@ -603,6 +610,38 @@ extension GenerateMilestoneCardReply: Wire.CMessage {
     }
 }
 
+extension MakeMilestoneCardRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.media.v1.MakeMilestoneCardRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Media__V1__MakeMilestoneCardRequest()
+        streaksnap__media__v1__make_milestone_card_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__MakeMilestoneCardRequest.self)
+        self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
+        self.friendID = try Wire.Decode.string(c.pointee.friend_id, "friend_id")
+        self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
+        self.milestone = c.pointee.milestone
+        self.fromDate = try Wire.Decode.string(c.pointee.from_date, "from_date")
+        self.toDate = try Wire.Decode.string(c.pointee.to_date, "to_date")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Media__V1__MakeMilestoneCardRequest.self)
+        streaksnap__media__v1__make_milestone_card_request__init(c)
+        if !self.userID.isEmpty { c.pointee.user_id = try arena.string(self.userID, "user_id") }
+        if !self.friendID.isEmpty { c.pointee.friend_id = try arena.string(self.friendID, "friend_id") }
+        if !self.streakID.isEmpty { c.pointee.streak_id = try arena.string(self.streakID, "streak_id") }
+        c.pointee.milestone = self.milestone
+        if !self.fromDate.isEmpty { c.pointee.from_date = try arena.string(self.fromDate, "from_date") }
+        if !self.toDate.isEmpty { c.pointee.to_date = try arena.string(self.toDate, "to_date") }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
 extension MarkMilestoneSharedRequest: Wire.CMessage {
     public static var fullName: String { "streaksnap.media.v1.MarkMilestoneSharedRequest" }
 
@@ -643,6 +682,9 @@ extension MarkMilestoneSharedReply: Wire.CMessage {
         if let stored = c.pointee.shared_at {
             self.sharedAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "shared_at")
         }
+        if c.pointee._share_url_case.rawValue == 4 {
+            self.shareURL = try Wire.Decode.string(c.pointee.share_url, "share_url")
+        }
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -652,6 +694,10 @@ extension MarkMilestoneSharedReply: Wire.CMessage {
         if !self.platform.isEmpty { c.pointee.platform = try arena.string(self.platform, "platform") }
         if let value = self.sharedAt {
             c.pointee.shared_at = try storeTimestamp(value, arena, "shared_at")
+        }
+        if let value = self.shareURL {
+            c.pointee._share_url_case = .init(rawValue: 4)
+            c.pointee.share_url = try arena.string(value, "share_url")
         }
         return UnsafeMutableRawPointer(c)
     }

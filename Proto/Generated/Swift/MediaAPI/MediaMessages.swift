@@ -248,17 +248,20 @@ public struct GetStreakSnapsReply: Sendable, Equatable {
 public struct GetSnapHistoryRequest: Sendable, Equatable {
     public var streakID: String = ""
     public var cursor: String = ""
-    /// Dates on a page; 0 means 30.
+    /// Dates on a page: 30 when absent; above 100 is taken as 100.
     public var limit: Int32 = 0
+    /// Instead of a cursor, for older clients: the first page is 1. A cursor stays right while snaps come; a page number may repeat a date.
+    public var page: Int32? = nil
 
     /// All fields unset.
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(streakID: String = "", cursor: String = "", limit: Int32 = 0) {
+    public init(streakID: String = "", cursor: String = "", limit: Int32 = 0, page: Int32? = nil) {
         self.streakID = streakID
         self.cursor = cursor
         self.limit = limit
+        self.page = page
     }
 }
 
@@ -387,6 +390,30 @@ public struct GenerateMilestoneCardReply: Sendable, Equatable {
     }
 }
 
+public struct MakeMilestoneCardRequest: Sendable, Equatable {
+    /// Whom the links are for, and the other one of the two.
+    public var userID: String = ""
+    public var friendID: String = ""
+    public var streakID: String = ""
+    public var milestone: Int32 = 0
+    /// First counted date of the run that reached it, and the date that made it, YYYY-MM-DD.
+    public var fromDate: String = ""
+    public var toDate: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(userID: String = "", friendID: String = "", streakID: String = "", milestone: Int32 = 0, fromDate: String = "", toDate: String = "") {
+        self.userID = userID
+        self.friendID = friendID
+        self.streakID = streakID
+        self.milestone = milestone
+        self.fromDate = fromDate
+        self.toDate = toDate
+    }
+}
+
 public struct MarkMilestoneSharedRequest: Sendable, Equatable {
     public var milestoneID: String = ""
     /// Where to.
@@ -407,15 +434,19 @@ public struct MarkMilestoneSharedReply: Sendable, Equatable {
     public var platform: String = ""
     /// The latest time this person shared it there.
     public var sharedAt: Kernel.Instant? = nil
+    /// The public page; a new one when this person had withdrawn it, for whoever shares anew wants it seen. Unset while the other one has
+    /// withdrawn it, and when only a photo was saved.
+    public var shareURL: String? = nil
 
     /// All fields unset.
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(milestoneID: String = "", platform: String = "", sharedAt: Kernel.Instant? = nil) {
+    public init(milestoneID: String = "", platform: String = "", sharedAt: Kernel.Instant? = nil, shareURL: String? = nil) {
         self.milestoneID = milestoneID
         self.platform = platform
         self.sharedAt = sharedAt
+        self.shareURL = shareURL
     }
 }
 

@@ -27,6 +27,9 @@ public protocol MediaServiceProtocol: Sendable {
     func revokeMilestoneShare(_ request: RevokeMilestoneShareRequest, context: Bus.CallContext) async throws -> RevokeMilestoneShareReply
     /// The public page of a card, for browsers and for the previews of messengers; with `.png` after the token, the card itself (MC-2).
     func getSharePage(_ request: GetSharePageRequest, context: Bus.CallContext) async throws -> GetSharePageReply
+    /// The card of a milestone in the first style, made when there is none yet; a page that somebody has withdrawn stays so (MC-1, MC-2). The
+    /// caller answers for the facts.
+    func makeMilestoneCard(_ request: MakeMilestoneCardRequest, context: Bus.CallContext) async throws -> GenerateMilestoneCardReply
     /// Whose a snap is, for a report about it (SO-8).
     func findSnapOwner(_ request: FindSnapOwnerRequest, context: Bus.CallContext) async throws -> FindSnapOwnerReply
     /// Everything media holds about one person: this service's part of the export (AU-10).
@@ -67,6 +70,10 @@ public enum MediaMethods {
     /// The public page of a card, for browsers and for the previews of messengers; with `.png` after the token, the card itself (MC-2).
     public static let getSharePage = Bus.Method<GetSharePageRequest, GetSharePageReply>(
         service: "media", version: "v1", name: "GetSharePage", isIdempotent: true, timeout: .seconds(10))
+    /// The card of a milestone in the first style, made when there is none yet; a page that somebody has withdrawn stays so (MC-1, MC-2). The
+    /// caller answers for the facts.
+    public static let makeMilestoneCard = Bus.Method<MakeMilestoneCardRequest, GenerateMilestoneCardReply>(
+        service: "media", version: "v1", name: "MakeMilestoneCard", isIdempotent: true, timeout: .seconds(20))
     /// Whose a snap is, for a report about it (SO-8).
     public static let findSnapOwner = Bus.Method<FindSnapOwnerRequest, FindSnapOwnerReply>(
         service: "media", version: "v1", name: "FindSnapOwner", isIdempotent: true, timeout: .seconds(10))
@@ -139,6 +146,12 @@ public struct MediaClient: Sendable {
         try await caller.call(MediaMethods.getSharePage, request, context: context)
     }
 
+    /// The card of a milestone in the first style, made when there is none yet; a page that somebody has withdrawn stays so (MC-1, MC-2). The
+    /// caller answers for the facts.
+    public func makeMilestoneCard(_ request: MakeMilestoneCardRequest, context: Bus.CallContext) async throws -> GenerateMilestoneCardReply {
+        try await caller.call(MediaMethods.makeMilestoneCard, request, context: context)
+    }
+
     /// Whose a snap is, for a report about it (SO-8).
     public func findSnapOwner(_ request: FindSnapOwnerRequest, context: Bus.CallContext) async throws -> FindSnapOwnerReply {
         try await caller.call(MediaMethods.findSnapOwner, request, context: context)
@@ -164,6 +177,7 @@ extension MediaServiceProtocol {
             Bus.Endpoint(MediaMethods.markMilestoneShared) { try await self.markMilestoneShared($0, context: $1) },
             Bus.Endpoint(MediaMethods.revokeMilestoneShare) { try await self.revokeMilestoneShare($0, context: $1) },
             Bus.Endpoint(MediaMethods.getSharePage) { try await self.getSharePage($0, context: $1) },
+            Bus.Endpoint(MediaMethods.makeMilestoneCard) { try await self.makeMilestoneCard($0, context: $1) },
             Bus.Endpoint(MediaMethods.findSnapOwner) { try await self.findSnapOwner($0, context: $1) },
             Bus.Endpoint(MediaMethods.exportUserData) { try await self.exportUserData($0, context: $1) },
         ]

@@ -91,7 +91,10 @@ extension GetSnapHistoryRequest {
             violations.format(self.streakID, .uuid, at: path, "streak_id")
         }
         violations.bytes(self.cursor.utf8.count, max: 200, at: path, "cursor")
-        violations.bounds(self.limit, min: 0, max: 100, at: path, "limit")
+        violations.bounds(self.limit, min: 0, at: path, "limit")
+        if let value = self.page {
+            violations.bounds(value, min: 1, max: 1000, at: path, "page")
+        }
     }
 }
 
@@ -136,6 +139,37 @@ extension GenerateMilestoneCardRequest {
 
 extension GenerateMilestoneCardReply {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension MakeMilestoneCardRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.userID.isEmpty {
+            violations.required(at: path, "user_id")
+        } else {
+            violations.format(self.userID, .uuid, at: path, "user_id")
+        }
+        if self.friendID.isEmpty {
+            violations.required(at: path, "friend_id")
+        } else {
+            violations.format(self.friendID, .uuid, at: path, "friend_id")
+        }
+        if self.streakID.isEmpty {
+            violations.required(at: path, "streak_id")
+        } else {
+            violations.format(self.streakID, .uuid, at: path, "streak_id")
+        }
+        violations.bounds(self.milestone, min: 1, max: 1000000, at: path, "milestone")
+        if self.fromDate.isEmpty {
+            violations.required(at: path, "from_date")
+        } else {
+            violations.format(self.fromDate, .date, at: path, "from_date")
+        }
+        if self.toDate.isEmpty {
+            violations.required(at: path, "to_date")
+        } else {
+            violations.format(self.toDate, .date, at: path, "to_date")
+        }
+    }
 }
 
 extension MarkMilestoneSharedRequest {

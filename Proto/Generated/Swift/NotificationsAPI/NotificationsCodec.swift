@@ -18,6 +18,9 @@ extension ListRequest: Wire.CMessage {
         let c = stored.assumingMemoryBound(to: Streaksnap__Notifications__V1__ListRequest.self)
         self.limit = c.pointee.limit
         self.cursor = try Wire.Decode.string(c.pointee.cursor, "cursor")
+        if c.pointee._page_case.rawValue == 3 {
+            self.page = c.pointee.page
+        }
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -25,6 +28,10 @@ extension ListRequest: Wire.CMessage {
         streaksnap__notifications__v1__list_request__init(c)
         c.pointee.limit = self.limit
         if !self.cursor.isEmpty { c.pointee.cursor = try arena.string(self.cursor, "cursor") }
+        if let value = self.page {
+            c.pointee._page_case = .init(rawValue: 3)
+            c.pointee.page = value
+        }
         return UnsafeMutableRawPointer(c)
     }
 }
@@ -92,6 +99,9 @@ extension NotificationItem: Wire.CMessage {
         if let stored = c.pointee.read_at {
             self.readAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "read_at")
         }
+        if let stored = c.pointee.actor {
+            self.actor = try CommonAPI.UserSummary(stored: UnsafeRawPointer(stored))
+        }
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -118,6 +128,9 @@ extension NotificationItem: Wire.CMessage {
         }
         if let value = self.readAt {
             c.pointee.read_at = try storeTimestamp(value, arena, "read_at")
+        }
+        if let value = self.actor {
+            c.pointee.actor = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Common__V1__UserSummary.self)
         }
         return UnsafeMutableRawPointer(c)
     }

@@ -79,17 +79,21 @@ public enum Kind: Wire.OpenEnum {
 }
 
 public struct ListRequest: Sendable, Equatable {
-    /// 1 to 100; 50 when absent.
+    /// 50 when absent; above 100 is taken as 100.
     public var limit: Int32 = 0
     public var cursor: String = ""
+    /// Instead of a cursor, for older clients: the first page is 1. A cursor stays right while notifications come; a page number may repeat
+    /// some.
+    public var page: Int32? = nil
 
     /// All fields unset.
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(limit: Int32 = 0, cursor: String = "") {
+    public init(limit: Int32 = 0, cursor: String = "", page: Int32? = nil) {
         self.limit = limit
         self.cursor = cursor
+        self.page = page
     }
 }
 
@@ -121,12 +125,14 @@ public struct NotificationItem: Sendable, Equatable {
     public var createdAt: Kernel.Instant? = nil
     /// Unset while unread.
     public var readAt: Kernel.Instant? = nil
+    /// Who caused it, as that person is called and looks now; unset when nobody did, or who did may not be seen any more.
+    public var actor: CommonAPI.UserSummary? = nil
 
     /// All fields unset.
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(id: String = "", type: Kind = .unspecified, title: String = "", body: String = "", actorID: String? = nil, streakID: String? = nil, friendshipID: String? = nil, createdAt: Kernel.Instant? = nil, readAt: Kernel.Instant? = nil) {
+    public init(id: String = "", type: Kind = .unspecified, title: String = "", body: String = "", actorID: String? = nil, streakID: String? = nil, friendshipID: String? = nil, createdAt: Kernel.Instant? = nil, readAt: Kernel.Instant? = nil, actor: CommonAPI.UserSummary? = nil) {
         self.id = id
         self.type = type
         self.title = title
@@ -136,6 +142,7 @@ public struct NotificationItem: Sendable, Equatable {
         self.friendshipID = friendshipID
         self.createdAt = createdAt
         self.readAt = readAt
+        self.actor = actor
     }
 }
 

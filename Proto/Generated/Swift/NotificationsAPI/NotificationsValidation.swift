@@ -4,8 +4,11 @@ public import Wire
 
 extension ListRequest {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
-        violations.bounds(self.limit, min: 0, max: 100, at: path, "limit")
+        violations.bounds(self.limit, min: 0, at: path, "limit")
         violations.bytes(self.cursor.utf8.count, max: 200, at: path, "cursor")
+        if let value = self.page {
+            violations.bounds(value, min: 1, max: 1000, at: path, "page")
+        }
     }
 }
 

@@ -131,10 +131,13 @@ extension FriendStreak: Wire.CMessage {
         self.youPostedToday = c.pointee.you_posted_today != 0
         self.friendPostedToday = c.pointee.friend_posted_today != 0
         self.atRisk = c.pointee.at_risk != 0
-        self.statusPill = try Wire.Decode.string(c.pointee.status_pill, "status_pill")
+        if c.pointee._status_pill_case.rawValue == 7 {
+            self.statusPill = try Wire.Decode.string(c.pointee.status_pill, "status_pill")
+        }
         if let stored = c.pointee.deadline_at {
             self.deadlineAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "deadline_at")
         }
+        self.status = try Wire.Decode.string(c.pointee.status, "status")
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -146,10 +149,14 @@ extension FriendStreak: Wire.CMessage {
         c.pointee.you_posted_today = self.youPostedToday ? 1 : 0
         c.pointee.friend_posted_today = self.friendPostedToday ? 1 : 0
         c.pointee.at_risk = self.atRisk ? 1 : 0
-        if !self.statusPill.isEmpty { c.pointee.status_pill = try arena.string(self.statusPill, "status_pill") }
+        if let value = self.statusPill {
+            c.pointee._status_pill_case = .init(rawValue: 7)
+            c.pointee.status_pill = try arena.string(value, "status_pill")
+        }
         if let value = self.deadlineAt {
             c.pointee.deadline_at = try storeTimestamp(value, arena, "deadline_at")
         }
+        if !self.status.isEmpty { c.pointee.status = try arena.string(self.status, "status") }
         return UnsafeMutableRawPointer(c)
     }
 }
@@ -415,11 +422,15 @@ extension FoundUser: Wire.CMessage {
         if let stored = c.pointee.user {
             self.user = try CommonAPI.UserSummary(stored: UnsafeRawPointer(stored))
         }
-        self.friendshipStatus = FriendshipStatus(rawValue: Int32(truncatingIfNeeded: c.pointee.friendship_status.rawValue))
+        if c.pointee._friendship_status_case.rawValue == 2 {
+            self.friendshipStatus = FriendshipStatus(rawValue: Int32(truncatingIfNeeded: c.pointee.friendship_status.rawValue))
+        }
         if c.pointee._friendship_id_case.rawValue == 3 {
             self.friendshipID = try Wire.Decode.string(c.pointee.friendship_id, "friendship_id")
         }
-        self.direction = Direction(rawValue: Int32(truncatingIfNeeded: c.pointee.direction.rawValue))
+        if c.pointee._direction_case.rawValue == 4 {
+            self.direction = Direction(rawValue: Int32(truncatingIfNeeded: c.pointee.direction.rawValue))
+        }
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -428,12 +439,18 @@ extension FoundUser: Wire.CMessage {
         if let value = self.user {
             c.pointee.user = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Common__V1__UserSummary.self)
         }
-        c.pointee.friendship_status = Streaksnap__Social__V1__FriendshipStatus(rawValue: .init(truncatingIfNeeded: self.friendshipStatus.rawValue))
+        if let value = self.friendshipStatus {
+            c.pointee._friendship_status_case = .init(rawValue: 2)
+            c.pointee.friendship_status = Streaksnap__Social__V1__FriendshipStatus(rawValue: .init(truncatingIfNeeded: value.rawValue))
+        }
         if let value = self.friendshipID {
             c.pointee._friendship_id_case = .init(rawValue: 3)
             c.pointee.friendship_id = try arena.string(value, "friendship_id")
         }
-        c.pointee.direction = Streaksnap__Social__V1__Direction(rawValue: .init(truncatingIfNeeded: self.direction.rawValue))
+        if let value = self.direction {
+            c.pointee._direction_case = .init(rawValue: 4)
+            c.pointee.direction = Streaksnap__Social__V1__Direction(rawValue: .init(truncatingIfNeeded: value.rawValue))
+        }
         return UnsafeMutableRawPointer(c)
     }
 }

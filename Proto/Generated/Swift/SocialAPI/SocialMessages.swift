@@ -369,15 +369,17 @@ public struct FriendStreak: Sendable, Equatable {
     public var youPostedToday: Bool = false
     public var friendPostedToday: Bool = false
     public var atRisk: Bool = false
-    /// both_posted, waiting_on_you, waiting_on_friend or at_risk (MS-4).
-    public var statusPill: String = ""
+    /// both_posted, waiting_on_you, waiting_on_friend or at_risk (MS-4); unset unless the streak is active.
+    public var statusPill: String? = nil
     public var deadlineAt: Kernel.Instant? = nil
+    /// active, or broken while a recovery may still be possible.
+    public var status: String = ""
 
     /// All fields unset.
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(streakID: String = "", currentCount: Int32 = 0, longestCount: Int32 = 0, youPostedToday: Bool = false, friendPostedToday: Bool = false, atRisk: Bool = false, statusPill: String = "", deadlineAt: Kernel.Instant? = nil) {
+    public init(streakID: String = "", currentCount: Int32 = 0, longestCount: Int32 = 0, youPostedToday: Bool = false, friendPostedToday: Bool = false, atRisk: Bool = false, statusPill: String? = nil, deadlineAt: Kernel.Instant? = nil, status: String = "") {
         self.streakID = streakID
         self.currentCount = currentCount
         self.longestCount = longestCount
@@ -386,11 +388,12 @@ public struct FriendStreak: Sendable, Equatable {
         self.atRisk = atRisk
         self.statusPill = statusPill
         self.deadlineAt = deadlineAt
+        self.status = status
     }
 }
 
 public struct ListFriendsRequest: Sendable, Equatable {
-    /// 1 to 100; 50 when absent.
+    /// 50 when absent; above 100 is taken as 100.
     public var limit: Int32 = 0
     public var cursor: String = ""
 
@@ -440,6 +443,7 @@ public struct Friend: Sendable, Equatable {
 public struct ListFriendRequestsRequest: Sendable, Equatable {
     /// Both when absent.
     public var direction: Direction = .unspecified
+    /// 50 when absent; above 100 is taken as 100.
     public var limit: Int32 = 0
     public var cursor: String = ""
 
@@ -498,7 +502,7 @@ public struct RemoveFriendReply: Sendable, Equatable {
 public struct SearchUsersRequest: Sendable, Equatable {
     /// Case does not matter; spaces around it and a leading @ are ignored. One or two characters find beginnings of names only.
     public var q: String = ""
-    /// 1 to 20; 20 when absent.
+    /// 20 when absent, and at most.
     public var limit: Int32 = 0
 
     /// All fields unset.
@@ -526,17 +530,17 @@ public struct SearchUsersReply: Sendable, Equatable {
 
 public struct FoundUser: Sendable, Equatable {
     public var user: CommonAPI.UserSummary? = nil
-    /// pending or accepted; unspecified when the two have nothing to do with each other.
-    public var friendshipStatus: FriendshipStatus = .unspecified
+    /// pending or accepted; unset when the two have nothing to do with each other.
+    public var friendshipStatus: FriendshipStatus? = nil
     public var friendshipID: String? = nil
     /// Of a pending request.
-    public var direction: Direction = .unspecified
+    public var direction: Direction? = nil
 
     /// All fields unset.
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(user: CommonAPI.UserSummary? = nil, friendshipStatus: FriendshipStatus = .unspecified, friendshipID: String? = nil, direction: Direction = .unspecified) {
+    public init(user: CommonAPI.UserSummary? = nil, friendshipStatus: FriendshipStatus? = nil, friendshipID: String? = nil, direction: Direction? = nil) {
         self.user = user
         self.friendshipStatus = friendshipStatus
         self.friendshipID = friendshipID
@@ -607,7 +611,7 @@ public struct Block: Sendable, Equatable {
 }
 
 public struct ListBlocksRequest: Sendable, Equatable {
-    /// 1 to 100; 50 when absent.
+    /// 50 when absent; above 100 is taken as 100.
     public var limit: Int32 = 0
     public var cursor: String = ""
 
@@ -699,7 +703,7 @@ public struct ReportReply: Sendable, Equatable {
 public struct ListReportsRequest: Sendable, Equatable {
     /// pending when absent.
     public var status: ReportStatus = .unspecified
-    /// 1 to 100; 50 when absent.
+    /// 50 when absent; above 100 is taken as 100.
     public var limit: Int32 = 0
     public var cursor: String = ""
     /// Entries to leave out from the cursor on, for clients that page by offset.

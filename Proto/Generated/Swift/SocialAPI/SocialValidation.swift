@@ -29,37 +29,58 @@ extension RespondToFriendRequestRequest {
 }
 
 extension FriendshipReply {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if let value = self.streak {
+            value.collectViolations(into: &violations, path: path.child("streak"))
+        }
+    }
 }
 
 extension FriendStreak {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if let value = self.statusPill {
+            violations.member(value, of: ["both_posted", "waiting_on_you", "waiting_on_friend", "at_risk"], at: path, "status_pill")
+        }
+        violations.member(self.status, of: ["active", "broken"], at: path, "status")
+    }
 }
 
 extension ListFriendsRequest {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
-        violations.bounds(self.limit, min: 0, max: 100, at: path, "limit")
+        violations.bounds(self.limit, min: 0, at: path, "limit")
         violations.bytes(self.cursor.utf8.count, max: 200, at: path, "cursor")
     }
 }
 
 extension ListFriendsReply {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        for (index, value) in self.friends.enumerated() {
+            value.collectViolations(into: &violations, path: path.child("friends", index: index))
+        }
+    }
 }
 
 extension Friend {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if let value = self.streak {
+            value.collectViolations(into: &violations, path: path.child("streak"))
+        }
+    }
 }
 
 extension ListFriendRequestsRequest {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
-        violations.bounds(self.limit, min: 0, max: 100, at: path, "limit")
+        violations.bounds(self.limit, min: 0, at: path, "limit")
         violations.bytes(self.cursor.utf8.count, max: 200, at: path, "cursor")
     }
 }
 
 extension ListFriendRequestsReply {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        for (index, value) in self.requests.enumerated() {
+            value.collectViolations(into: &violations, path: path.child("requests", index: index))
+        }
+    }
 }
 
 extension RemoveFriendRequest {
@@ -83,7 +104,7 @@ extension SearchUsersRequest {
         } else {
             violations.length(self.q, max: 100, at: path, "q")
         }
-        violations.bounds(self.limit, min: 0, max: 20, at: path, "limit")
+        violations.bounds(self.limit, min: 0, at: path, "limit")
     }
 }
 
@@ -125,7 +146,7 @@ extension Block {
 
 extension ListBlocksRequest {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
-        violations.bounds(self.limit, min: 0, max: 100, at: path, "limit")
+        violations.bounds(self.limit, min: 0, at: path, "limit")
         violations.bytes(self.cursor.utf8.count, max: 200, at: path, "cursor")
     }
 }
@@ -177,7 +198,7 @@ extension ReportReply {
 
 extension ListReportsRequest {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
-        violations.bounds(self.limit, min: 0, max: 100, at: path, "limit")
+        violations.bounds(self.limit, min: 0, at: path, "limit")
         violations.bytes(self.cursor.utf8.count, max: 200, at: path, "cursor")
         violations.bounds(self.offset, min: 0, max: 10000, at: path, "offset")
     }

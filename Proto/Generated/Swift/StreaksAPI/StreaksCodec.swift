@@ -76,7 +76,9 @@ extension StreakItem: Wire.CMessage {
         if let stored = c.pointee.deadline_at {
             self.deadlineAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "deadline_at")
         }
-        self.statusPill = StatusPill(rawValue: Int32(truncatingIfNeeded: c.pointee.status_pill.rawValue))
+        if c.pointee._status_pill_case.rawValue == 11 {
+            self.statusPill = StatusPill(rawValue: Int32(truncatingIfNeeded: c.pointee.status_pill.rawValue))
+        }
         if let stored = c.pointee.started_at {
             self.startedAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "started_at")
         }
@@ -108,7 +110,10 @@ extension StreakItem: Wire.CMessage {
         if let value = self.deadlineAt {
             c.pointee.deadline_at = try storeTimestamp(value, arena, "deadline_at")
         }
-        c.pointee.status_pill = Streaksnap__Streaks__V1__StatusPill(rawValue: .init(truncatingIfNeeded: self.statusPill.rawValue))
+        if let value = self.statusPill {
+            c.pointee._status_pill_case = .init(rawValue: 11)
+            c.pointee.status_pill = Streaksnap__Streaks__V1__StatusPill(rawValue: .init(truncatingIfNeeded: value.rawValue))
+        }
         if let value = self.startedAt {
             c.pointee.started_at = try storeTimestamp(value, arena, "started_at")
         }
@@ -172,6 +177,9 @@ extension StreakDetail: Wire.CMessage {
             self.friendSnap = try StreakSnap(stored: UnsafeRawPointer(stored))
         }
         self.locked = c.pointee.locked != 0
+        if let stored = c.pointee.recovery {
+            self.recovery = try StreakRecovery(stored: UnsafeRawPointer(stored))
+        }
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -196,6 +204,51 @@ extension StreakDetail: Wire.CMessage {
             c.pointee.friend_snap = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Streaks__V1__StreakSnap.self)
         }
         c.pointee.locked = self.locked ? 1 : 0
+        if let value = self.recovery {
+            c.pointee.recovery = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Streaks__V1__StreakRecovery.self)
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension StreakRecovery: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.StreakRecovery" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__StreakRecovery()
+        streaksnap__streaks__v1__streak_recovery__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__StreakRecovery.self)
+        self.possible = c.pointee.possible != 0
+        if let stored = c.pointee.until {
+            self.until = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "until")
+        }
+        if c.pointee._refused_case.rawValue == 3 {
+            self.refused = try Wire.Decode.string(c.pointee.refused, "refused")
+        }
+        if c.pointee._tokens_left_case.rawValue == 4 {
+            self.tokensLeft = c.pointee.tokens_left
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__StreakRecovery.self)
+        streaksnap__streaks__v1__streak_recovery__init(c)
+        c.pointee.possible = self.possible ? 1 : 0
+        if let value = self.until {
+            c.pointee.until = try storeTimestamp(value, arena, "until")
+        }
+        if let value = self.refused {
+            c.pointee._refused_case = .init(rawValue: 3)
+            c.pointee.refused = try arena.string(value, "refused")
+        }
+        if let value = self.tokensLeft {
+            c.pointee._tokens_left_case = .init(rawValue: 4)
+            c.pointee.tokens_left = value
+        }
         return UnsafeMutableRawPointer(c)
     }
 }
@@ -397,6 +450,15 @@ extension MilestoneData: Wire.CMessage {
             self.text = try CardText(stored: UnsafeRawPointer(stored))
         }
         self.styles = try Wire.Decode.messages(c.pointee.styles, count: c.pointee.n_styles, as: CardStyle.self)
+        if c.pointee._milestone_id_case.rawValue == 14 {
+            self.milestoneID = try Wire.Decode.string(c.pointee.milestone_id, "milestone_id")
+        }
+        if c.pointee._image_url_case.rawValue == 15 {
+            self.imageURL = try Wire.Decode.string(c.pointee.image_url, "image_url")
+        }
+        if c.pointee._share_url_case.rawValue == 16 {
+            self.shareURL = try Wire.Decode.string(c.pointee.share_url, "share_url")
+        }
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -432,6 +494,18 @@ extension MilestoneData: Wire.CMessage {
         if !self.styles.isEmpty {
             c.pointee.n_styles = self.styles.count
             c.pointee.styles = try arena.messages(self.styles, as: Streaksnap__Streaks__V1__CardStyle.self)
+        }
+        if let value = self.milestoneID {
+            c.pointee._milestone_id_case = .init(rawValue: 14)
+            c.pointee.milestone_id = try arena.string(value, "milestone_id")
+        }
+        if let value = self.imageURL {
+            c.pointee._image_url_case = .init(rawValue: 15)
+            c.pointee.image_url = try arena.string(value, "image_url")
+        }
+        if let value = self.shareURL {
+            c.pointee._share_url_case = .init(rawValue: 16)
+            c.pointee.share_url = try arena.string(value, "share_url")
         }
         return UnsafeMutableRawPointer(c)
     }
@@ -725,6 +799,9 @@ extension GetYearCalendarRequest: Wire.CMessage {
         if c.pointee._year_case.rawValue == 1 {
             self.year = c.pointee.year
         }
+        if c.pointee._days_case.rawValue == 2 {
+            self.days = c.pointee.days
+        }
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -733,6 +810,10 @@ extension GetYearCalendarRequest: Wire.CMessage {
         if let value = self.year {
             c.pointee._year_case = .init(rawValue: 1)
             c.pointee.year = value
+        }
+        if let value = self.days {
+            c.pointee._days_case = .init(rawValue: 2)
+            c.pointee.days = value
         }
         return UnsafeMutableRawPointer(c)
     }
@@ -1275,10 +1356,13 @@ extension FriendSummary: Wire.CMessage {
         self.youPostedToday = c.pointee.you_posted_today != 0
         self.friendPostedToday = c.pointee.friend_posted_today != 0
         self.atRisk = c.pointee.at_risk != 0
-        self.statusPill = StatusPill(rawValue: Int32(truncatingIfNeeded: c.pointee.status_pill.rawValue))
+        if c.pointee._status_pill_case.rawValue == 8 {
+            self.statusPill = StatusPill(rawValue: Int32(truncatingIfNeeded: c.pointee.status_pill.rawValue))
+        }
         if let stored = c.pointee.deadline_at {
             self.deadlineAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "deadline_at")
         }
+        self.status = StreakStatus(rawValue: Int32(truncatingIfNeeded: c.pointee.status.rawValue))
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -1291,10 +1375,14 @@ extension FriendSummary: Wire.CMessage {
         c.pointee.you_posted_today = self.youPostedToday ? 1 : 0
         c.pointee.friend_posted_today = self.friendPostedToday ? 1 : 0
         c.pointee.at_risk = self.atRisk ? 1 : 0
-        c.pointee.status_pill = Streaksnap__Streaks__V1__StatusPill(rawValue: .init(truncatingIfNeeded: self.statusPill.rawValue))
+        if let value = self.statusPill {
+            c.pointee._status_pill_case = .init(rawValue: 8)
+            c.pointee.status_pill = Streaksnap__Streaks__V1__StatusPill(rawValue: .init(truncatingIfNeeded: value.rawValue))
+        }
         if let value = self.deadlineAt {
             c.pointee.deadline_at = try storeTimestamp(value, arena, "deadline_at")
         }
+        c.pointee.status = Streaksnap__Streaks__V1__StreakStatus(rawValue: .init(truncatingIfNeeded: self.status.rawValue))
         return UnsafeMutableRawPointer(c)
     }
 }

@@ -156,6 +156,7 @@ extension StreakBroken: Wire.CMessage {
         if let stored = c.pointee.broken_at {
             self.brokenAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "broken_at")
         }
+        self.isFinal = c.pointee.is_final != 0
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -170,6 +171,7 @@ extension StreakBroken: Wire.CMessage {
         if let value = self.brokenAt {
             c.pointee.broken_at = try storeTimestamp(value, arena, "broken_at")
         }
+        c.pointee.is_final = self.isFinal ? 1 : 0
         return UnsafeMutableRawPointer(c)
     }
 }

@@ -104,12 +104,14 @@ public struct StreakBroken: Sendable, Equatable {
     public var brokenByUserID: String = ""
     public var missedDate: String = ""
     public var brokenAt: Kernel.Instant? = nil
+    /// Broken by the moderators' decision and not by a miss: no recovery token undoes it (SO-9).
+    public var isFinal: Bool = false
 
     /// All fields unset.
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(streakID: String = "", userAID: String = "", userBID: String = "", count: Int32 = 0, brokenByUserID: String = "", missedDate: String = "", brokenAt: Kernel.Instant? = nil) {
+    public init(streakID: String = "", userAID: String = "", userBID: String = "", count: Int32 = 0, brokenByUserID: String = "", missedDate: String = "", brokenAt: Kernel.Instant? = nil, isFinal: Bool = false) {
         self.streakID = streakID
         self.userAID = userAID
         self.userBID = userBID
@@ -117,6 +119,7 @@ public struct StreakBroken: Sendable, Equatable {
         self.brokenByUserID = brokenByUserID
         self.missedDate = missedDate
         self.brokenAt = brokenAt
+        self.isFinal = isFinal
     }
 }
 

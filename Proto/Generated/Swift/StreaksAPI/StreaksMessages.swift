@@ -231,11 +231,12 @@ public struct StreakItem: Sendable, Equatable {
     public var lastCompletedDate: String? = nil
     public var youPostedToday: Bool = false
     public var friendPostedToday: Bool = false
-    /// Less than 6 h left and somebody is missing.
+    /// The count is above 0, less than 6 h are left, somebody is missing, and nothing keeps the date.
     public var atRisk: Bool = false
     /// When the earliest date that is still open will be settled; unset when the streak is not active.
     public var deadlineAt: Kernel.Instant? = nil
-    public var statusPill: StatusPill = .unspecified
+    /// Unset unless the streak is active.
+    public var statusPill: StatusPill? = nil
     public var startedAt: Kernel.Instant? = nil
     /// Who missed; unset when nobody or both did (MS-3).
     public var brokenByUserID: String? = nil
@@ -245,7 +246,7 @@ public struct StreakItem: Sendable, Equatable {
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(id: String = "", friend: CommonAPI.UserSummary? = nil, status: StreakStatus = .unspecified, currentCount: Int32 = 0, longestCount: Int32 = 0, lastCompletedDate: String? = nil, youPostedToday: Bool = false, friendPostedToday: Bool = false, atRisk: Bool = false, deadlineAt: Kernel.Instant? = nil, statusPill: StatusPill = .unspecified, startedAt: Kernel.Instant? = nil, brokenByUserID: String? = nil, brokenAt: Kernel.Instant? = nil) {
+    public init(id: String = "", friend: CommonAPI.UserSummary? = nil, status: StreakStatus = .unspecified, currentCount: Int32 = 0, longestCount: Int32 = 0, lastCompletedDate: String? = nil, youPostedToday: Bool = false, friendPostedToday: Bool = false, atRisk: Bool = false, deadlineAt: Kernel.Instant? = nil, statusPill: StatusPill? = nil, startedAt: Kernel.Instant? = nil, brokenByUserID: String? = nil, brokenAt: Kernel.Instant? = nil) {
         self.id = id
         self.friend = friend
         self.status = status
@@ -294,12 +295,14 @@ public struct StreakDetail: Sendable, Equatable {
     public var friendSnap: StreakSnap? = nil
     /// The friend has posted for today, and you may see none of it yet: you have not posted for that date, and it is not over (PH-4).
     public var locked: Bool = false
+    /// Whether a recovery token would save the streak now (RC-2, RC-3).
+    public var recovery: StreakRecovery? = nil
 
     /// All fields unset.
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(streak: StreakItem? = nil, calendar: [CalendarDay] = [], recoveries: Int32 = 0, photoCount: Int32 = 0, nextMilestone: Int32 = 0, daysToNextMilestone: Int32 = 0, snapsAvailable: Bool = false, yourSnap: StreakSnap? = nil, friendSnap: StreakSnap? = nil, locked: Bool = false) {
+    public init(streak: StreakItem? = nil, calendar: [CalendarDay] = [], recoveries: Int32 = 0, photoCount: Int32 = 0, nextMilestone: Int32 = 0, daysToNextMilestone: Int32 = 0, snapsAvailable: Bool = false, yourSnap: StreakSnap? = nil, friendSnap: StreakSnap? = nil, locked: Bool = false, recovery: StreakRecovery? = nil) {
         self.streak = streak
         self.calendar = calendar
         self.recoveries = recoveries
@@ -310,6 +313,30 @@ public struct StreakDetail: Sendable, Equatable {
         self.yourSnap = yourSnap
         self.friendSnap = friendSnap
         self.locked = locked
+        self.recovery = recovery
+    }
+}
+
+/// What a recovery token could do for a streak at this moment.
+public struct StreakRecovery: Sendable, Equatable {
+    /// A token can be used now: the streak is broken, or at risk, and the user has one.
+    public var possible: Bool = false
+    /// Until when, for a streak that is broken or at risk; unset when no token could save it.
+    public var until: Kernel.Instant? = nil
+    /// Why not: STREAK_NOT_BROKEN, RECOVERY_ALREADY_USED, RECOVERY_WINDOW_EXPIRED or NO_RECOVERY_TOKENS; unset when it is possible.
+    public var refused: String? = nil
+    /// Tokens the user has left; unset when they could not be asked for: then `possible` does not know them.
+    public var tokensLeft: Int32? = nil
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(possible: Bool = false, until: Kernel.Instant? = nil, refused: String? = nil, tokensLeft: Int32? = nil) {
+        self.possible = possible
+        self.until = until
+        self.refused = refused
+        self.tokensLeft = tokensLeft
     }
 }
 
@@ -436,12 +463,17 @@ public struct MilestoneData: Sendable, Equatable {
     public var text: CardText? = nil
     /// The four backgrounds there are, in the order to offer them.
     public var styles: [CardStyle] = []
+    /// The card of the highest milestone in the first style, and its public page to copy (MC-2). All unset before the first milestone, and
+    /// when they could not be had now; the page also while somebody has withdrawn it.
+    public var milestoneID: String? = nil
+    public var imageURL: String? = nil
+    public var shareURL: String? = nil
 
     /// All fields unset.
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(streakID: String = "", currentCount: Int32 = 0, longestCount: Int32 = 0, milestone: Int32 = 0, reached: [MilestoneMark] = [], nextMilestone: Int32 = 0, daysToNextMilestone: Int32 = 0, you: CommonAPI.UserSummary? = nil, friend: CommonAPI.UserSummary? = nil, fromDate: String? = nil, toDate: String? = nil, text: CardText? = nil, styles: [CardStyle] = []) {
+    public init(streakID: String = "", currentCount: Int32 = 0, longestCount: Int32 = 0, milestone: Int32 = 0, reached: [MilestoneMark] = [], nextMilestone: Int32 = 0, daysToNextMilestone: Int32 = 0, you: CommonAPI.UserSummary? = nil, friend: CommonAPI.UserSummary? = nil, fromDate: String? = nil, toDate: String? = nil, text: CardText? = nil, styles: [CardStyle] = [], milestoneID: String? = nil, imageURL: String? = nil, shareURL: String? = nil) {
         self.streakID = streakID
         self.currentCount = currentCount
         self.longestCount = longestCount
@@ -455,6 +487,9 @@ public struct MilestoneData: Sendable, Equatable {
         self.toDate = toDate
         self.text = text
         self.styles = styles
+        self.milestoneID = milestoneID
+        self.imageURL = imageURL
+        self.shareURL = shareURL
     }
 }
 
@@ -644,19 +679,23 @@ public struct WeekdayCount: Sendable, Equatable {
 public struct GetYearCalendarRequest: Sendable, Equatable {
     /// By default the present year of the reader's clock.
     public var year: Int32? = nil
+    /// Instead of a year: this many dates up to the present one of the reader's clock. 365 are what a heat map shows.
+    public var days: Int32? = nil
 
     /// All fields unset.
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(year: Int32? = nil) {
+    public init(year: Int32? = nil, days: Int32? = nil) {
         self.year = year
+        self.days = days
     }
 }
 
 public struct YearCalendar: Sendable, Equatable {
+    /// The year, or that of the last date.
     public var year: Int32 = 0
-    /// Every date of the year, in order.
+    /// Every date of the year, or every one that was asked for, in order.
     public var days: [YearDay] = []
     /// How many dates have a snap of yours, and how many a completed streak.
     public var postedDates: Int32 = 0
@@ -961,14 +1000,16 @@ public struct FriendSummary: Sendable, Equatable {
     public var youPostedToday: Bool = false
     public var friendPostedToday: Bool = false
     public var atRisk: Bool = false
-    public var statusPill: StatusPill = .unspecified
+    /// Unset unless the streak is active.
+    public var statusPill: StatusPill? = nil
     public var deadlineAt: Kernel.Instant? = nil
+    public var status: StreakStatus = .unspecified
 
     /// All fields unset.
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(friendID: String = "", streakID: String = "", currentCount: Int32 = 0, longestCount: Int32 = 0, youPostedToday: Bool = false, friendPostedToday: Bool = false, atRisk: Bool = false, statusPill: StatusPill = .unspecified, deadlineAt: Kernel.Instant? = nil) {
+    public init(friendID: String = "", streakID: String = "", currentCount: Int32 = 0, longestCount: Int32 = 0, youPostedToday: Bool = false, friendPostedToday: Bool = false, atRisk: Bool = false, statusPill: StatusPill? = nil, deadlineAt: Kernel.Instant? = nil, status: StreakStatus = .unspecified) {
         self.friendID = friendID
         self.streakID = streakID
         self.currentCount = currentCount
@@ -978,6 +1019,7 @@ public struct FriendSummary: Sendable, Equatable {
         self.atRisk = atRisk
         self.statusPill = statusPill
         self.deadlineAt = deadlineAt
+        self.status = status
     }
 }
 

@@ -28,6 +28,10 @@ extension StreakDetail {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
 }
 
+extension StreakRecovery {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
 extension StreakSnap {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
 }
@@ -107,6 +111,9 @@ extension GetYearCalendarRequest {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         if let value = self.year {
             violations.bounds(value, min: 2000, max: 9999, at: path, "year")
+        }
+        if let value = self.days {
+            violations.bounds(value, min: 1, max: 366, at: path, "days")
         }
     }
 }

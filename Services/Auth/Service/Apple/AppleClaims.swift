@@ -8,6 +8,8 @@ struct AppleClaims: Decodable {
     let aud: OneOrMore
     let sub: String
     let exp: Double
+    let iat: Double?
+    let auth_time: Double?
     let nonce: String?
     let nonce_supported: Flag?
     let email: String?
@@ -20,6 +22,8 @@ struct AppleClaims: Decodable {
             audiences: aud.values,
             subject: sub,
             expiresAt: Instant(appleSeconds: exp),
+            issuedAt: iat.map { Instant(appleSeconds: $0) },
+            authenticatedAt: auth_time.map { Instant(appleSeconds: $0) },
             nonce: nonce,
             isNonceSupported: nonce_supported?.isSet ?? true,
             email: email.flatMap { $0.isEmpty ? nil : $0 },

@@ -7,7 +7,8 @@ extension AuthService {
     func checkUsername(_ request: CheckUsernameRequest, context _: CallContext) async throws -> CheckUsernameReply {
         let name = request.username
         guard Username.isValid(name) else { return CheckUsernameReply(username: name, available: false, problem: .invalid) }
+        if Username.isReserved(name) { return CheckUsernameReply(username: name, available: false, problem: .reserved) }
         let isTaken = try await accounts.isTaken(username: name)
-        return CheckUsernameReply(username: name, available: !isTaken, problem: isTaken ? .taken : .unspecified)
+        return CheckUsernameReply(username: name, available: !isTaken, problem: isTaken ? .taken : nil)
     }
 }

@@ -42,7 +42,7 @@ extension AuthService {
             address: context.clientAddress
         )
         try await loginFailures.requireRoom(keys, now: clock.now())
-        guard try await passwords.verify(password, against: hash) else {
+        guard try await passwords.verify(password, against: hash, for: context.hashRequester(.signIn)) else {
             try await loginFailures.record(keys, now: clock.now())
             throw ServiceError(
                 .permissionDenied,
@@ -64,6 +64,14 @@ extension AuthService {
             )
         }
         let identity = try await apple.identity(token, nonce: request.appleNonce)
+        guard identity.token.isRecent(at: clock.now()) else {
+            throw ServiceError(
+                .failedPrecondition,
+                "APPLE_TOKEN_REQUIRED",
+                "Sign in with Apple again to delete this account.",
+                details: [.init(field: "apple_identity_token", message: "must be at most 5 minutes old")]
+            )
+        }
         guard try await appleUsers.account(of: identity.token.subject) == account.id else {
             throw ServiceError(
                 .permissionDenied,

@@ -7,7 +7,7 @@ extension AuthService {
     func exportMyData(_: ExportMyDataRequest, context: CallContext) async throws -> ExportMyDataReply {
         let user = try context.requireUser()
         guard let own = try await exports.export(user) else {
-            throw ServiceError(.unauthenticated, "INVALID_TOKEN", "The account of this token does not exist any more.")
+            throw Self.accountGone
         }
         let others = try await sources.collect(user, context: context)
         let members = [("auth", own)] + others.map { ($0.name, $0.json) }

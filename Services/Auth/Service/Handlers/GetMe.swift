@@ -9,9 +9,6 @@ extension AuthService {
         return me
     }
 
-    static let accountGone = ServiceError(
-        .unauthenticated,
-        "INVALID_TOKEN",
-        "The account of this token does not exist any more."
-    )
+    /// As the gateways say it once they have heard that the sessions of the account have ended: for a moment it is found out here.
+    static let accountGone = ServiceError(.unauthenticated, "SESSION_REVOKED", "This session has ended.")
 }

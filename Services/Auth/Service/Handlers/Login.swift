@@ -11,7 +11,11 @@ extension AuthService {
         )
         try await loginFailures.requireRoom(keys, now: clock.now())
         let account = try await lifecycle.whoSignsIn(email: request.email)
-        let isRight = try await passwords.verify(request.password, against: account?.passwordHash)
+        let isRight = try await passwords.verify(
+            request.password,
+            against: account?.passwordHash,
+            for: context.hashRequester(.signIn)
+        )
         guard let account, isRight else {
             try await loginFailures.record(keys, now: clock.now())
             throw Self.invalidCredentials

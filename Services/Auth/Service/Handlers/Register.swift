@@ -9,8 +9,10 @@ extension AuthService {
     /// AU-1. The hash is made before the transaction, so that a quarter of a second of CPU holds no connection.
     func register(_ request: RegisterRequest, context: CallContext) async throws -> SignInReply {
         if let reply: SignInReply = try await mutations.replay(context, request) { return reply }
+        let chosenName = try request.displayName.map { try DisplayName.checked($0) }
+        try Self.requireUnreserved(request.username)
         let zone = try Self.zone(name: request.timeZone, offsetMinutes: request.timezoneOffset) ?? .utc
-        let hash = try await passwords.hash(request.password)
+        let hash = try await passwords.hash(request.password, for: context.hashRequester(.newPassword))
         return try await naming(request.username, after: request.email) { [self] username in
             try await mutations.run(context, request) { work in
                 let account = Account(
@@ -18,7 +20,7 @@ extension AuthService {
                     email: request.email,
                     passwordHash: hash,
                     username: username,
-                    displayName: request.displayName ?? DisplayName.fallback(email: request.email),
+                    displayName: chosenName ?? DisplayName.fallback(email: request.email, username: username),
                     avatarKey: "",
                     timeZone: zone.name,
                     timeZoneSince: work.now,
@@ -59,6 +61,12 @@ extension AuthService {
                 guard wanted == nil, attempt < 8 else { throw Self.usernameTaken }
             }
         }
+    }
+
+    /// - Throws: `VALIDATION_ERROR` for a username that nobody may choose.
+    static func requireUnreserved(_ username: String?) throws(ServiceError) {
+        guard let username, Username.isReserved(username) else { return }
+        throw ServiceError.validation(field: "username", "is reserved")
     }
 
     static let emailTaken = ServiceError(

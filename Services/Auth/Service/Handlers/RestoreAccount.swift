@@ -16,7 +16,7 @@ extension AuthService {
                 return try await restore(user, request, name, attempt: attempt, context)
             } catch let error as DatabaseError where error.isUniqueViolation("account_email_key") {
                 throw ServiceError(
-                    .failedPrecondition,
+                    .alreadyExists,
                     "EMAIL_TAKEN",
                     "The e-mail of this account belongs to another one by now.",
                     details: [.init(field: "email", message: "is taken")]

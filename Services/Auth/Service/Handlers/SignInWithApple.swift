@@ -9,6 +9,7 @@ extension AuthService {
     /// AU-5. The token is verified outside the transaction, which may run again: somebody else may make the account meanwhile.
     func signInWithApple(_ request: SignInWithAppleRequest, context: CallContext) async throws -> SignInReply {
         let identity = try await apple.identity(request.identityToken, nonce: request.nonce)
+        try Self.requireUnreserved(request.username)
         let zone = try Self.zone(name: request.timeZone, offsetMinutes: request.timezoneOffset) ?? .utc
         let name = AppleToken.name(
             display: request.displayName,
@@ -22,7 +23,8 @@ extension AuthService {
         return try await naming(request.username, after: source) { [self] username in
             try await retryingIdentity {
                 try await mutations.run(context, request) { work in
-                    let fallback = identity.hidesEmail || email.isEmpty ? username : DisplayName.fallback(email: email)
+                    let fallback =
+                        identity.hidesEmail || email.isEmpty ? username : DisplayName.fallback(email: email, username: username)
                     let account = Account(
                         id: work.ids.make(),
                         email: email,

@@ -10,15 +10,17 @@ extension AuthService {
     func updateMe(_ request: UpdateMeRequest, context: CallContext) async throws -> Me {
         let user = try context.requireUser()
         let zone = try Self.zone(name: request.timeZone, offsetMinutes: request.timezoneOffset)
+        let displayName = try request.displayName.map { try DisplayName.checked($0) }
         do {
             return try await mutations.run(context, request) { [self] work in
                 try await change(user, work) { account in
                     if let username = request.username, username != account.username {
+                        try Self.requireUnreserved(username)
                         try Self.requireChangeable(account, now: work.now)
                         account.username = username
                         account.usernameChangedAt = work.now
                     }
-                    if let displayName = request.displayName { account.displayName = displayName }
+                    if let displayName { account.displayName = displayName }
                     if let zone, zone.name != account.timeZone {
                         account.timeZone = zone.name
                         account.timeZoneSince = work.now

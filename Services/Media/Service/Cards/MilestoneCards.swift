@@ -67,10 +67,9 @@ struct MilestoneCards: Sendable {
             try await repository.letGo(card.id, now: SystemClock.now())
             throw error
         }
-        if try await repository.finish(card.id, token: Self.token(), now: SystemClock.now()) {
+        if try await repository.finish(card.id, now: SystemClock.now()) {
             logger.info("a milestone card was made", metadata: ["card": "\(card.id)"])
         }
-        // Whoever was faster, its token is the token.
         if let stored = try await repository.find(card.id), case .made = stored.standing { return stored }
         try await blobs.delete(try BlobKey(card.blobKey))
         throw ServiceError.notFound("streak")

@@ -25,6 +25,14 @@ enum LifecycleConsumers {
                 work.sql
             )
         },
+        // A page names both: it goes with what it tells of, and friends again share anew.
+        EventHandler(FriendshipEnded.self) { event, work in
+            try await CardRepository.withdraw(
+                between: try UserID(parsing: event.userAID, field: "user_a_id"),
+                and: try UserID(parsing: event.userBID, field: "user_b_id"),
+                work.sql
+            )
+        },
         EventHandler(AccountPurged.self) { event, work in
             let user = try UserID(parsing: event.userID, field: "user_id")
             try await OwnerRepository.purge(user, work.sql)

@@ -38,7 +38,48 @@ extension MediaService {
         guard facts.isReached, let firstDay = facts.fromDate.flatMap({ CalendarDate($0) }),
             let lastDay = facts.toDate.flatMap({ CalendarDate($0) })
         else { throw Self.notReached(request.milestone, count: facts.currentCount) }
-        let people = [user, friend].sorted()
+        var card = try await card(
+            of: streak,
+            facts.milestone,
+            MediaDomain.CardStyle(rawValue: request.style.rawValue) ?? .orange,
+            firstDay...max(firstDay, lastDay),
+            [user, friend],
+            context
+        )
+        if card.token == nil { card.token = try await publish(card, by: user, context) }
+        return try reply(card, for: user)
+    }
+
+    /// The same for `streaks`, which knows the facts. Looking is not sharing: what somebody has withdrawn stays so.
+    func makeMilestoneCard(_ request: MakeMilestoneCardRequest, context: CallContext) async throws -> GenerateMilestoneCardReply {
+        let user = try UserID(parsing: request.userID, field: "user_id")
+        let friend = try UserID(parsing: request.friendID, field: "friend_id")
+        guard let firstDay = CalendarDate(request.fromDate), let lastDay = CalendarDate(request.toDate), firstDay <= lastDay
+        else {
+            throw ServiceError.validation(field: "to_date", "must not be before from_date")
+        }
+        guard try await blocks.hidden(from: user, among: [friend]).isEmpty else { throw ServiceError.notFound("streak") }
+        var card = try await card(
+            of: try StreakID(parsing: request.streakID, field: "streak_id"),
+            request.milestone,
+            .orange,
+            firstDay...lastDay,
+            [user, friend],
+            context
+        )
+        if card.token == nil { card.token = try await publish(card, by: user, takesBack: false, context) }
+        return try reply(card, for: user)
+    }
+
+    private func card(
+        of streak: StreakID,
+        _ milestone: Int32,
+        _ style: MediaDomain.CardStyle,
+        _ days: ClosedRange<CalendarDate>,
+        _ members: [UserID],
+        _ context: CallContext
+    ) async throws -> StoredCard {
+        let people = members.sorted()
         let known = try await profiles.profiles(people, context: context)
         let shown = people.compactMap { known[$0] }.filter(\.isVisible)
         guard shown.count == people.count else {
@@ -48,21 +89,23 @@ extension MediaService {
         let wanted = StoredCard(
             id: id,
             streak: streak,
-            milestone: facts.milestone,
-            style: MediaDomain.CardStyle(rawValue: request.style.rawValue) ?? .orange,
-            firstDay: firstDay,
-            lastDay: lastDay,
+            milestone: milestone,
+            style: style,
+            firstDay: days.lowerBound,
+            lastDay: days.upperBound,
             people: people,
             // Both own it: the gateway serves it while neither is withheld.
             blobKey: "cards/\(people[0])_\(people[1])/\(id).png",
             standing: .beingMade(until: .epoch),
             token: nil
         )
-        var card = try await cards.made(wanted, shown, context: context)
-        if card.token == nil { card.token = try await cards.repository.reopen(card.id, for: user, token: MilestoneCards.token()) }
-        return GenerateMilestoneCardReply(
+        return try await cards.made(wanted, shown, context: context)
+    }
+
+    private func reply(_ card: StoredCard, for user: UserID) throws -> GenerateMilestoneCardReply {
+        GenerateMilestoneCardReply(
             milestoneID: card.id.description,
-            streakID: streak.description,
+            streakID: card.streak.description,
             milestone: card.milestone,
             style: MediaAPI.CardStyle(rawValue: card.style.rawValue),
             imageURL: try links.link(card.blobKey, for: user, now: clock.now()),

@@ -11,15 +11,20 @@ extension MediaService {
     func getSnapHistory(_ request: GetSnapHistoryRequest, context: CallContext) async throws -> GetSnapHistoryReply {
         let user = try context.requireUser()
         let streak = try StreakID(parsing: request.streakID, field: "streak_id")
-        let limit = request.limit == 0 ? 30 : Int(request.limit)
+        let limit = PageSize.of(request.limit, standard: 30, most: 100)
         let scope = CursorScope("media.GetSnapHistory", of: user, filters: [streak.description])
-        let before: CalendarDate? = try scope.position(in: request.cursor)
+        var before: CalendarDate? = try scope.position(in: request.cursor)
+        let skipped = try PageSize.skipped(page: request.page, cursor: request.cursor, size: limit)
         let membership = try await streaks.getMembership(
             GetMembershipRequest(userID: user.description, streakID: streak.description),
             context: context
         )
         guard let friend = membership.friendID.flatMap({ UserID($0) }) else { throw ServiceError.notFound("streak") }
         guard let openFrom = membership.openFrom.flatMap({ CalendarDate($0) }) else { throw ServiceError.internal }
+        if skipped > 0 {
+            before = try await snaps.date(skipped, of: streak, for: user, with: friend)
+            guard before != nil else { return GetSnapHistoryReply(meta: PageMeta()) }
+        }
         let now = clock.now()
         let dates = try await snaps.history(of: streak, for: user, with: friend, before: before, limit: limit + 1)
         let days = try dates.prefix(limit).map { shared in

@@ -12,6 +12,7 @@ extension MediaService {
         }
         let incoming = try BlobKey(upload.key)
         do {
+            try await requireTerms(user, context)
             let reply = try await avatars.replace(
                 by: try await blobs.read(incoming, limit: 10 << 20),
                 of: user,

@@ -36,9 +36,7 @@ extension MediaService {
         receivedAt: Instant,
         _ context: CallContext
     ) async throws -> UploadSnapReply {
-        guard try await profiles.hasAcceptedTerms(user, context: context) else {
-            throw ServiceError(.failedPrecondition, "TERMS_NOT_ACCEPTED", "Accept the terms of service before you post.")
-        }
+        try await requireTerms(user, context)
         let target = try SnapTarget(request.streakIDs)
         let keyHash = context.idempotencyKey.map { Array(SHA256.hash(data: Array($0.utf8))) }
         let requestHash = Self.hash(of: request, photo)
@@ -66,6 +64,8 @@ extension MediaService {
             let operation = try operation(request, photo, plan, by: user, receivedAt, keyHash, requestHash)
             guard plan.outcomes.contains(where: { $0.refused == nil }) else {
                 if let first = try await firstAnswer(operation, context) { return first }
+                // What is wrong with the file is said first: it would be wrong tomorrow too.
+                _ = try await operations.images.renditions(of: try await blobs.read(incoming, limit: 10 << 20))
                 throw SnapRefusal.error(plan.outcomes.map { ($0.streakID, $0.refused ?? "") })
             }
             if let same = try await sameContent(operation) {
@@ -128,6 +128,13 @@ extension MediaService {
             width: 0,
             height: 0
         )
+    }
+
+    /// AU-9. - Throws: `TERMS_NOT_ACCEPTED`.
+    func requireTerms(_ user: UserID, _ context: CallContext) async throws {
+        guard try await profiles.hasAcceptedTerms(user, context: context) else {
+            throw ServiceError(.failedPrecondition, "TERMS_NOT_ACCEPTED", "Accept the terms of service before you post.")
+        }
     }
 
     func forget(_ incoming: BlobKey) async {

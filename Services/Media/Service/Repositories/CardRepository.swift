@@ -82,21 +82,21 @@ struct CardRepository: Sendable {
     }
 
     /// The picture lies in the blob store (state 1). - Returns: false when another maker was faster, or it is not wanted any more.
-    func finish(_ id: MilestoneCardID, token: String, now: Instant) async throws -> Bool {
-        try await database.execute(
-            """
-            UPDATE milestone_card SET state = 1, lease_until = \(now), token = CASE WHEN withdrawn_by = '{}' THEN \(token) END
-            WHERE id = \(id) AND state = 0
-            """
-        ) == 1
+    func finish(_ id: MilestoneCardID, now: Instant) async throws -> Bool {
+        try await database.execute("UPDATE milestone_card SET state = 1, lease_until = \(now) WHERE id = \(id) AND state = 0")
+            == 1
     }
 
-    /// Takes back that a person has withdrawn the page. - Returns: its token; nil while the other one withdraws it.
-    func reopen(_ id: MilestoneCardID, for user: UserID, token: String) async throws -> String? {
-        try await database.query(
+    /// Gives the card its page, if it has none; takes back that this person has withdrawn it. - Returns: its token; nil while the other one
+    /// withdraws it.
+    ///
+    /// - Parameter takesBack: false: a page that this person has withdrawn stays so.
+    func reopen(_ id: MilestoneCardID, for user: UserID, takesBack: Bool = true, token: String) async throws -> String? {
+        let withdrawn: Query = takesBack ? "array_remove(withdrawn_by, \(user))" : "withdrawn_by"
+        return try await database.query(
             """
-            UPDATE milestone_card SET withdrawn_by = array_remove(withdrawn_by, \(user)),
-                token = CASE WHEN array_remove(withdrawn_by, \(user)) = '{}' THEN coalesce(token, \(token)) END
+            UPDATE milestone_card SET withdrawn_by = \(withdrawn),
+                token = CASE WHEN \(withdrawn) = '{}' THEN coalesce(token, \(token)) END
             WHERE id = \(id) AND state = 1 RETURNING token
             """
         ).first?.decode(as: String?.self)

@@ -108,10 +108,7 @@ extension SnapRepository {
         let rows = try await database.query(
             """
             SELECT s.on_date, s.user_id, \(ShownSnap.columns) FROM streak_snap s JOIN snap p ON p.id = s.snap_id
-            WHERE s.streak_id = \(streak) \(bound) AND (s.user_id = \(reader) OR s.user_id = \(friend)
-                AND NOT EXISTS (SELECT FROM block_replica b WHERE b.active AND b.blocker = \(reader) AND b.blocked = \(friend))
-                AND NOT EXISTS (SELECT FROM block_replica b WHERE b.active AND b.blocker = \(friend) AND b.blocked = \(reader))
-                AND NOT EXISTS (SELECT FROM photo_owner o WHERE o.user_id = \(friend) AND o.is_withheld))
+            WHERE \(Self.isShown(streak, to: reader, with: friend)) \(bound)
             ORDER BY s.on_date DESC LIMIT \(2 * limit)
             """
         )
@@ -123,5 +120,25 @@ extension SnapRepository {
             if user == reader { dates[dates.count - 1].own = snap } else { dates[dates.count - 1].friends = snap }
         }
         return Array(dates.prefix(limit))
+    }
+
+    /// The `number`-th date of the history, counted from the newest, which is 1; nil when it has fewer.
+    func date(_ number: Int, of streak: StreakID, for reader: UserID, with friend: UserID) async throws -> CalendarDate? {
+        try await database.query(
+            """
+            SELECT s.on_date FROM streak_snap s WHERE \(Self.isShown(streak, to: reader, with: friend))
+            GROUP BY s.on_date ORDER BY s.on_date DESC OFFSET \(number - 1) LIMIT 1
+            """
+        ).first?.decode(as: CalendarDate.self)
+    }
+
+    /// A condition on `streak_snap s`: the reader's own, and the friend's unless either blocks the other or the friend may not be seen.
+    private static func isShown(_ streak: StreakID, to reader: UserID, with friend: UserID) -> Query {
+        """
+        s.streak_id = \(streak) AND (s.user_id = \(reader) OR s.user_id = \(friend)
+            AND NOT EXISTS (SELECT FROM block_replica b WHERE b.active AND b.blocker = \(reader) AND b.blocked = \(friend))
+            AND NOT EXISTS (SELECT FROM block_replica b WHERE b.active AND b.blocker = \(friend) AND b.blocked = \(reader))
+            AND NOT EXISTS (SELECT FROM photo_owner o WHERE o.user_id = \(friend) AND o.is_withheld))
+        """
     }
 }

@@ -69,7 +69,7 @@ struct Teller: Sendable {
             },
             EventHandler(StreakBroken.self) { event, work in
                 try await tellBoth(event.userAID, event.userBID, .streakBroken, streak: event.streakID, work) { _, name in
-                    .broken(count: Int(event.count), with: name)
+                    .broken(count: Int(event.count), with: name, isFinal: event.isFinal)
                 }
             },
             EventHandler(StreakRestored.self) { event, work in

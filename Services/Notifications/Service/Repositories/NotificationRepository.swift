@@ -30,7 +30,9 @@ struct NotificationRepository: Sendable {
     }
 
     /// A page of a user's log, newest first.
-    func list(of user: UserID, before cursor: PageCursor?, limit: Int) async throws -> [NotificationItem] {
+    func list(of user: UserID, before cursor: PageCursor?, skipping skipped: Int = 0, limit: Int) async throws
+        -> [NotificationItem]
+    {
         let position: Query
         if let cursor {
             let id: NotificationID = cursor.id()
@@ -41,7 +43,8 @@ struct NotificationRepository: Sendable {
         return try await database.query(
             """
             SELECT id, kind, title, body, actor_id, streak_id, friendship_id, created_at, read_at FROM notification
-            WHERE user_id = \(user) AND \(Self.isShown(to: user)) \(position) ORDER BY created_at DESC, id DESC LIMIT \(limit)
+            WHERE user_id = \(user) AND \(Self.isShown(to: user)) \(position) ORDER BY created_at DESC, id DESC
+            LIMIT \(limit) OFFSET \(skipped)
             """
         ).map { row in
             let (id, kind, title, body, actor, streak, friendship, createdAt, readAt) = try row.decode(

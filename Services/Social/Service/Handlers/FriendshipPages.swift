@@ -20,7 +20,7 @@ extension SocialService {
         cursor: String,
         _ scope: CursorScope
     ) async throws -> FriendshipPage {
-        let limit = limit == 0 ? 50 : Int(limit)
+        let limit = PageSize.of(limit, standard: 50, most: 100)
         let page = try await friendships.list(
             of: user,
             state: state,

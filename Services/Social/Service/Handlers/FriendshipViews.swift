@@ -65,21 +65,27 @@ extension SocialService {
             youPostedToday: summary.youPostedToday,
             friendPostedToday: summary.friendPostedToday,
             atRisk: summary.atRisk,
-            statusPill: summary.statusPill.name,
-            deadlineAt: summary.deadlineAt
+            statusPill: summary.statusPill?.name,
+            deadlineAt: summary.deadlineAt,
+            status: summary.status.name
         )
     }
 }
 
-extension StatusPill {
+extension StreakStatus {
     /// As the public API writes it.
-    var name: String {
+    fileprivate var name: String { self == .active ? "active" : "broken" }
+}
+
+extension StatusPill {
+    /// As the public API writes it; nil for one that this version does not know.
+    fileprivate var name: String? {
         switch self {
         case .bothPosted: "both_posted"
         case .waitingOnYou: "waiting_on_you"
         case .waitingOnFriend: "waiting_on_friend"
         case .atRisk: "at_risk"
-        default: ""
+        default: nil
         }
     }
 }

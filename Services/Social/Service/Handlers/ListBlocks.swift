@@ -9,7 +9,7 @@ extension SocialService {
     /// SO-7. A blocked person is shown whatever became of the account, unless it is gone; by the id only while they block the caller too.
     func listBlocks(_ request: ListBlocksRequest, context: CallContext) async throws -> ListBlocksReply {
         let user = try context.requireUser()
-        let limit = request.limit == 0 ? 50 : Int(request.limit)
+        let limit = PageSize.of(request.limit, standard: 50, most: 100)
         let scope = CursorScope("social.ListBlocks", of: user)
         let page = try await blocks.list(of: user, before: try scope.position(in: request.cursor), limit: limit + 1)
         let shown = page.prefix(limit)

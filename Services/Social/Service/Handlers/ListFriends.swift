@@ -11,7 +11,7 @@ extension SocialService {
         let user = try context.requireUser()
         let scope = CursorScope("social.ListFriends", of: user)
         let cursor: PageCursor? = try scope.position(in: request.cursor)
-        let limit = request.limit == 0 ? 50 : Int(request.limit)
+        let limit = PageSize.of(request.limit, standard: 50, most: 100)
         var page = try await friendPage(of: user, before: cursor, limit: limit)
         if !page.unknown.isEmpty {
             // Asking `auth` stores what it answers; whom it does not know either is no friend to show.

@@ -10,7 +10,7 @@ extension SocialService {
     /// SO-9: for moderators, newest first.
     func listReports(_ request: ListReportsRequest, context: CallContext) async throws -> ListReportsReply {
         let moderator = try Self.requireModerator(context)
-        let limit = request.limit == 0 ? 50 : Int(request.limit)
+        let limit = PageSize.of(request.limit, standard: 50, most: 100)
         let status = Moderation.Status(rawValue: request.status.rawValue) ?? .pending
         let scope = CursorScope("social.ListReports", of: moderator, filters: ["\(status)"])
         let page = try await reports.list(

@@ -57,7 +57,7 @@ extension SocialService {
             guard let profile = try await profiles.profile(id, context: context) else { throw ServiceError.notFound("user") }
             return profile
         case .username(let name):
-            guard let profile = try await profiles.profile(username: name, context: context) else {
+            guard let profile = try await profiles.profile(username: name.lowercased(), context: context) else {
                 throw ServiceError.notFound("user")
             }
             return profile
@@ -66,7 +66,7 @@ extension SocialService {
         }
     }
 
-    /// SO-1's limits. - Throws: `RATE_LIMITED` or `TOO_MANY_PENDING_REQUESTS`.
+    /// SO-1's limits. - Throws: `TOO_MANY_FRIEND_REQUESTS` or `TOO_MANY_PENDING_REQUESTS`.
     private func requireRoom(for user: UserID, _ work: UnitOfWork) async throws {
         let counts = try await friendships.requestCounts(of: user, since: work.now - .hours(1), work.sql)
         guard counts.pending < Friendship.pendingLimit else {
@@ -80,7 +80,7 @@ extension SocialService {
             let free = counts.sent[counts.sent.count - Friendship.hourlyLimit] + .hours(1)
             throw ServiceError(
                 .resourceExhausted,
-                "RATE_LIMITED",
+                "TOO_MANY_FRIEND_REQUESTS",
                 "At most \(Friendship.hourlyLimit) friend requests an hour.",
                 retryAfter: Int((free - work.now).seconds) + 1
             )

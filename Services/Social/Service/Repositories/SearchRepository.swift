@@ -49,9 +49,9 @@ struct SearchRepository: Sendable {
             )
             return FoundUser(
                 user: .init(userID: id.description, username: username, displayName: name, avatarURL: avatars.url(avatar ?? "")),
-                friendshipStatus: state.map { FriendshipStatus(rawValue: $0) } ?? .unspecified,
+                friendshipStatus: state.map { FriendshipStatus(rawValue: $0) },
                 friendshipID: friendship?.description,
-                direction: state == Friendship.State.pending.rawValue ? (requester == user ? .outgoing : .incoming) : .unspecified
+                direction: state == Friendship.State.pending.rawValue ? (requester == user ? .outgoing : .incoming) : nil
             )
         }
     }

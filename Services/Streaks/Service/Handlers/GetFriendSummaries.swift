@@ -21,7 +21,8 @@ extension StreaksService {
                     friendPostedToday: view.friendPosted,
                     atRisk: view.isAtRisk,
                     statusPill: view.pill,
-                    deadlineAt: view.row.status == .active ? view.row.deadlineAt : nil
+                    deadlineAt: view.row.status == .active ? view.row.deadlineAt : nil,
+                    status: view.row.status
                 )
             }
         )

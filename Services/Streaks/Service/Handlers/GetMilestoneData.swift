@@ -1,6 +1,7 @@
 internal import Bus
 internal import CommonAPI
 internal import Kernel
+internal import MediaAPI
 internal import StreaksAPI
 internal import StreaksDomain
 
@@ -17,6 +18,7 @@ extension StreaksService {
         }
         let (you, theirs) = (summary(user), summary(friend))
         let reached = Celebrations(state).reached
+        let card = await card(of: stored, reached.last, for: user, context)
         let next = StreakKeeper.policy.milestones.next(after: state.count)
         return MilestoneData(
             streakID: id.description,
@@ -39,8 +41,28 @@ extension StreaksService {
                 share: CardParts.share(count: state.count, friend: theirs.username)
             ),
             styles: CardParts.styles.map { style in
-                CardStyle(name: style.name, fromColor: style.from, toColor: style.to, textColor: style.text)
-            }
+                StreaksAPI.CardStyle(name: style.name, fromColor: style.from, toColor: style.to, textColor: style.text)
+            },
+            milestoneID: card?.milestoneID,
+            imageURL: card?.imageURL,
+            shareURL: card?.shareURL
         )
+    }
+
+    /// The card to share and its page; nil before the first milestone, and when media does not answer in time: the rest does not depend
+    /// on it.
+    private func card(of stored: StoredStreak, _ reached: Celebrations.Reached?, for user: UserID, _ context: CallContext) async
+        -> GenerateMilestoneCardReply?
+    {
+        guard let reached else { return nil }
+        let request = MakeMilestoneCardRequest(
+            userID: user.description,
+            friendID: stored.row.friend(of: user).description,
+            streakID: stored.row.id.description,
+            milestone: Int32(reached.count),
+            fromDate: reached.from.description,
+            toDate: reached.on.description
+        )
+        return try? await media.makeMilestoneCard(request, context: context.child(timeout: .seconds(4)))
     }
 }

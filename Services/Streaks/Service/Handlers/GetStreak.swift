@@ -15,11 +15,16 @@ extension StreaksService {
         guard let view = try await views(.one(id), of: user, withFriends: true, context).first else {
             throw ServiceError.notFound("streak")
         }
-        let (shown, seen) = try await concurrently {
-            await self.todaysSnaps(view, user, context)
+        let (others, seen) = try await concurrently {
+            try await concurrently {
+                await self.todaysSnaps(view, user, context)
+            } _: {
+                await self.tokensLeft(context)
+            }
         } _: {
             try await look(at: id, by: user)
         }
+        let (shown, tokens) = others
         guard let (stored, state) = seen else { throw ServiceError.notFound("streak") }
         let dates = view.yourDate.advanced(by: -89)...view.yourDate
         let next = StreakKeeper.policy.milestones.next(after: state.count)
@@ -33,8 +38,27 @@ extension StreaksService {
             snapsAvailable: shown != nil,
             yourSnap: shown?.yourSnap.map { StreakSnap($0) },
             friendSnap: shown?.friendSnap.map { StreakSnap($0) },
-            locked: shown?.locked ?? false
+            locked: shown?.locked ?? false,
+            recovery: recovery(of: stored, state, by: user, tokens: tokens)
         )
+    }
+
+    /// What a token could do now; `tokens` is nil when billing did not say.
+    private func recovery(of stored: StoredStreak, _ state: StreakState, by user: UserID, tokens: Int32?) -> StreakRecovery {
+        var recovery = StreakRecovery(tokensLeft: tokens)
+        switch stored.ledger.recoveryOutlook(by: user, StreakKeeper.policy, state) {
+        case .possible(let until):
+            recovery.until = until
+            recovery.possible = tokens != 0
+            if tokens == 0 { recovery.refused = "NO_RECOVERY_TOKENS" }
+        case .refused(let error): recovery.refused = error.reason
+        }
+        return recovery
+    }
+
+    /// nil when billing does not answer in time.
+    private func tokensLeft(_ context: CallContext) async -> Int32? {
+        try? await recoveries.billing.getRecoveryBalance(.init(), context: context.child(timeout: Self.patience)).balance
     }
 
     /// Today's two snaps as `media` lets the reader see them; nil when it does not answer in time. The rest of the detail does not

@@ -19,7 +19,9 @@ struct StreakView: Sendable {
     let friendPosted: Bool
     let isAtRisk: Bool
 
-    var pill: StatusPill {
+    /// nil unless the streak is active.
+    var pill: StatusPill? {
+        guard row.status == .active else { return nil }
         if isAtRisk { return .atRisk }
         if youPosted && friendPosted { return .bothPosted }
         return youPosted ? .waitingOnFriend : .waitingOnYou

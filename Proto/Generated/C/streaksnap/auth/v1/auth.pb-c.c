@@ -3405,11 +3405,11 @@ static const ProtobufCFieldDescriptor streaksnap__auth__v1__check_username_reply
     3,
     PROTOBUF_C_LABEL_NONE,
     PROTOBUF_C_TYPE_ENUM,
-    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__CheckUsernameReply, _problem_case),
     offsetof(Streaksnap__Auth__V1__CheckUsernameReply, problem),
     &streaksnap__auth__v1__username_problem__descriptor,
     NULL,
-    0,             /* flags */
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
 };
@@ -4288,18 +4288,20 @@ const ProtobufCMessageDescriptor streaksnap__auth__v1__export_my_data_reply__des
   (ProtobufCMessageInit) streaksnap__auth__v1__export_my_data_reply__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCEnumValue streaksnap__auth__v1__username_problem__enum_values_by_number[3] =
+static const ProtobufCEnumValue streaksnap__auth__v1__username_problem__enum_values_by_number[4] =
 {
   { "USERNAME_PROBLEM_UNSPECIFIED", "STREAKSNAP__AUTH__V1__USERNAME_PROBLEM__USERNAME_PROBLEM_UNSPECIFIED", 0 },
   { "USERNAME_PROBLEM_INVALID", "STREAKSNAP__AUTH__V1__USERNAME_PROBLEM__USERNAME_PROBLEM_INVALID", 1 },
   { "USERNAME_PROBLEM_TAKEN", "STREAKSNAP__AUTH__V1__USERNAME_PROBLEM__USERNAME_PROBLEM_TAKEN", 2 },
+  { "USERNAME_PROBLEM_RESERVED", "STREAKSNAP__AUTH__V1__USERNAME_PROBLEM__USERNAME_PROBLEM_RESERVED", 3 },
 };
 static const ProtobufCIntRange streaksnap__auth__v1__username_problem__value_ranges[] = {
-{0, 0},{0, 3}
+{0, 0},{0, 4}
 };
-static const ProtobufCEnumValueIndex streaksnap__auth__v1__username_problem__enum_values_by_name[3] =
+static const ProtobufCEnumValueIndex streaksnap__auth__v1__username_problem__enum_values_by_name[4] =
 {
   { "USERNAME_PROBLEM_INVALID", 1 },
+  { "USERNAME_PROBLEM_RESERVED", 3 },
   { "USERNAME_PROBLEM_TAKEN", 2 },
   { "USERNAME_PROBLEM_UNSPECIFIED", 0 },
 };
@@ -4310,9 +4312,9 @@ const ProtobufCEnumDescriptor streaksnap__auth__v1__username_problem__descriptor
   "UsernameProblem",
   "Streaksnap__Auth__V1__UsernameProblem",
   "streaksnap.auth.v1",
-  3,
+  4,
   streaksnap__auth__v1__username_problem__enum_values_by_number,
-  3,
+  4,
   streaksnap__auth__v1__username_problem__enum_values_by_name,
   1,
   streaksnap__auth__v1__username_problem__value_ranges,

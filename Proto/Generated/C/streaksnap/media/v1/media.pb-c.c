@@ -817,6 +817,51 @@ void   streaksnap__media__v1__generate_milestone_card_reply__free_unpacked
   assert(message->base.descriptor == &streaksnap__media__v1__generate_milestone_card_reply__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__media__v1__make_milestone_card_request__init
+                     (Streaksnap__Media__V1__MakeMilestoneCardRequest         *message)
+{
+  static const Streaksnap__Media__V1__MakeMilestoneCardRequest init_value = STREAKSNAP__MEDIA__V1__MAKE_MILESTONE_CARD_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__media__v1__make_milestone_card_request__get_packed_size
+                     (const Streaksnap__Media__V1__MakeMilestoneCardRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__make_milestone_card_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__media__v1__make_milestone_card_request__pack
+                     (const Streaksnap__Media__V1__MakeMilestoneCardRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__make_milestone_card_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__media__v1__make_milestone_card_request__pack_to_buffer
+                     (const Streaksnap__Media__V1__MakeMilestoneCardRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__media__v1__make_milestone_card_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Media__V1__MakeMilestoneCardRequest *
+       streaksnap__media__v1__make_milestone_card_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Media__V1__MakeMilestoneCardRequest *)
+     protobuf_c_message_unpack (&streaksnap__media__v1__make_milestone_card_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__media__v1__make_milestone_card_request__free_unpacked
+                     (Streaksnap__Media__V1__MakeMilestoneCardRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__media__v1__make_milestone_card_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   streaksnap__media__v1__mark_milestone_shared_request__init
                      (Streaksnap__Media__V1__MarkMilestoneSharedRequest         *message)
 {
@@ -1967,7 +2012,7 @@ const ProtobufCMessageDescriptor streaksnap__media__v1__get_streak_snaps_reply__
   (ProtobufCMessageInit) streaksnap__media__v1__get_streak_snaps_reply__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__media__v1__get_snap_history_request__field_descriptors[3] =
+static const ProtobufCFieldDescriptor streaksnap__media__v1__get_snap_history_request__field_descriptors[4] =
 {
   {
     "streak_id",
@@ -2005,16 +2050,29 @@ static const ProtobufCFieldDescriptor streaksnap__media__v1__get_snap_history_re
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "page",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Streaksnap__Media__V1__GetSnapHistoryRequest, _page_case),
+    offsetof(Streaksnap__Media__V1__GetSnapHistoryRequest, page),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__media__v1__get_snap_history_request__field_indices_by_name[] = {
   1,   /* field[1] = cursor */
   2,   /* field[2] = limit */
+  3,   /* field[3] = page */
   0,   /* field[0] = streak_id */
 };
 static const ProtobufCIntRange streaksnap__media__v1__get_snap_history_request__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 3 }
+  { 0, 4 }
 };
 const ProtobufCMessageDescriptor streaksnap__media__v1__get_snap_history_request__descriptor =
 {
@@ -2024,7 +2082,7 @@ const ProtobufCMessageDescriptor streaksnap__media__v1__get_snap_history_request
   "Streaksnap__Media__V1__GetSnapHistoryRequest",
   "streaksnap.media.v1",
   sizeof(Streaksnap__Media__V1__GetSnapHistoryRequest),
-  3,
+  4,
   streaksnap__media__v1__get_snap_history_request__field_descriptors,
   streaksnap__media__v1__get_snap_history_request__field_indices_by_name,
   1,  streaksnap__media__v1__get_snap_history_request__number_ranges,
@@ -2477,6 +2535,109 @@ const ProtobufCMessageDescriptor streaksnap__media__v1__generate_milestone_card_
   (ProtobufCMessageInit) streaksnap__media__v1__generate_milestone_card_reply__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
+static const ProtobufCFieldDescriptor streaksnap__media__v1__make_milestone_card_request__field_descriptors[6] =
+{
+  {
+    "user_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__MakeMilestoneCardRequest, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "friend_id",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__MakeMilestoneCardRequest, friend_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "streak_id",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__MakeMilestoneCardRequest, streak_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "milestone",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__MakeMilestoneCardRequest, milestone),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "from_date",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__MakeMilestoneCardRequest, from_date),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "to_date",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Media__V1__MakeMilestoneCardRequest, to_date),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__media__v1__make_milestone_card_request__field_indices_by_name[] = {
+  1,   /* field[1] = friend_id */
+  4,   /* field[4] = from_date */
+  3,   /* field[3] = milestone */
+  2,   /* field[2] = streak_id */
+  5,   /* field[5] = to_date */
+  0,   /* field[0] = user_id */
+};
+static const ProtobufCIntRange streaksnap__media__v1__make_milestone_card_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 6 }
+};
+const ProtobufCMessageDescriptor streaksnap__media__v1__make_milestone_card_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.media.v1.MakeMilestoneCardRequest",
+  "MakeMilestoneCardRequest",
+  "Streaksnap__Media__V1__MakeMilestoneCardRequest",
+  "streaksnap.media.v1",
+  sizeof(Streaksnap__Media__V1__MakeMilestoneCardRequest),
+  6,
+  streaksnap__media__v1__make_milestone_card_request__field_descriptors,
+  streaksnap__media__v1__make_milestone_card_request__field_indices_by_name,
+  1,  streaksnap__media__v1__make_milestone_card_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__media__v1__make_milestone_card_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
 static const ProtobufCFieldDescriptor streaksnap__media__v1__mark_milestone_shared_request__field_descriptors[2] =
 {
   {
@@ -2528,7 +2689,7 @@ const ProtobufCMessageDescriptor streaksnap__media__v1__mark_milestone_shared_re
   (ProtobufCMessageInit) streaksnap__media__v1__mark_milestone_shared_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__media__v1__mark_milestone_shared_reply__field_descriptors[3] =
+static const ProtobufCFieldDescriptor streaksnap__media__v1__mark_milestone_shared_reply__field_descriptors[4] =
 {
   {
     "milestone_id",
@@ -2566,16 +2727,29 @@ static const ProtobufCFieldDescriptor streaksnap__media__v1__mark_milestone_shar
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "share_url",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Media__V1__MarkMilestoneSharedReply, _share_url_case),
+    offsetof(Streaksnap__Media__V1__MarkMilestoneSharedReply, share_url),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__media__v1__mark_milestone_shared_reply__field_indices_by_name[] = {
   0,   /* field[0] = milestone_id */
   1,   /* field[1] = platform */
+  3,   /* field[3] = share_url */
   2,   /* field[2] = shared_at */
 };
 static const ProtobufCIntRange streaksnap__media__v1__mark_milestone_shared_reply__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 3 }
+  { 0, 4 }
 };
 const ProtobufCMessageDescriptor streaksnap__media__v1__mark_milestone_shared_reply__descriptor =
 {
@@ -2585,7 +2759,7 @@ const ProtobufCMessageDescriptor streaksnap__media__v1__mark_milestone_shared_re
   "Streaksnap__Media__V1__MarkMilestoneSharedReply",
   "streaksnap.media.v1",
   sizeof(Streaksnap__Media__V1__MarkMilestoneSharedReply),
-  3,
+  4,
   streaksnap__media__v1__mark_milestone_shared_reply__field_descriptors,
   streaksnap__media__v1__mark_milestone_shared_reply__field_indices_by_name,
   1,  streaksnap__media__v1__mark_milestone_shared_reply__number_ranges,

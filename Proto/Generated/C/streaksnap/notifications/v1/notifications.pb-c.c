@@ -232,7 +232,7 @@ void   streaksnap__notifications__v1__unread_count_reply__free_unpacked
   assert(message->base.descriptor == &streaksnap__notifications__v1__unread_count_reply__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
-static const ProtobufCFieldDescriptor streaksnap__notifications__v1__list_request__field_descriptors[2] =
+static const ProtobufCFieldDescriptor streaksnap__notifications__v1__list_request__field_descriptors[3] =
 {
   {
     "limit",
@@ -258,15 +258,28 @@ static const ProtobufCFieldDescriptor streaksnap__notifications__v1__list_reques
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "page",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Streaksnap__Notifications__V1__ListRequest, _page_case),
+    offsetof(Streaksnap__Notifications__V1__ListRequest, page),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__notifications__v1__list_request__field_indices_by_name[] = {
   1,   /* field[1] = cursor */
   0,   /* field[0] = limit */
+  2,   /* field[2] = page */
 };
 static const ProtobufCIntRange streaksnap__notifications__v1__list_request__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 2 }
+  { 0, 3 }
 };
 const ProtobufCMessageDescriptor streaksnap__notifications__v1__list_request__descriptor =
 {
@@ -276,7 +289,7 @@ const ProtobufCMessageDescriptor streaksnap__notifications__v1__list_request__de
   "Streaksnap__Notifications__V1__ListRequest",
   "streaksnap.notifications.v1",
   sizeof(Streaksnap__Notifications__V1__ListRequest),
-  2,
+  3,
   streaksnap__notifications__v1__list_request__field_descriptors,
   streaksnap__notifications__v1__list_request__field_indices_by_name,
   1,  streaksnap__notifications__v1__list_request__number_ranges,
@@ -347,7 +360,7 @@ const ProtobufCMessageDescriptor streaksnap__notifications__v1__list_reply__desc
   (ProtobufCMessageInit) streaksnap__notifications__v1__list_reply__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__notifications__v1__notification_item__field_descriptors[9] =
+static const ProtobufCFieldDescriptor streaksnap__notifications__v1__notification_item__field_descriptors[10] =
 {
   {
     "id",
@@ -457,8 +470,21 @@ static const ProtobufCFieldDescriptor streaksnap__notifications__v1__notificatio
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "actor",
+    10,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Notifications__V1__NotificationItem, actor),
+    &streaksnap__common__v1__user_summary__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__notifications__v1__notification_item__field_indices_by_name[] = {
+  9,   /* field[9] = actor */
   4,   /* field[4] = actor_id */
   3,   /* field[3] = body */
   7,   /* field[7] = created_at */
@@ -472,7 +498,7 @@ static const unsigned streaksnap__notifications__v1__notification_item__field_in
 static const ProtobufCIntRange streaksnap__notifications__v1__notification_item__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 9 }
+  { 0, 10 }
 };
 const ProtobufCMessageDescriptor streaksnap__notifications__v1__notification_item__descriptor =
 {
@@ -482,7 +508,7 @@ const ProtobufCMessageDescriptor streaksnap__notifications__v1__notification_ite
   "Streaksnap__Notifications__V1__NotificationItem",
   "streaksnap.notifications.v1",
   sizeof(Streaksnap__Notifications__V1__NotificationItem),
-  9,
+  10,
   streaksnap__notifications__v1__notification_item__field_descriptors,
   streaksnap__notifications__v1__notification_item__field_indices_by_name,
   1,  streaksnap__notifications__v1__notification_item__number_ranges,

@@ -1755,7 +1755,7 @@ const ProtobufCMessageDescriptor streaksnap__social__v1__friendship_reply__descr
   (ProtobufCMessageInit) streaksnap__social__v1__friendship_reply__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__social__v1__friend_streak__field_descriptors[8] =
+static const ProtobufCFieldDescriptor streaksnap__social__v1__friend_streak__field_descriptors[9] =
 {
   {
     "streak_id",
@@ -1834,11 +1834,11 @@ static const ProtobufCFieldDescriptor streaksnap__social__v1__friend_streak__fie
     7,
     PROTOBUF_C_LABEL_NONE,
     PROTOBUF_C_TYPE_STRING,
-    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__FriendStreak, _status_pill_case),
     offsetof(Streaksnap__Social__V1__FriendStreak, status_pill),
     NULL,
     &protobuf_c_empty_string,
-    0,             /* flags */
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
   {
@@ -1853,6 +1853,18 @@ static const ProtobufCFieldDescriptor streaksnap__social__v1__friend_streak__fie
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "status",
+    9,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__FriendStreak, status),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__social__v1__friend_streak__field_indices_by_name[] = {
   5,   /* field[5] = at_risk */
@@ -1860,6 +1872,7 @@ static const unsigned streaksnap__social__v1__friend_streak__field_indices_by_na
   7,   /* field[7] = deadline_at */
   4,   /* field[4] = friend_posted_today */
   2,   /* field[2] = longest_count */
+  8,   /* field[8] = status */
   6,   /* field[6] = status_pill */
   0,   /* field[0] = streak_id */
   3,   /* field[3] = you_posted_today */
@@ -1867,7 +1880,7 @@ static const unsigned streaksnap__social__v1__friend_streak__field_indices_by_na
 static const ProtobufCIntRange streaksnap__social__v1__friend_streak__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 8 }
+  { 0, 9 }
 };
 const ProtobufCMessageDescriptor streaksnap__social__v1__friend_streak__descriptor =
 {
@@ -1877,7 +1890,7 @@ const ProtobufCMessageDescriptor streaksnap__social__v1__friend_streak__descript
   "Streaksnap__Social__V1__FriendStreak",
   "streaksnap.social.v1",
   sizeof(Streaksnap__Social__V1__FriendStreak),
-  8,
+  9,
   streaksnap__social__v1__friend_streak__field_descriptors,
   streaksnap__social__v1__friend_streak__field_indices_by_name,
   1,  streaksnap__social__v1__friend_streak__number_ranges,
@@ -2375,11 +2388,11 @@ static const ProtobufCFieldDescriptor streaksnap__social__v1__found_user__field_
     2,
     PROTOBUF_C_LABEL_NONE,
     PROTOBUF_C_TYPE_ENUM,
-    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__FoundUser, _friendship_status_case),
     offsetof(Streaksnap__Social__V1__FoundUser, friendship_status),
     &streaksnap__social__v1__friendship_status__descriptor,
     NULL,
-    0,             /* flags */
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
   {
@@ -2399,11 +2412,11 @@ static const ProtobufCFieldDescriptor streaksnap__social__v1__found_user__field_
     4,
     PROTOBUF_C_LABEL_NONE,
     PROTOBUF_C_TYPE_ENUM,
-    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__FoundUser, _direction_case),
     offsetof(Streaksnap__Social__V1__FoundUser, direction),
     &streaksnap__social__v1__direction__descriptor,
     NULL,
-    0,             /* flags */
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
 };

@@ -232,6 +232,51 @@ void   streaksnap__streaks__v1__streak_detail__free_unpacked
   assert(message->base.descriptor == &streaksnap__streaks__v1__streak_detail__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__streaks__v1__streak_recovery__init
+                     (Streaksnap__Streaks__V1__StreakRecovery         *message)
+{
+  static const Streaksnap__Streaks__V1__StreakRecovery init_value = STREAKSNAP__STREAKS__V1__STREAK_RECOVERY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__streak_recovery__get_packed_size
+                     (const Streaksnap__Streaks__V1__StreakRecovery *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__streak_recovery__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__streak_recovery__pack
+                     (const Streaksnap__Streaks__V1__StreakRecovery *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__streak_recovery__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__streak_recovery__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__StreakRecovery *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__streak_recovery__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__StreakRecovery *
+       streaksnap__streaks__v1__streak_recovery__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__StreakRecovery *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__streak_recovery__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__streak_recovery__free_unpacked
+                     (Streaksnap__Streaks__V1__StreakRecovery *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__streak_recovery__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   streaksnap__streaks__v1__streak_snap__init
                      (Streaksnap__Streaks__V1__StreakSnap         *message)
 {
@@ -2530,11 +2575,11 @@ static const ProtobufCFieldDescriptor streaksnap__streaks__v1__streak_item__fiel
     11,
     PROTOBUF_C_LABEL_NONE,
     PROTOBUF_C_TYPE_ENUM,
-    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__StreakItem, _status_pill_case),
     offsetof(Streaksnap__Streaks__V1__StreakItem, status_pill),
     &streaksnap__streaks__v1__status_pill__descriptor,
     NULL,
-    0,             /* flags */
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
   {
@@ -2648,7 +2693,7 @@ const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_streak_request__de
   (ProtobufCMessageInit) streaksnap__streaks__v1__get_streak_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__streaks__v1__streak_detail__field_descriptors[10] =
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__streak_detail__field_descriptors[11] =
 {
   {
     "streak",
@@ -2770,6 +2815,18 @@ static const ProtobufCFieldDescriptor streaksnap__streaks__v1__streak_detail__fi
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "recovery",
+    11,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__StreakDetail, recovery),
+    &streaksnap__streaks__v1__streak_recovery__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__streaks__v1__streak_detail__field_indices_by_name[] = {
   1,   /* field[1] = calendar */
@@ -2779,6 +2836,7 @@ static const unsigned streaksnap__streaks__v1__streak_detail__field_indices_by_n
   4,   /* field[4] = next_milestone */
   3,   /* field[3] = photo_count */
   2,   /* field[2] = recoveries */
+  10,   /* field[10] = recovery */
   6,   /* field[6] = snaps_available */
   0,   /* field[0] = streak */
   7,   /* field[7] = your_snap */
@@ -2786,7 +2844,7 @@ static const unsigned streaksnap__streaks__v1__streak_detail__field_indices_by_n
 static const ProtobufCIntRange streaksnap__streaks__v1__streak_detail__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 10 }
+  { 0, 11 }
 };
 const ProtobufCMessageDescriptor streaksnap__streaks__v1__streak_detail__descriptor =
 {
@@ -2796,11 +2854,88 @@ const ProtobufCMessageDescriptor streaksnap__streaks__v1__streak_detail__descrip
   "Streaksnap__Streaks__V1__StreakDetail",
   "streaksnap.streaks.v1",
   sizeof(Streaksnap__Streaks__V1__StreakDetail),
-  10,
+  11,
   streaksnap__streaks__v1__streak_detail__field_descriptors,
   streaksnap__streaks__v1__streak_detail__field_indices_by_name,
   1,  streaksnap__streaks__v1__streak_detail__number_ranges,
   (ProtobufCMessageInit) streaksnap__streaks__v1__streak_detail__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__streak_recovery__field_descriptors[4] =
+{
+  {
+    "possible",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__StreakRecovery, possible),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "until",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__StreakRecovery, until),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "refused",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Streaks__V1__StreakRecovery, _refused_case),
+    offsetof(Streaksnap__Streaks__V1__StreakRecovery, refused),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "tokens_left",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Streaksnap__Streaks__V1__StreakRecovery, _tokens_left_case),
+    offsetof(Streaksnap__Streaks__V1__StreakRecovery, tokens_left),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__streak_recovery__field_indices_by_name[] = {
+  0,   /* field[0] = possible */
+  2,   /* field[2] = refused */
+  3,   /* field[3] = tokens_left */
+  1,   /* field[1] = until */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__streak_recovery__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 4 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__streak_recovery__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.StreakRecovery",
+  "StreakRecovery",
+  "Streaksnap__Streaks__V1__StreakRecovery",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__StreakRecovery),
+  4,
+  streaksnap__streaks__v1__streak_recovery__field_descriptors,
+  streaksnap__streaks__v1__streak_recovery__field_indices_by_name,
+  1,  streaksnap__streaks__v1__streak_recovery__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__streak_recovery__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor streaksnap__streaks__v1__streak_snap__field_descriptors[10] =
@@ -3201,7 +3336,7 @@ const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_milestone_data_req
   (ProtobufCMessageInit) streaksnap__streaks__v1__get_milestone_data_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__streaks__v1__milestone_data__field_descriptors[13] =
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__milestone_data__field_descriptors[16] =
 {
   {
     "streak_id",
@@ -3359,16 +3494,55 @@ static const ProtobufCFieldDescriptor streaksnap__streaks__v1__milestone_data__f
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "milestone_id",
+    14,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Streaks__V1__MilestoneData, _milestone_id_case),
+    offsetof(Streaksnap__Streaks__V1__MilestoneData, milestone_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "image_url",
+    15,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Streaks__V1__MilestoneData, _image_url_case),
+    offsetof(Streaksnap__Streaks__V1__MilestoneData, image_url),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "share_url",
+    16,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Streaks__V1__MilestoneData, _share_url_case),
+    offsetof(Streaksnap__Streaks__V1__MilestoneData, share_url),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__streaks__v1__milestone_data__field_indices_by_name[] = {
   1,   /* field[1] = current_count */
   6,   /* field[6] = days_to_next_milestone */
   8,   /* field[8] = friend */
   9,   /* field[9] = from_date */
+  14,   /* field[14] = image_url */
   2,   /* field[2] = longest_count */
   3,   /* field[3] = milestone */
+  13,   /* field[13] = milestone_id */
   5,   /* field[5] = next_milestone */
   4,   /* field[4] = reached */
+  15,   /* field[15] = share_url */
   0,   /* field[0] = streak_id */
   12,   /* field[12] = styles */
   11,   /* field[11] = text */
@@ -3378,7 +3552,7 @@ static const unsigned streaksnap__streaks__v1__milestone_data__field_indices_by_
 static const ProtobufCIntRange streaksnap__streaks__v1__milestone_data__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 13 }
+  { 0, 16 }
 };
 const ProtobufCMessageDescriptor streaksnap__streaks__v1__milestone_data__descriptor =
 {
@@ -3388,7 +3562,7 @@ const ProtobufCMessageDescriptor streaksnap__streaks__v1__milestone_data__descri
   "Streaksnap__Streaks__V1__MilestoneData",
   "streaksnap.streaks.v1",
   sizeof(Streaksnap__Streaks__V1__MilestoneData),
-  13,
+  16,
   streaksnap__streaks__v1__milestone_data__field_descriptors,
   streaksnap__streaks__v1__milestone_data__field_indices_by_name,
   1,  streaksnap__streaks__v1__milestone_data__number_ranges,
@@ -4100,7 +4274,7 @@ const ProtobufCMessageDescriptor streaksnap__streaks__v1__weekday_count__descrip
   (ProtobufCMessageInit) streaksnap__streaks__v1__weekday_count__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__streaks__v1__get_year_calendar_request__field_descriptors[1] =
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__get_year_calendar_request__field_descriptors[2] =
 {
   {
     "year",
@@ -4114,14 +4288,27 @@ static const ProtobufCFieldDescriptor streaksnap__streaks__v1__get_year_calendar
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "days",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Streaksnap__Streaks__V1__GetYearCalendarRequest, _days_case),
+    offsetof(Streaksnap__Streaks__V1__GetYearCalendarRequest, days),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__streaks__v1__get_year_calendar_request__field_indices_by_name[] = {
+  1,   /* field[1] = days */
   0,   /* field[0] = year */
 };
 static const ProtobufCIntRange streaksnap__streaks__v1__get_year_calendar_request__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 1 }
+  { 0, 2 }
 };
 const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_year_calendar_request__descriptor =
 {
@@ -4131,7 +4318,7 @@ const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_year_calendar_requ
   "Streaksnap__Streaks__V1__GetYearCalendarRequest",
   "streaksnap.streaks.v1",
   sizeof(Streaksnap__Streaks__V1__GetYearCalendarRequest),
-  1,
+  2,
   streaksnap__streaks__v1__get_year_calendar_request__field_descriptors,
   streaksnap__streaks__v1__get_year_calendar_request__field_indices_by_name,
   1,  streaksnap__streaks__v1__get_year_calendar_request__number_ranges,
@@ -5173,7 +5360,7 @@ const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_friend_summaries_r
   (ProtobufCMessageInit) streaksnap__streaks__v1__get_friend_summaries_reply__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__streaks__v1__friend_summary__field_descriptors[9] =
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__friend_summary__field_descriptors[10] =
 {
   {
     "friend_id",
@@ -5264,11 +5451,11 @@ static const ProtobufCFieldDescriptor streaksnap__streaks__v1__friend_summary__f
     8,
     PROTOBUF_C_LABEL_NONE,
     PROTOBUF_C_TYPE_ENUM,
-    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__FriendSummary, _status_pill_case),
     offsetof(Streaksnap__Streaks__V1__FriendSummary, status_pill),
     &streaksnap__streaks__v1__status_pill__descriptor,
     NULL,
-    0,             /* flags */
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
   {
@@ -5283,6 +5470,18 @@ static const ProtobufCFieldDescriptor streaksnap__streaks__v1__friend_summary__f
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "status",
+    10,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__FriendSummary, status),
+    &streaksnap__streaks__v1__streak_status__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__streaks__v1__friend_summary__field_indices_by_name[] = {
   6,   /* field[6] = at_risk */
@@ -5291,6 +5490,7 @@ static const unsigned streaksnap__streaks__v1__friend_summary__field_indices_by_
   0,   /* field[0] = friend_id */
   5,   /* field[5] = friend_posted_today */
   3,   /* field[3] = longest_count */
+  9,   /* field[9] = status */
   7,   /* field[7] = status_pill */
   1,   /* field[1] = streak_id */
   4,   /* field[4] = you_posted_today */
@@ -5298,7 +5498,7 @@ static const unsigned streaksnap__streaks__v1__friend_summary__field_indices_by_
 static const ProtobufCIntRange streaksnap__streaks__v1__friend_summary__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 9 }
+  { 0, 10 }
 };
 const ProtobufCMessageDescriptor streaksnap__streaks__v1__friend_summary__descriptor =
 {
@@ -5308,7 +5508,7 @@ const ProtobufCMessageDescriptor streaksnap__streaks__v1__friend_summary__descri
   "Streaksnap__Streaks__V1__FriendSummary",
   "streaksnap.streaks.v1",
   sizeof(Streaksnap__Streaks__V1__FriendSummary),
-  9,
+  10,
   streaksnap__streaks__v1__friend_summary__field_descriptors,
   streaksnap__streaks__v1__friend_summary__field_indices_by_name,
   1,  streaksnap__streaks__v1__friend_summary__number_ranges,

@@ -1068,7 +1068,7 @@ const ProtobufCMessageDescriptor streaksnap__streaks__v1__recovery_token_earned_
   (ProtobufCMessageInit) streaksnap__streaks__v1__recovery_token_earned__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__streaks__v1__streak_broken__field_descriptors[7] =
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__streak_broken__field_descriptors[8] =
 {
   {
     "streak_id",
@@ -1154,11 +1154,24 @@ static const ProtobufCFieldDescriptor streaksnap__streaks__v1__streak_broken__fi
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "is_final",
+    8,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__StreakBroken, is_final),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__streaks__v1__streak_broken__field_indices_by_name[] = {
   6,   /* field[6] = broken_at */
   4,   /* field[4] = broken_by_user_id */
   3,   /* field[3] = count */
+  7,   /* field[7] = is_final */
   5,   /* field[5] = missed_date */
   0,   /* field[0] = streak_id */
   1,   /* field[1] = user_a_id */
@@ -1167,7 +1180,7 @@ static const unsigned streaksnap__streaks__v1__streak_broken__field_indices_by_n
 static const ProtobufCIntRange streaksnap__streaks__v1__streak_broken__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 7 }
+  { 0, 8 }
 };
 const ProtobufCMessageDescriptor streaksnap__streaks__v1__streak_broken__descriptor =
 {
@@ -1177,7 +1190,7 @@ const ProtobufCMessageDescriptor streaksnap__streaks__v1__streak_broken__descrip
   "Streaksnap__Streaks__V1__StreakBroken",
   "streaksnap.streaks.v1",
   sizeof(Streaksnap__Streaks__V1__StreakBroken),
-  7,
+  8,
   streaksnap__streaks__v1__streak_broken__field_descriptors,
   streaksnap__streaks__v1__streak_broken__field_indices_by_name,
   1,  streaksnap__streaks__v1__streak_broken__number_ranges,

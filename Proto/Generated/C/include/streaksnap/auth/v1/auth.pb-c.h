@@ -63,7 +63,8 @@ typedef struct Streaksnap__Auth__V1__ExportMyDataReply Streaksnap__Auth__V1__Exp
 typedef enum _Streaksnap__Auth__V1__UsernameProblem {
   STREAKSNAP__AUTH__V1__USERNAME_PROBLEM__USERNAME_PROBLEM_UNSPECIFIED = 0,
   STREAKSNAP__AUTH__V1__USERNAME_PROBLEM__USERNAME_PROBLEM_INVALID = 1,
-  STREAKSNAP__AUTH__V1__USERNAME_PROBLEM__USERNAME_PROBLEM_TAKEN = 2
+  STREAKSNAP__AUTH__V1__USERNAME_PROBLEM__USERNAME_PROBLEM_TAKEN = 2,
+  STREAKSNAP__AUTH__V1__USERNAME_PROBLEM__USERNAME_PROBLEM_RESERVED = 3
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__AUTH__V1__USERNAME_PROBLEM)
 } Streaksnap__Auth__V1__UsernameProblem;
 typedef enum _Streaksnap__Auth__V1__AccountStatus {
@@ -542,16 +543,25 @@ struct  Streaksnap__Auth__V1__CheckUsernameRequest
     , (char *)protobuf_c_empty_string }
 
 
+typedef enum {
+  STREAKSNAP__AUTH__V1__CHECK_USERNAME_REPLY___PROBLEM__NOT_SET = 0,
+  STREAKSNAP__AUTH__V1__CHECK_USERNAME_REPLY___PROBLEM_PROBLEM = 3
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__AUTH__V1__CHECK_USERNAME_REPLY___PROBLEM__CASE)
+} Streaksnap__Auth__V1__CheckUsernameReply__ProblemCase;
+
 struct  Streaksnap__Auth__V1__CheckUsernameReply
 {
   ProtobufCMessage base;
   char *username;
   protobuf_c_boolean available;
-  Streaksnap__Auth__V1__UsernameProblem problem;
+  Streaksnap__Auth__V1__CheckUsernameReply__ProblemCase _problem_case;
+  union {
+    Streaksnap__Auth__V1__UsernameProblem problem;
+  };
 };
 #define STREAKSNAP__AUTH__V1__CHECK_USERNAME_REPLY__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__check_username_reply__descriptor) \
-    , (char *)protobuf_c_empty_string, 0, STREAKSNAP__AUTH__V1__USERNAME_PROBLEM__USERNAME_PROBLEM_UNSPECIFIED }
+    , (char *)protobuf_c_empty_string, 0, STREAKSNAP__AUTH__V1__CHECK_USERNAME_REPLY___PROBLEM__NOT_SET, {0} }
 
 
 struct  Streaksnap__Auth__V1__GetProfileRequest

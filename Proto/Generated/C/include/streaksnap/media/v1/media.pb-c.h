@@ -35,6 +35,7 @@ typedef struct Streaksnap__Media__V1__RemoveAvatarRequest Streaksnap__Media__V1_
 typedef struct Streaksnap__Media__V1__RemoveAvatarReply Streaksnap__Media__V1__RemoveAvatarReply;
 typedef struct Streaksnap__Media__V1__GenerateMilestoneCardRequest Streaksnap__Media__V1__GenerateMilestoneCardRequest;
 typedef struct Streaksnap__Media__V1__GenerateMilestoneCardReply Streaksnap__Media__V1__GenerateMilestoneCardReply;
+typedef struct Streaksnap__Media__V1__MakeMilestoneCardRequest Streaksnap__Media__V1__MakeMilestoneCardRequest;
 typedef struct Streaksnap__Media__V1__MarkMilestoneSharedRequest Streaksnap__Media__V1__MarkMilestoneSharedRequest;
 typedef struct Streaksnap__Media__V1__MarkMilestoneSharedReply Streaksnap__Media__V1__MarkMilestoneSharedReply;
 typedef struct Streaksnap__Media__V1__RevokeMilestoneShareRequest Streaksnap__Media__V1__RevokeMilestoneShareRequest;
@@ -231,16 +232,26 @@ struct  Streaksnap__Media__V1__GetStreakSnapsReply
     , NULL, NULL, 0 }
 
 
+typedef enum {
+  STREAKSNAP__MEDIA__V1__GET_SNAP_HISTORY_REQUEST___PAGE__NOT_SET = 0,
+  STREAKSNAP__MEDIA__V1__GET_SNAP_HISTORY_REQUEST___PAGE_PAGE = 4
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__MEDIA__V1__GET_SNAP_HISTORY_REQUEST___PAGE__CASE)
+} Streaksnap__Media__V1__GetSnapHistoryRequest__PageCase;
+
 struct  Streaksnap__Media__V1__GetSnapHistoryRequest
 {
   ProtobufCMessage base;
   char *streak_id;
   char *cursor;
   int32_t limit;
+  Streaksnap__Media__V1__GetSnapHistoryRequest__PageCase _page_case;
+  union {
+    int32_t page;
+  };
 };
 #define STREAKSNAP__MEDIA__V1__GET_SNAP_HISTORY_REQUEST__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__get_snap_history_request__descriptor) \
-    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0 }
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, STREAKSNAP__MEDIA__V1__GET_SNAP_HISTORY_REQUEST___PAGE__NOT_SET, {0} }
 
 
 struct  Streaksnap__Media__V1__GetSnapHistoryReply
@@ -354,6 +365,21 @@ struct  Streaksnap__Media__V1__GenerateMilestoneCardReply
     , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, STREAKSNAP__MEDIA__V1__CARD_STYLE__CARD_STYLE_UNSPECIFIED, (char *)protobuf_c_empty_string, 0, 0, STREAKSNAP__MEDIA__V1__GENERATE_MILESTONE_CARD_REPLY___SHARE_URL__NOT_SET, {0} }
 
 
+struct  Streaksnap__Media__V1__MakeMilestoneCardRequest
+{
+  ProtobufCMessage base;
+  char *user_id;
+  char *friend_id;
+  char *streak_id;
+  int32_t milestone;
+  char *from_date;
+  char *to_date;
+};
+#define STREAKSNAP__MEDIA__V1__MAKE_MILESTONE_CARD_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__make_milestone_card_request__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string }
+
+
 struct  Streaksnap__Media__V1__MarkMilestoneSharedRequest
 {
   ProtobufCMessage base;
@@ -365,16 +391,26 @@ struct  Streaksnap__Media__V1__MarkMilestoneSharedRequest
     , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string }
 
 
+typedef enum {
+  STREAKSNAP__MEDIA__V1__MARK_MILESTONE_SHARED_REPLY___SHARE_URL__NOT_SET = 0,
+  STREAKSNAP__MEDIA__V1__MARK_MILESTONE_SHARED_REPLY___SHARE_URL_SHARE_URL = 4
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__MEDIA__V1__MARK_MILESTONE_SHARED_REPLY___SHARE_URL__CASE)
+} Streaksnap__Media__V1__MarkMilestoneSharedReply__ShareUrlCase;
+
 struct  Streaksnap__Media__V1__MarkMilestoneSharedReply
 {
   ProtobufCMessage base;
   char *milestone_id;
   char *platform;
   Google__Protobuf__Timestamp *shared_at;
+  Streaksnap__Media__V1__MarkMilestoneSharedReply__ShareUrlCase _share_url_case;
+  union {
+    char *share_url;
+  };
 };
 #define STREAKSNAP__MEDIA__V1__MARK_MILESTONE_SHARED_REPLY__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__media__v1__mark_milestone_shared_reply__descriptor) \
-    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL }
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL, STREAKSNAP__MEDIA__V1__MARK_MILESTONE_SHARED_REPLY___SHARE_URL__NOT_SET, {0} }
 
 
 struct  Streaksnap__Media__V1__RevokeMilestoneShareRequest
@@ -790,6 +826,25 @@ Streaksnap__Media__V1__GenerateMilestoneCardReply *
 void   streaksnap__media__v1__generate_milestone_card_reply__free_unpacked
                      (Streaksnap__Media__V1__GenerateMilestoneCardReply *message,
                       ProtobufCAllocator *allocator);
+/* Streaksnap__Media__V1__MakeMilestoneCardRequest methods */
+void   streaksnap__media__v1__make_milestone_card_request__init
+                     (Streaksnap__Media__V1__MakeMilestoneCardRequest         *message);
+size_t streaksnap__media__v1__make_milestone_card_request__get_packed_size
+                     (const Streaksnap__Media__V1__MakeMilestoneCardRequest   *message);
+size_t streaksnap__media__v1__make_milestone_card_request__pack
+                     (const Streaksnap__Media__V1__MakeMilestoneCardRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__media__v1__make_milestone_card_request__pack_to_buffer
+                     (const Streaksnap__Media__V1__MakeMilestoneCardRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Media__V1__MakeMilestoneCardRequest *
+       streaksnap__media__v1__make_milestone_card_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__media__v1__make_milestone_card_request__free_unpacked
+                     (Streaksnap__Media__V1__MakeMilestoneCardRequest *message,
+                      ProtobufCAllocator *allocator);
 /* Streaksnap__Media__V1__MarkMilestoneSharedRequest methods */
 void   streaksnap__media__v1__mark_milestone_shared_request__init
                      (Streaksnap__Media__V1__MarkMilestoneSharedRequest         *message);
@@ -998,6 +1053,9 @@ typedef void (*Streaksnap__Media__V1__GenerateMilestoneCardRequest_Closure)
 typedef void (*Streaksnap__Media__V1__GenerateMilestoneCardReply_Closure)
                  (const Streaksnap__Media__V1__GenerateMilestoneCardReply *message,
                   void *closure_data);
+typedef void (*Streaksnap__Media__V1__MakeMilestoneCardRequest_Closure)
+                 (const Streaksnap__Media__V1__MakeMilestoneCardRequest *message,
+                  void *closure_data);
 typedef void (*Streaksnap__Media__V1__MarkMilestoneSharedRequest_Closure)
                  (const Streaksnap__Media__V1__MarkMilestoneSharedRequest *message,
                   void *closure_data);
@@ -1047,6 +1105,7 @@ extern const ProtobufCMessageDescriptor streaksnap__media__v1__remove_avatar_req
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__remove_avatar_reply__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__generate_milestone_card_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__generate_milestone_card_reply__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__media__v1__make_milestone_card_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__mark_milestone_shared_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__mark_milestone_shared_reply__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__media__v1__revoke_milestone_share_request__descriptor;

@@ -44,15 +44,25 @@ typedef enum _Streaksnap__Notifications__V1__Kind {
 
 /* --- messages --- */
 
+typedef enum {
+  STREAKSNAP__NOTIFICATIONS__V1__LIST_REQUEST___PAGE__NOT_SET = 0,
+  STREAKSNAP__NOTIFICATIONS__V1__LIST_REQUEST___PAGE_PAGE = 3
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__NOTIFICATIONS__V1__LIST_REQUEST___PAGE__CASE)
+} Streaksnap__Notifications__V1__ListRequest__PageCase;
+
 struct  Streaksnap__Notifications__V1__ListRequest
 {
   ProtobufCMessage base;
   int32_t limit;
   char *cursor;
+  Streaksnap__Notifications__V1__ListRequest__PageCase _page_case;
+  union {
+    int32_t page;
+  };
 };
 #define STREAKSNAP__NOTIFICATIONS__V1__LIST_REQUEST__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__notifications__v1__list_request__descriptor) \
-    , 0, (char *)protobuf_c_empty_string }
+    , 0, (char *)protobuf_c_empty_string, STREAKSNAP__NOTIFICATIONS__V1__LIST_REQUEST___PAGE__NOT_SET, {0} }
 
 
 struct  Streaksnap__Notifications__V1__ListReply
@@ -95,6 +105,7 @@ struct  Streaksnap__Notifications__V1__NotificationItem
   char *body;
   Google__Protobuf__Timestamp *created_at;
   Google__Protobuf__Timestamp *read_at;
+  Streaksnap__Common__V1__UserSummary *actor;
   Streaksnap__Notifications__V1__NotificationItem__ActorIdCase _actor_id_case;
   union {
     char *actor_id;
@@ -110,7 +121,7 @@ struct  Streaksnap__Notifications__V1__NotificationItem
 };
 #define STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__notifications__v1__notification_item__descriptor) \
-    , (char *)protobuf_c_empty_string, STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_UNSPECIFIED, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL, NULL, STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM___ACTOR_ID__NOT_SET, {0}, STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM___STREAK_ID__NOT_SET, {0}, STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM___FRIENDSHIP_ID__NOT_SET, {0} }
+    , (char *)protobuf_c_empty_string, STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_UNSPECIFIED, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL, NULL, NULL, STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM___ACTOR_ID__NOT_SET, {0}, STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM___STREAK_ID__NOT_SET, {0}, STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM___FRIENDSHIP_ID__NOT_SET, {0} }
 
 
 struct  Streaksnap__Notifications__V1__UnreadCountRequest

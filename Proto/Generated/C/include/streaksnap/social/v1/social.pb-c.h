@@ -166,6 +166,12 @@ struct  Streaksnap__Social__V1__FriendshipReply
     , (char *)protobuf_c_empty_string, STREAKSNAP__SOCIAL__V1__FRIENDSHIP_STATUS__FRIENDSHIP_STATUS_UNSPECIFIED, STREAKSNAP__SOCIAL__V1__DIRECTION__DIRECTION_UNSPECIFIED, NULL, NULL, NULL, STREAKSNAP__SOCIAL__V1__FRIENDSHIP_REPLY___STREAK_REASON__NOT_SET, {0} }
 
 
+typedef enum {
+  STREAKSNAP__SOCIAL__V1__FRIEND_STREAK___STATUS_PILL__NOT_SET = 0,
+  STREAKSNAP__SOCIAL__V1__FRIEND_STREAK___STATUS_PILL_STATUS_PILL = 7
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__SOCIAL__V1__FRIEND_STREAK___STATUS_PILL__CASE)
+} Streaksnap__Social__V1__FriendStreak__StatusPillCase;
+
 struct  Streaksnap__Social__V1__FriendStreak
 {
   ProtobufCMessage base;
@@ -175,12 +181,16 @@ struct  Streaksnap__Social__V1__FriendStreak
   protobuf_c_boolean you_posted_today;
   protobuf_c_boolean friend_posted_today;
   protobuf_c_boolean at_risk;
-  char *status_pill;
   Google__Protobuf__Timestamp *deadline_at;
+  char *status;
+  Streaksnap__Social__V1__FriendStreak__StatusPillCase _status_pill_case;
+  union {
+    char *status_pill;
+  };
 };
 #define STREAKSNAP__SOCIAL__V1__FRIEND_STREAK__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__social__v1__friend_streak__descriptor) \
-    , (char *)protobuf_c_empty_string, 0, 0, 0, 0, 0, (char *)protobuf_c_empty_string, NULL }
+    , (char *)protobuf_c_empty_string, 0, 0, 0, 0, 0, NULL, (char *)protobuf_c_empty_string, STREAKSNAP__SOCIAL__V1__FRIEND_STREAK___STATUS_PILL__NOT_SET, {0} }
 
 
 struct  Streaksnap__Social__V1__ListFriendsRequest
@@ -287,25 +297,43 @@ struct  Streaksnap__Social__V1__SearchUsersReply
 
 
 typedef enum {
+  STREAKSNAP__SOCIAL__V1__FOUND_USER___FRIENDSHIP_STATUS__NOT_SET = 0,
+  STREAKSNAP__SOCIAL__V1__FOUND_USER___FRIENDSHIP_STATUS_FRIENDSHIP_STATUS = 2
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__SOCIAL__V1__FOUND_USER___FRIENDSHIP_STATUS__CASE)
+} Streaksnap__Social__V1__FoundUser__FriendshipStatusCase;
+
+typedef enum {
   STREAKSNAP__SOCIAL__V1__FOUND_USER___FRIENDSHIP_ID__NOT_SET = 0,
   STREAKSNAP__SOCIAL__V1__FOUND_USER___FRIENDSHIP_ID_FRIENDSHIP_ID = 3
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__SOCIAL__V1__FOUND_USER___FRIENDSHIP_ID__CASE)
 } Streaksnap__Social__V1__FoundUser__FriendshipIdCase;
 
+typedef enum {
+  STREAKSNAP__SOCIAL__V1__FOUND_USER___DIRECTION__NOT_SET = 0,
+  STREAKSNAP__SOCIAL__V1__FOUND_USER___DIRECTION_DIRECTION = 4
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__SOCIAL__V1__FOUND_USER___DIRECTION__CASE)
+} Streaksnap__Social__V1__FoundUser__DirectionCase;
+
 struct  Streaksnap__Social__V1__FoundUser
 {
   ProtobufCMessage base;
   Streaksnap__Common__V1__UserSummary *user;
-  Streaksnap__Social__V1__FriendshipStatus friendship_status;
-  Streaksnap__Social__V1__Direction direction;
+  Streaksnap__Social__V1__FoundUser__FriendshipStatusCase _friendship_status_case;
+  union {
+    Streaksnap__Social__V1__FriendshipStatus friendship_status;
+  };
   Streaksnap__Social__V1__FoundUser__FriendshipIdCase _friendship_id_case;
   union {
     char *friendship_id;
   };
+  Streaksnap__Social__V1__FoundUser__DirectionCase _direction_case;
+  union {
+    Streaksnap__Social__V1__Direction direction;
+  };
 };
 #define STREAKSNAP__SOCIAL__V1__FOUND_USER__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__social__v1__found_user__descriptor) \
-    , NULL, STREAKSNAP__SOCIAL__V1__FRIENDSHIP_STATUS__FRIENDSHIP_STATUS_UNSPECIFIED, STREAKSNAP__SOCIAL__V1__DIRECTION__DIRECTION_UNSPECIFIED, STREAKSNAP__SOCIAL__V1__FOUND_USER___FRIENDSHIP_ID__NOT_SET, {0} }
+    , NULL, STREAKSNAP__SOCIAL__V1__FOUND_USER___FRIENDSHIP_STATUS__NOT_SET, {0}, STREAKSNAP__SOCIAL__V1__FOUND_USER___FRIENDSHIP_ID__NOT_SET, {0}, STREAKSNAP__SOCIAL__V1__FOUND_USER___DIRECTION__NOT_SET, {0} }
 
 
 struct  Streaksnap__Social__V1__NudgeRequest

@@ -22,6 +22,7 @@ typedef struct Streaksnap__Streaks__V1__ListStreaksReply Streaksnap__Streaks__V1
 typedef struct Streaksnap__Streaks__V1__StreakItem Streaksnap__Streaks__V1__StreakItem;
 typedef struct Streaksnap__Streaks__V1__GetStreakRequest Streaksnap__Streaks__V1__GetStreakRequest;
 typedef struct Streaksnap__Streaks__V1__StreakDetail Streaksnap__Streaks__V1__StreakDetail;
+typedef struct Streaksnap__Streaks__V1__StreakRecovery Streaksnap__Streaks__V1__StreakRecovery;
 typedef struct Streaksnap__Streaks__V1__StreakSnap Streaksnap__Streaks__V1__StreakSnap;
 typedef struct Streaksnap__Streaks__V1__CalendarDay Streaksnap__Streaks__V1__CalendarDay;
 typedef struct Streaksnap__Streaks__V1__GetCalendarRequest Streaksnap__Streaks__V1__GetCalendarRequest;
@@ -139,6 +140,12 @@ typedef enum {
 } Streaksnap__Streaks__V1__StreakItem__LastCompletedDateCase;
 
 typedef enum {
+  STREAKSNAP__STREAKS__V1__STREAK_ITEM___STATUS_PILL__NOT_SET = 0,
+  STREAKSNAP__STREAKS__V1__STREAK_ITEM___STATUS_PILL_STATUS_PILL = 11
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__STREAK_ITEM___STATUS_PILL__CASE)
+} Streaksnap__Streaks__V1__StreakItem__StatusPillCase;
+
+typedef enum {
   STREAKSNAP__STREAKS__V1__STREAK_ITEM___BROKEN_BY_USER_ID__NOT_SET = 0,
   STREAKSNAP__STREAKS__V1__STREAK_ITEM___BROKEN_BY_USER_ID_BROKEN_BY_USER_ID = 13
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__STREAK_ITEM___BROKEN_BY_USER_ID__CASE)
@@ -156,12 +163,15 @@ struct  Streaksnap__Streaks__V1__StreakItem
   protobuf_c_boolean friend_posted_today;
   protobuf_c_boolean at_risk;
   Google__Protobuf__Timestamp *deadline_at;
-  Streaksnap__Streaks__V1__StatusPill status_pill;
   Google__Protobuf__Timestamp *started_at;
   Google__Protobuf__Timestamp *broken_at;
   Streaksnap__Streaks__V1__StreakItem__LastCompletedDateCase _last_completed_date_case;
   union {
     char *last_completed_date;
+  };
+  Streaksnap__Streaks__V1__StreakItem__StatusPillCase _status_pill_case;
+  union {
+    Streaksnap__Streaks__V1__StatusPill status_pill;
   };
   Streaksnap__Streaks__V1__StreakItem__BrokenByUserIdCase _broken_by_user_id_case;
   union {
@@ -170,7 +180,7 @@ struct  Streaksnap__Streaks__V1__StreakItem
 };
 #define STREAKSNAP__STREAKS__V1__STREAK_ITEM__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__streak_item__descriptor) \
-    , (char *)protobuf_c_empty_string, NULL, STREAKSNAP__STREAKS__V1__STREAK_STATUS__STREAK_STATUS_UNSPECIFIED, 0, 0, 0, 0, 0, NULL, STREAKSNAP__STREAKS__V1__STATUS_PILL__STATUS_PILL_UNSPECIFIED, NULL, NULL, STREAKSNAP__STREAKS__V1__STREAK_ITEM___LAST_COMPLETED_DATE__NOT_SET, {0}, STREAKSNAP__STREAKS__V1__STREAK_ITEM___BROKEN_BY_USER_ID__NOT_SET, {0} }
+    , (char *)protobuf_c_empty_string, NULL, STREAKSNAP__STREAKS__V1__STREAK_STATUS__STREAK_STATUS_UNSPECIFIED, 0, 0, 0, 0, 0, NULL, NULL, NULL, STREAKSNAP__STREAKS__V1__STREAK_ITEM___LAST_COMPLETED_DATE__NOT_SET, {0}, STREAKSNAP__STREAKS__V1__STREAK_ITEM___STATUS_PILL__NOT_SET, {0}, STREAKSNAP__STREAKS__V1__STREAK_ITEM___BROKEN_BY_USER_ID__NOT_SET, {0} }
 
 
 struct  Streaksnap__Streaks__V1__GetStreakRequest
@@ -197,10 +207,42 @@ struct  Streaksnap__Streaks__V1__StreakDetail
   Streaksnap__Streaks__V1__StreakSnap *your_snap;
   Streaksnap__Streaks__V1__StreakSnap *friend_snap;
   protobuf_c_boolean locked;
+  Streaksnap__Streaks__V1__StreakRecovery *recovery;
 };
 #define STREAKSNAP__STREAKS__V1__STREAK_DETAIL__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__streak_detail__descriptor) \
-    , NULL, 0,NULL, 0, 0, 0, 0, 0, NULL, NULL, 0 }
+    , NULL, 0,NULL, 0, 0, 0, 0, 0, NULL, NULL, 0, NULL }
+
+
+typedef enum {
+  STREAKSNAP__STREAKS__V1__STREAK_RECOVERY___REFUSED__NOT_SET = 0,
+  STREAKSNAP__STREAKS__V1__STREAK_RECOVERY___REFUSED_REFUSED = 3
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__STREAK_RECOVERY___REFUSED__CASE)
+} Streaksnap__Streaks__V1__StreakRecovery__RefusedCase;
+
+typedef enum {
+  STREAKSNAP__STREAKS__V1__STREAK_RECOVERY___TOKENS_LEFT__NOT_SET = 0,
+  STREAKSNAP__STREAKS__V1__STREAK_RECOVERY___TOKENS_LEFT_TOKENS_LEFT = 4
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__STREAK_RECOVERY___TOKENS_LEFT__CASE)
+} Streaksnap__Streaks__V1__StreakRecovery__TokensLeftCase;
+
+struct  Streaksnap__Streaks__V1__StreakRecovery
+{
+  ProtobufCMessage base;
+  protobuf_c_boolean possible;
+  Google__Protobuf__Timestamp *until;
+  Streaksnap__Streaks__V1__StreakRecovery__RefusedCase _refused_case;
+  union {
+    char *refused;
+  };
+  Streaksnap__Streaks__V1__StreakRecovery__TokensLeftCase _tokens_left_case;
+  union {
+    int32_t tokens_left;
+  };
+};
+#define STREAKSNAP__STREAKS__V1__STREAK_RECOVERY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__streak_recovery__descriptor) \
+    , 0, NULL, STREAKSNAP__STREAKS__V1__STREAK_RECOVERY___REFUSED__NOT_SET, {0}, STREAKSNAP__STREAKS__V1__STREAK_RECOVERY___TOKENS_LEFT__NOT_SET, {0} }
 
 
 typedef enum {
@@ -300,6 +342,24 @@ typedef enum {
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__MILESTONE_DATA___TO_DATE__CASE)
 } Streaksnap__Streaks__V1__MilestoneData__ToDateCase;
 
+typedef enum {
+  STREAKSNAP__STREAKS__V1__MILESTONE_DATA___MILESTONE_ID__NOT_SET = 0,
+  STREAKSNAP__STREAKS__V1__MILESTONE_DATA___MILESTONE_ID_MILESTONE_ID = 14
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__MILESTONE_DATA___MILESTONE_ID__CASE)
+} Streaksnap__Streaks__V1__MilestoneData__MilestoneIdCase;
+
+typedef enum {
+  STREAKSNAP__STREAKS__V1__MILESTONE_DATA___IMAGE_URL__NOT_SET = 0,
+  STREAKSNAP__STREAKS__V1__MILESTONE_DATA___IMAGE_URL_IMAGE_URL = 15
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__MILESTONE_DATA___IMAGE_URL__CASE)
+} Streaksnap__Streaks__V1__MilestoneData__ImageUrlCase;
+
+typedef enum {
+  STREAKSNAP__STREAKS__V1__MILESTONE_DATA___SHARE_URL__NOT_SET = 0,
+  STREAKSNAP__STREAKS__V1__MILESTONE_DATA___SHARE_URL_SHARE_URL = 16
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__MILESTONE_DATA___SHARE_URL__CASE)
+} Streaksnap__Streaks__V1__MilestoneData__ShareUrlCase;
+
 struct  Streaksnap__Streaks__V1__MilestoneData
 {
   ProtobufCMessage base;
@@ -324,10 +384,22 @@ struct  Streaksnap__Streaks__V1__MilestoneData
   union {
     char *to_date;
   };
+  Streaksnap__Streaks__V1__MilestoneData__MilestoneIdCase _milestone_id_case;
+  union {
+    char *milestone_id;
+  };
+  Streaksnap__Streaks__V1__MilestoneData__ImageUrlCase _image_url_case;
+  union {
+    char *image_url;
+  };
+  Streaksnap__Streaks__V1__MilestoneData__ShareUrlCase _share_url_case;
+  union {
+    char *share_url;
+  };
 };
 #define STREAKSNAP__STREAKS__V1__MILESTONE_DATA__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__milestone_data__descriptor) \
-    , (char *)protobuf_c_empty_string, 0, 0, 0, 0,NULL, 0, 0, NULL, NULL, NULL, 0,NULL, STREAKSNAP__STREAKS__V1__MILESTONE_DATA___FROM_DATE__NOT_SET, {0}, STREAKSNAP__STREAKS__V1__MILESTONE_DATA___TO_DATE__NOT_SET, {0} }
+    , (char *)protobuf_c_empty_string, 0, 0, 0, 0,NULL, 0, 0, NULL, NULL, NULL, 0,NULL, STREAKSNAP__STREAKS__V1__MILESTONE_DATA___FROM_DATE__NOT_SET, {0}, STREAKSNAP__STREAKS__V1__MILESTONE_DATA___TO_DATE__NOT_SET, {0}, STREAKSNAP__STREAKS__V1__MILESTONE_DATA___MILESTONE_ID__NOT_SET, {0}, STREAKSNAP__STREAKS__V1__MILESTONE_DATA___IMAGE_URL__NOT_SET, {0}, STREAKSNAP__STREAKS__V1__MILESTONE_DATA___SHARE_URL__NOT_SET, {0} }
 
 
 struct  Streaksnap__Streaks__V1__MilestoneMark
@@ -475,6 +547,12 @@ typedef enum {
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__GET_YEAR_CALENDAR_REQUEST___YEAR__CASE)
 } Streaksnap__Streaks__V1__GetYearCalendarRequest__YearCase;
 
+typedef enum {
+  STREAKSNAP__STREAKS__V1__GET_YEAR_CALENDAR_REQUEST___DAYS__NOT_SET = 0,
+  STREAKSNAP__STREAKS__V1__GET_YEAR_CALENDAR_REQUEST___DAYS_DAYS = 2
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__GET_YEAR_CALENDAR_REQUEST___DAYS__CASE)
+} Streaksnap__Streaks__V1__GetYearCalendarRequest__DaysCase;
+
 struct  Streaksnap__Streaks__V1__GetYearCalendarRequest
 {
   ProtobufCMessage base;
@@ -482,10 +560,14 @@ struct  Streaksnap__Streaks__V1__GetYearCalendarRequest
   union {
     int32_t year;
   };
+  Streaksnap__Streaks__V1__GetYearCalendarRequest__DaysCase _days_case;
+  union {
+    int32_t days;
+  };
 };
 #define STREAKSNAP__STREAKS__V1__GET_YEAR_CALENDAR_REQUEST__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__get_year_calendar_request__descriptor) \
-    , STREAKSNAP__STREAKS__V1__GET_YEAR_CALENDAR_REQUEST___YEAR__NOT_SET, {0} }
+    , STREAKSNAP__STREAKS__V1__GET_YEAR_CALENDAR_REQUEST___YEAR__NOT_SET, {0}, STREAKSNAP__STREAKS__V1__GET_YEAR_CALENDAR_REQUEST___DAYS__NOT_SET, {0} }
 
 
 struct  Streaksnap__Streaks__V1__YearCalendar
@@ -754,6 +836,12 @@ struct  Streaksnap__Streaks__V1__GetFriendSummariesReply
     , 0,NULL }
 
 
+typedef enum {
+  STREAKSNAP__STREAKS__V1__FRIEND_SUMMARY___STATUS_PILL__NOT_SET = 0,
+  STREAKSNAP__STREAKS__V1__FRIEND_SUMMARY___STATUS_PILL_STATUS_PILL = 8
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__STREAKS__V1__FRIEND_SUMMARY___STATUS_PILL__CASE)
+} Streaksnap__Streaks__V1__FriendSummary__StatusPillCase;
+
 struct  Streaksnap__Streaks__V1__FriendSummary
 {
   ProtobufCMessage base;
@@ -764,12 +852,16 @@ struct  Streaksnap__Streaks__V1__FriendSummary
   protobuf_c_boolean you_posted_today;
   protobuf_c_boolean friend_posted_today;
   protobuf_c_boolean at_risk;
-  Streaksnap__Streaks__V1__StatusPill status_pill;
   Google__Protobuf__Timestamp *deadline_at;
+  Streaksnap__Streaks__V1__StreakStatus status;
+  Streaksnap__Streaks__V1__FriendSummary__StatusPillCase _status_pill_case;
+  union {
+    Streaksnap__Streaks__V1__StatusPill status_pill;
+  };
 };
 #define STREAKSNAP__STREAKS__V1__FRIEND_SUMMARY__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__friend_summary__descriptor) \
-    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, 0, 0, 0, 0, STREAKSNAP__STREAKS__V1__STATUS_PILL__STATUS_PILL_UNSPECIFIED, NULL }
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, 0, 0, 0, 0, NULL, STREAKSNAP__STREAKS__V1__STREAK_STATUS__STREAK_STATUS_UNSPECIFIED, STREAKSNAP__STREAKS__V1__FRIEND_SUMMARY___STATUS_PILL__NOT_SET, {0} }
 
 
 struct  Streaksnap__Streaks__V1__PlanContributionRequest
@@ -1082,6 +1174,25 @@ Streaksnap__Streaks__V1__StreakDetail *
                       const uint8_t       *data);
 void   streaksnap__streaks__v1__streak_detail__free_unpacked
                      (Streaksnap__Streaks__V1__StreakDetail *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__StreakRecovery methods */
+void   streaksnap__streaks__v1__streak_recovery__init
+                     (Streaksnap__Streaks__V1__StreakRecovery         *message);
+size_t streaksnap__streaks__v1__streak_recovery__get_packed_size
+                     (const Streaksnap__Streaks__V1__StreakRecovery   *message);
+size_t streaksnap__streaks__v1__streak_recovery__pack
+                     (const Streaksnap__Streaks__V1__StreakRecovery   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__streak_recovery__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__StreakRecovery   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__StreakRecovery *
+       streaksnap__streaks__v1__streak_recovery__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__streak_recovery__free_unpacked
+                     (Streaksnap__Streaks__V1__StreakRecovery *message,
                       ProtobufCAllocator *allocator);
 /* Streaksnap__Streaks__V1__StreakSnap methods */
 void   streaksnap__streaks__v1__streak_snap__init
@@ -1993,6 +2104,9 @@ typedef void (*Streaksnap__Streaks__V1__GetStreakRequest_Closure)
 typedef void (*Streaksnap__Streaks__V1__StreakDetail_Closure)
                  (const Streaksnap__Streaks__V1__StreakDetail *message,
                   void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__StreakRecovery_Closure)
+                 (const Streaksnap__Streaks__V1__StreakRecovery *message,
+                  void *closure_data);
 typedef void (*Streaksnap__Streaks__V1__StreakSnap_Closure)
                  (const Streaksnap__Streaks__V1__StreakSnap *message,
                   void *closure_data);
@@ -2149,6 +2263,7 @@ extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__list_streaks_re
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__streak_item__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_streak_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__streak_detail__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__streak_recovery__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__streak_snap__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__calendar_day__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_calendar_request__descriptor;

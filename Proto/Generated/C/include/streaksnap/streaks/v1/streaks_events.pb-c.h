@@ -106,10 +106,11 @@ struct  Streaksnap__Streaks__V1__StreakBroken
   char *broken_by_user_id;
   char *missed_date;
   Google__Protobuf__Timestamp *broken_at;
+  protobuf_c_boolean is_final;
 };
 #define STREAKSNAP__STREAKS__V1__STREAK_BROKEN__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__streak_broken__descriptor) \
-    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL }
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL, 0 }
 
 
 struct  Streaksnap__Streaks__V1__StreakRestored

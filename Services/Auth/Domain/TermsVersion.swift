@@ -1,0 +1,47 @@
+public import Kernel
+
+/// A version of the terms of service (AU-9): numbers between dots or hyphens, `2.1` or `2026-01`, compared number by number.
+public struct TermsVersion: Comparable, Sendable, CustomStringConvertible {
+    /// Most numbers a version has.
+    static let mostNumbers = 8
+
+    public let description: String
+    private let numbers: [UInt64]
+
+    /// A version; nil for any other text.
+    public init?(_ text: String) {
+        let parts = text.utf8.split(omittingEmptySubsequences: false) { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-") }
+        let numbers = parts.compactMap { part in
+            part.isEmpty || part.count > 18 || !part.allSatisfy { (48...57).contains($0) } ? nil : UInt64(Substring(part))
+        }
+        guard numbers.count == parts.count, numbers.count <= Self.mostNumbers else { return nil }
+        self.description = text
+        self.numbers = numbers
+    }
+
+    /// What somebody accepts.
+    ///
+    /// - Parameters:
+    ///   - accepted: what the same person has accepted before.
+    ///   - inForce: the version that is to be accepted now; nil when the installation does not say.
+    /// - Throws: `VALIDATION_ERROR` naming `version` for a text that is none, another than the one in force, or one older than `accepted`.
+    public static func accepting(_ text: String, accepted: TermsVersion?, inForce: TermsVersion?) throws(ServiceError)
+        -> TermsVersion
+    {
+        guard let version = TermsVersion(text) else {
+            throw ServiceError.validation(field: "version", "must be numbers between dots or hyphens, 2.1 or 2026-01")
+        }
+        if let inForce, version != inForce {
+            throw ServiceError.validation(field: "version", "must be \(inForce), the version in force")
+        }
+        if let accepted, version < accepted {
+            throw ServiceError.validation(field: "version", "must not be older than \(accepted), which is accepted already")
+        }
+        return version
+    }
+
+    public static func == (one: TermsVersion, other: TermsVersion) -> Bool { !(one < other) && !(other < one) }
+
+    /// `2.1` comes before `2.1.0`, which says more.
+    public static func < (one: TermsVersion, other: TermsVersion) -> Bool { one.numbers.lexicographicallyPrecedes(other.numbers) }
+}
