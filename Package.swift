@@ -220,7 +220,7 @@ let testTargets: [Target] = [
         ]
     ),
     tests("ImagesTests", ["Images", "Kernel", logging]),
-    tests("PasswordsTests", ["Passwords", "Kernel"]),
+    tests("PasswordsTests", ["Passwords", "Kernel", "TestSupport"]),
     tests("DevEnvironmentTests", ["DevEnvironment", "Kernel", "Processes", logging]),
     tests("TranscodingTests", ["Transcoding", "Kernel", "Processes"], resources: [.copy("Fixtures")]),
     tests(

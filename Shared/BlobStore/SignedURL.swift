@@ -46,19 +46,19 @@ public struct SignedURL: Sendable {
     ///   - now: The current instant.
     /// - Throws: `LINK_EXPIRED` (permission denied) for a genuine link that has; `NOT_FOUND` for anything not genuine, which says
     ///   nothing of what exists.
-    /// - Returns: The blob, and whom the link was made for.
+    /// - Returns: The blob, whom the link was made for, and when it expires.
     public func verify(
         key: String,
         expires: String,
         viewer: String? = nil,
         signature: String,
         now: Instant
-    ) throws(ServiceError) -> (key: BlobKey, viewer: UserID?) {
+    ) throws(ServiceError) -> (key: BlobKey, viewer: UserID?, expires: Instant) {
         guard let seconds = Int64(expires), String(seconds) == expires, signature.utf8.count == 43,
             let bytes = Base64URL.decode(signature), code(key, expires, viewer) == bytes, let blobKey = try? BlobKey(key)
         else { throw .notFound("file") }
         guard now.seconds < seconds else { throw ServiceError(.permissionDenied, "LINK_EXPIRED", "The link has expired.") }
-        return (blobKey, viewer.flatMap { UserID($0) })
+        return (blobKey, viewer.flatMap { UserID($0) }, Instant(seconds: seconds))
     }
 
     private func code(_ key: String, _ expiry: String, _ viewer: String?) -> HMAC<SHA256>.MAC {

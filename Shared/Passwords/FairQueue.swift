@@ -41,10 +41,12 @@ struct FairQueue<Ticket: Hashable & Sendable>: Sendable {
 
     /// Puts somebody behind the others of the same address.
     mutating func add(_ ticket: Ticket, of requester: HashRequester) -> Admission {
-        let ofAddress = HashRequester.Purpose.allCases.reduce(0) { sum, purpose in
-            sum + (lines[purpose]?.tickets[requester.network]?.count ?? 0)
+        if requester.network != nil {
+            let ofAddress = HashRequester.Purpose.allCases.reduce(0) { sum, purpose in
+                sum + (lines[purpose]?.tickets[requester.network]?.count ?? 0)
+            }
+            guard ofAddress < limitOfAddress else { return .addressFull }
         }
-        guard ofAddress < limitOfAddress else { return .addressFull }
         guard waiting.count < limit else { return .full }
         waiting[ticket] = requester
         var line = lines[requester.purpose] ?? Line()

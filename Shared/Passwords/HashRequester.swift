@@ -15,7 +15,8 @@ public struct HashRequester: Hashable, Sendable {
 
     /// What the hash is for.
     public var purpose: Purpose
-    /// The client's address; IPv6 by its first 64 bits, since one client has as many of them as it likes. All who have none wait as one.
+    /// The client's address; IPv6 by its first 64 bits, since one client has as many of them as it likes. All who have none
+    /// wait as one; every client that comes through a gateway has one.
     public var network: IPAddress?
     /// When the caller stops waiting, wall-clock time; nil when it does not say.
     public var deadline: Instant?

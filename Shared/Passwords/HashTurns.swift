@@ -24,6 +24,9 @@ final class HashTurns: Sendable {
         state = Mutex(State(queue: FairQueue(limit: limit, limitOfAddress: limitOfAddress), free: atOnce))
     }
 
+    /// How many wait.
+    var waiting: Int { state.withLock { $0.queue.count } }
+
     /// Does `work` when its turn comes. Whoever is cancelled or has waited for too long is out of the queue at once.
     ///
     /// - Parameter wait: the longest wait.

@@ -78,6 +78,9 @@ public final class PasswordHasher: Sendable {
     /// Ids of the child processes that wait for work; for tests.
     package var processIDs: [Int32] { processes.idleProcessIDs }
 
+    /// How many wait for their turn; for tests.
+    package var waiting: Int { turns.waiting }
+
     /// Whether `hash` was made at another cost than new ones are, so that it should be replaced at the next sign-in.
     public func needsRehash(_ hash: String) -> Bool { Bcrypt.cost(of: hash) != cost }
 

@@ -95,6 +95,8 @@ struct Claims {
     var verified = "true"
     var nonce: String?
     var expiresIn = 600
+    /// How long ago Apple made it, in seconds.
+    var age = 0
     var more = ""
 
     init(_ sub: String = "001.\(UUID().uuidString)", email: String? = nil) {
@@ -103,7 +105,7 @@ struct Claims {
 
     func json(_ now: Instant) -> String {
         var text =
-            "{\"iss\":\(iss),\"aud\":\(aud),\"sub\":\"\(sub)\",\"iat\":\(now.seconds),\"exp\":\(now.seconds + Int64(expiresIn))"
+            "{\"iss\":\(iss),\"aud\":\(aud),\"sub\":\"\(sub)\",\"iat\":\(now.seconds - Int64(age)),\"exp\":\(now.seconds + Int64(expiresIn))"
         if let email { text += ",\"email\":\"\(email)\",\"email_verified\":\(verified)" }
         if let nonce { text += ",\"nonce\":\"\(nonce)\"" }
         return text + more + "}"

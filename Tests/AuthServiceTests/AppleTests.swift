@@ -161,6 +161,30 @@ import Testing
         #expect(Set(replies.map { $0.string("user", "id") }).count == 1)
     }
 
+    @Test func `an account is deleted with a token that Apple made within five minutes, and with no older one`() async throws {
+        let world = try await World.shared.value
+        var claims = Claims()
+        let token = try await signIn(world, claims).string("access_token")
+        func delete(_ change: (inout Claims) -> Void) async throws -> APIReply {
+            var changed = claims
+            change(&changed)
+            let proof = try world.apple.token(changed.json(world.now()), kid: "first", signer: nil)
+            return try await world.call("DELETE", "/api/auth/account", "{\"apple_identity_token\":\"\(proof)\"}", token: token)
+        }
+        let refused: [(inout Claims) -> Void] = [
+            { $0.age = 301 }, { $0.age = 86_000 }, { $0.age = -120 },
+            // Apple says that the user was there long before the token was made.
+            { $0.more = ",\"auth_time\":\(world.now().seconds - 301)" },
+        ]
+        for change in refused {
+            let reply = try await delete(change)
+            #expect(reply.status == 400 && reply.code == "APPLE_TOKEN_REQUIRED", "\(reply.text)")
+        }
+        #expect(try await world.call("GET", "/api/users/me", token: token).status == 200)
+        claims.age = 240
+        #expect(try await delete { _ in }.status == 200)
+    }
+
     @Test func `the same key gives the first answer again`() async throws {
         let world = try await World.shared.value
         let token = try world.apple.token(Claims().json(world.now()))

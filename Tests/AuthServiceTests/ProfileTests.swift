@@ -149,10 +149,72 @@ import Testing
         let ids = GetSummariesRequest(userIDs: [try #require(person.user?.id)])
         let state = try await world.client.getSummaries(ids, context: World.context()).profiles.first
         #expect(state?.termsVersion == "2026-02" && state?.version == 3 && state?.verifiedEmail == "")
-        #expect(
-            await reason { try await world.client.acceptTerms(AcceptTermsRequest(version: "a b"), context: context()) }
-                == "VALIDATION_ERROR"
+        for wrong in ["a b", "latest", "2026-", "", "2026-01"] {
+            let error = await #expect(throws: ServiceError.self) {
+                try await world.client.acceptTerms(AcceptTermsRequest(version: wrong), context: context())
+            }
+            #expect(error?.reason == "VALIDATION_ERROR" && error?.details.map(\.field) == ["version"], "\(wrong)")
+        }
+        #expect(try await world.client.getMe(GetMeRequest(), context: context()).termsVersion == "2026-02", "never back")
+    }
+
+    @Test func `names that nobody could see, or that turn the text around them, are refused`() async throws {
+        let world = try await World.shared.value
+        let person = try await world.register("lou")
+        let context = { World.context(person.user?.id) }
+        let wrong = [
+            " ", "\u{A0}\u{2003}", "\u{200B}", "\u{200D}", "\u{2800}", "\u{3164}", "\u{301}", "a\u{202E}b", "\u{2066}a", "a\tb",
+            "a\u{0}b",
+        ]
+        for name in wrong {
+            let error = await #expect(throws: ServiceError.self, "\(name.debugDescription)") {
+                try await world.client.updateMe(UpdateMeRequest(displayName: name), context: context())
+            }
+            #expect(
+                error?.code == .invalidArgument && error?.details.map(\.field) == ["display_name"],
+                "\(name.debugDescription)"
+            )
+            let unique = World.unique("lou")
+            let refused = await #expect(throws: ServiceError.self) {
+                try await world.client.register(
+                    RegisterRequest(email: "\(unique)@example.com", password: World.password, displayName: name),
+                    context: World.context()
+                )
+            }
+            #expect(refused?.details.map(\.field) == ["display_name"])
+        }
+        for name in ["Ann", "Ünïcödé", "李小龙", "شهرزاد", "👩‍👩‍👧‍👦", "🏴󠁧󠁢󠁥󠁮󠁧󠁿", "O’Neill-Smith Jr.", "می‌خواهم", "1"] {
+            let me = try await world.client.updateMe(UpdateMeRequest(displayName: "  \(name) "), context: context())
+            #expect(me.displayName == name, "white space around it goes")
+        }
+    }
+
+    @Test func `nobody gets a username that speaks for the service`() async throws {
+        let world = try await World.shared.value
+        let person = try await world.register("max")
+        for name in ["admin", "support", "ad.min", "_admin_", "streaksnap", "streak.snap", "help", "me_", "..."] {
+            let error = await #expect(throws: ServiceError.self) {
+                try await world.client.updateMe(UpdateMeRequest(username: name), context: World.context(person.user?.id))
+            }
+            #expect(error?.details.map(\.field) == ["username"], "\(name)")
+            let answer = try await world.client.checkUsername(CheckUsernameRequest(username: name), context: World.context())
+            #expect(!answer.available && answer.problem == .reserved, "\(name)")
+        }
+        let made = try await world.client.register(
+            RegisterRequest(email: "admin@\(World.unique("example")).com", password: World.password),
+            context: World.context()
         )
+        let username = try #require(made.user?.username)
+        #expect(username.hasPrefix("user_"), "\(username)")
+    }
+
+    @Test func `right after its deletion an account's token is answered like that of any ended session`() async throws {
+        let world = try await World.shared.value
+        let person = try await world.register("ned")
+        let token = person.accessToken
+        let body = "{\"password\":\"\(World.password)\"}"
+        #expect(try await world.call("DELETE", "/api/auth/account", body, token: token).status == 200)
+        for _ in 0..<20 { #expect(try await world.call("GET", "/api/users/me", token: token).code == "SESSION_REVOKED") }
     }
 
     @Test func `a verified e-mail is told in lower case`() async throws {

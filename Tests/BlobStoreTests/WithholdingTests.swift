@@ -36,9 +36,15 @@ import Testing
             #expect(try await !store.isWithheld(key, from: UserID(high: 1, low: 3)))
             #expect(try await !store.isWithheld(key))
             #expect(try await store.isWithheld(try BlobKey("hidden/\(owner)/\(other)")), "markers are not served")
-            try await store.show(owner, to: other)
-            try await store.show(owner, to: other)
-            #expect(try await !store.isWithheld(key, from: other))
+            let limit = Instant(seconds: 2_000_000_000)
+            try await store.show(owner, to: other, throughLinksAfter: limit)
+            try await store.show(owner, to: other, throughLinksAfter: limit)
+            #expect(try await store.isWithheld(key, from: other, expires: limit), "links of before stay dead")
+            #expect(try await !store.isWithheld(key, from: other, expires: limit + .seconds(900)))
+            #expect(try await !store.isWithheld(key, from: other), "made this moment")
+            try await store.forgetHidden(owner, from: other)
+            try await store.forgetHidden(owner, from: other)
+            #expect(try await !store.isWithheld(key, from: other, expires: limit))
         }
     }
 

@@ -17,6 +17,7 @@ extension ClockTests {
         try await lee.signIn()
 
         let card = try await made(ivy, jon, streak)
+        try await copied(ivy, streak, stranger: kim)
         try await shown(card, ivy)
         try await looked(card, home)
         try await refusals(card, streak, ivy, stranger: kim)
@@ -72,6 +73,30 @@ extension ClockTests {
         return try card(first)
     }
 
+    /// What a client that draws the card itself shows has the link to copy, in one call (the seed's screen).
+    private func copied(_ ivy: Person, _ streak: String, stranger: Person) async throws {
+        let data = try await ivy.get("/api/streaks/\(streak)/milestone-data")
+        #expect(data.status == 200 && data.data["milestone"].int == 7, "\(data.text)")
+        let plain = try await ivy.generate(streak)
+        #expect(data.data["milestone_id"].string == plain.data["milestone_id"].string)
+        let link = try #require(data.data["share_url"].string)
+        #expect(link == plain.data["share_url"].string)
+        let path = try #require(URL(string: link)).path
+        #expect(try await ivy.home.http.send("GET", path).status == 200)
+        #expect(try await stranger.get("/api/streaks/\(streak)/milestone-data").status == 404)
+
+        // Looking is not sharing: what was withdrawn stays so until somebody shares it again, and then has a new address.
+        let id = try #require(plain.data["milestone_id"].string)
+        #expect(try await ivy.revoke(id).status == 200)
+        #expect(try await ivy.get("/api/streaks/\(streak)/milestone-data").data["share_url"].isNull)
+        #expect(try await ivy.share(id, "photos").data["share_url"].isNull, "who keeps the picture shares nothing")
+        #expect(try await ivy.home.http.send("GET", path).status == 404)
+        let again = try #require(try await ivy.share(id, "link").data["share_url"].string.flatMap { URL(string: $0) }).path
+        #expect(again != path)
+        #expect(try await ivy.home.http.send("GET", again).status == 200)
+        #expect(try await ivy.home.http.send("GET", path).status == 404)
+    }
+
     private func shown(_ card: Card, _ ivy: Person) async throws {
         let home = ivy.home
         let page = try await home.http.send("GET", card.page)
@@ -83,8 +108,20 @@ extension ClockTests {
         let tags = page.tags
         #expect(tags["og:title"]?.hasPrefix("🔥 7-day streak: ") == true && tags["og:title"]?.contains("ivy") == true)
         #expect(tags["og:url"] == "http://127.0.0.1:\(home.http.port)\(card.page)")
-        #expect(tags["og:image"] == "http://127.0.0.1:\(home.http.port)\(card.page).png")
-        #expect(tags["og:image:width"] == "1080" && tags["twitter:card"] == "summary_large_image")
+        #expect(tags["og:image"] == "http://127.0.0.1:\(home.http.port)\(card.page).wide.png")
+        #expect(tags["og:image:width"] == "1200" && tags["og:image:height"] == "630")
+        #expect(tags["twitter:card"] == "summary_large_image" && tags["twitter:image"] == tags["og:image"])
+        // Several messengers at once, and networks append what they like.
+        let previews = try await withThrowingTaskGroup(of: HTTPReply.self) { group in
+            for _ in 0..<8 { group.addTask { try await home.http.send("GET", card.page + ".wide.png?fbclid=x&utm_source=y") } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        for preview in previews {
+            #expect(preview.status == 200 && preview.header("Content-Type") == "image/png", "\(preview.status)")
+            #expect(Array(preview.body[16..<24]) == [0, 0, 0x04, 0xB0, 0, 0, 0x02, 0x76], "1200 × 630")
+        }
+        #expect(Set(previews.map(\.body)).count == 1)
+        #expect(try await home.http.send("GET", card.page + "?fbclid=x&igsh=y&utm_medium=z").status == 200)
         #expect(page.text.contains("<h1><b>7</b> day streak") && !page.text.contains("<script"))
 
         let image = try await home.http.send("GET", card.page + ".png")
@@ -180,7 +217,7 @@ extension ClockTests {
         #expect(try await kim.share(card.id, "link").status == 200)
         #expect(try await home.http.send("GET", card.page).status == 200)
         #expect(try await lee.delete().status == 200)
-        for target in [card.page, card.page + ".png", card.image] {
+        for target in [card.page, card.page + ".png", card.page + ".wide.png", card.image] {
             try await eventually("\(target) is dead, within 60 s") { try await home.http.send("GET", target).status == 404 }
         }
         #expect(try await kim.generate(streak).code == "FRIEND_UNAVAILABLE")

@@ -126,7 +126,7 @@ extension ClockTests {
             let detail = try await nell.get("/api/streaks/\(streak)")
             #expect(!detail.text.contains(word) || detail.data["streak"]["status"].string == "active")
             return detail.data["streak"]["status"].string == "ended" && detail.data["streak"]["broken_by_user_id"].isNull
-                && detail.data["streak"]["friend"]["display_name"].string == ""
+                && detail.data["streak"]["friend"]["display_name"].string == "Unavailable account"
         }
         #expect(try await nell.get("/api/streaks").data["streaks"].list.isEmpty)
         #expect(try await nell.get("/api/photos/feed").data["items"].list.isEmpty)

@@ -150,7 +150,7 @@ struct OperationTests {
         let client = HTTPClient(port: admin)
         let person = try await Person.register("mia", at: home)
         try await eventually("the replica is ready and answers its share") {
-            guard replica.isRunning else { throw Guardian.Failure(description: Files.text(replica.log) ?? "") }
+            guard replica.isRunning else { throw Guardian.Failure(description: try replica.output()) }
             guard try await person.get("/api/recovery/balance").status == 200,
                 let reply = try? await client.send("GET", "/metrics")
             else { return false }

@@ -19,20 +19,28 @@ struct MediaRoute: Sendable {
         }
         let path = String(request.uri.path.dropFirst("/media/".count))
         let isOpen = path.hasPrefix(Self.open)
-        let (key, viewer) = try isOpen ? (Self.openKey(path), nil) : signedKey(path, request)
-        return try await serve(key, from: viewer, isOpen: isOpen, to: request, exchange)
+        let (key, viewer, expires) = try isOpen ? (Self.openKey(path), nil, nil) : signedKey(path, request)
+        return try await serve(key, from: viewer, expires: expires, isOpen: isOpen, to: request, exchange)
     }
 
     /// A blob that the caller may see.
     ///
     /// - Parameters:
     ///   - viewer: whom the link was made for; nil for nobody in particular.
+    ///   - expires: when the link does; nil for a blob without one.
     ///   - isOpen: whether everybody may keep it.
     /// - Throws: `NOT_FOUND` when there is none, or it is withheld.
-    func serve(_ key: BlobKey, from viewer: UserID? = nil, isOpen: Bool = false, to request: Request, _ exchange: Exchange)
+    func serve(
+        _ key: BlobKey,
+        from viewer: UserID? = nil,
+        expires: Instant? = nil,
+        isOpen: Bool = false,
+        to request: Request,
+        _ exchange: Exchange
+    )
         async throws -> Response
     {
-        guard try await !blobs.isWithheld(key, from: viewer), let info = try await blobs.info(of: key) else {
+        guard try await !blobs.isWithheld(key, from: viewer, expires: expires), let info = try await blobs.info(of: key) else {
             throw ServiceError.notFound("file")
         }
         // Blobs never change in place, so the key and size name the bytes.
@@ -64,7 +72,7 @@ struct MediaRoute: Sendable {
         return key
     }
 
-    private func signedKey(_ path: String, _ request: Request) throws(ServiceError) -> (BlobKey, UserID?) {
+    private func signedKey(_ path: String, _ request: Request) throws(ServiceError) -> (BlobKey, UserID?, Instant?) {
         let parameters = request.uri.queryParameters
         let link = try signer.verify(
             key: path,
@@ -73,7 +81,7 @@ struct MediaRoute: Sendable {
             signature: parameters["sig"].map(String.init) ?? "",
             now: clock.now()
         )
-        return (link.key, link.viewer)
+        return (link.key, link.viewer, link.expires)
     }
 
     private func send(

@@ -48,6 +48,10 @@ struct UploadReceiver: Sendable {
                     guard blob == nil else { throw ServiceError.validation(field: name, "must come once") }
                     blob = try await store(reader.part, fileName, contentType, upload)
                 } else {
+                    // A file under another name would be said to be too long for a field.
+                    guard fileName?.isEmpty ?? true else {
+                        throw ServiceError.validation(field: name, "is not where a file goes: send it as “\(upload.part)”")
+                    }
                     form.append((name, try await reader.collect(name, limit: Self.fieldLimit)))
                     guard form.reduce(0, { $0 + $1.value.count }) <= 4 * Self.fieldLimit else {
                         throw ServiceError.validation(field: name, "the form's fields are too large together")

@@ -30,7 +30,13 @@ public enum MediaModule: ServiceModule {
             [Migration(version: 1, name: "milestone_cards", sql: PackageResources.V0301_milestone_cards_sql)]
         ),
         MigrationSet("media_lifecycle", [Migration(version: 1, name: "owners", sql: PackageResources.V0101_owners_sql)]),
-        MigrationSet("media_hidden", [Migration(version: 1, name: "hidden_pairs", sql: PackageResources.V0402_hidden_pairs_sql)]),
+        MigrationSet(
+            "media_hidden",
+            [
+                Migration(version: 1, name: "hidden_pairs", sql: PackageResources.V0402_hidden_pairs_sql),
+                Migration(version: 2, name: "dead_links", sql: PackageResources.V0403_dead_links_sql),
+            ]
+        ),
         MigrationSet("media_avatars", [Migration(version: 1, name: "avatars", sql: PackageResources.V0401_avatars_sql)]),
     ]
     public static var descriptor: (bytes: [UInt8], hash: String) { (MediaMethods.descriptorSet, MediaMethods.descriptorHash) }
@@ -123,7 +129,7 @@ public enum MediaModule: ServiceModule {
             },
             OldOperations(operations: operations).job,
             AbandonedUploads(blobs: blobs).job,
-            HiddenPairs(pairs: HiddenPairRepository(database: database), blobs: blobs).job,
+            HiddenPairs(pairs: HiddenPairRepository(database: database), blobs: blobs, clock: service.clock).job,
             OldAvatars(repository: service.avatars.repository, blobs: blobs).job,
             RemovedCards(cards: service.cards.repository, blobs: blobs).job,
             PhotoOwners(owners: OwnerRepository(database: database), blobs: blobs).job,

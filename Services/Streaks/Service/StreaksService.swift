@@ -10,7 +10,7 @@ internal import StreaksAPI
 /// Streaks, their day ledgers and the daily prompt. The table of contents: one handler file per RPC in `Handlers/`, what is heard in
 /// `Consumers/`, what is due in `Jobs/`.
 ///
-/// listStreaks · getStreak · startStreak · recover · getCalendar · getMilestoneData · getAchievements · getStats · getYearCalendar ·
+/// listStreaks · listSampleStreaks · getStreak · startStreak · recover · getCalendar · getMilestoneData · getAchievements · getStats · getYearCalendar ·
 /// getTodaysPrompt · getStreakPrompts · setStreakPrompts · clearStreakPrompts · startForFriendship · getFriendSummaries ·
 /// planContribution · recordContribution · listOpenDates · getMilestoneFacts · getMembership · exportUserData
 struct StreaksService: StreaksServiceProtocol {

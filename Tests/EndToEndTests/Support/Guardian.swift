@@ -10,10 +10,16 @@ final class Guardian: Sendable {
     /// Where the program's output goes.
     let log: URL
     private let program: ChildProcess
+    /// Open from the start: the folder goes as soon as the program has ended, and then is when what it said is wanted.
+    private let reader: FileHandle
 
     /// - Parameter folder: exists, and is removed after the program has ended.
     init(_ command: [String], environment: [String: String] = [:], folder: URL) async throws {
         log = folder.appending(path: "up.log")
+        guard FileManager.default.createFile(atPath: log.path, contents: nil) else {
+            throw Failure(description: "\(log.path) cannot be made")
+        }
+        reader = try FileHandle(forReadingFrom: log)
         program = try await ChildProcess.spawn(
             Command(
                 executable: command[0],
@@ -40,6 +46,12 @@ final class Guardian: Sendable {
 
     /// Its process id.
     var programID: Int32 { program.pid }
+
+    /// What it has said so far, or said before it ended.
+    func output() throws -> String {
+        try reader.seek(toOffset: 0)
+        return String(decoding: try reader.readToEnd() ?? Data(), as: UTF8.self)
+    }
 
     /// Whether the program runs.
     var isRunning: Bool { !program.hasExited }

@@ -44,7 +44,7 @@ final class Installation: Sendable {
         guardian = try await Guardian(command + options, environment: environment.merging(more) { $1 }, folder: folder)
         try await eventually("the system is ready", within: .seconds(120)) { [guardian] in
             guard guardian.isRunning else {
-                throw Guardian.Failure(description: "streaksnap ended: \(Files.text(guardian.log)?.suffix(20_000) ?? "")")
+                throw Guardian.Failure(description: "streaksnap ended: \(try guardian.output().suffix(20_000))")
             }
             return Files.text(folder.appending(path: "ready")) != nil
         }

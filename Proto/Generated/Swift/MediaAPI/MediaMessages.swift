@@ -475,7 +475,7 @@ public struct RevokeMilestoneShareReply: Sendable, Equatable {
 }
 
 public struct GetSharePageRequest: Sendable, Equatable {
-    /// As in `share_url`, with or without `.png`.
+    /// As in `share_url`, with or without `.png` or `.wide.png`.
     public var token: String = ""
 
     /// All fields unset.

@@ -25,7 +25,8 @@ public protocol MediaServiceProtocol: Sendable {
     func markMilestoneShared(_ request: MarkMilestoneSharedRequest, context: Bus.CallContext) async throws -> MarkMilestoneSharedReply
     /// Withdraws a card's public page, whoever of the two made or shared it (MC-2). Its address never works again.
     func revokeMilestoneShare(_ request: RevokeMilestoneShareRequest, context: Bus.CallContext) async throws -> RevokeMilestoneShareReply
-    /// The public page of a card, for browsers and for the previews of messengers; with `.png` after the token, the card itself (MC-2).
+    /// The public page of a card, for browsers and for the previews of messengers; with `.png` after the token, the card itself, and
+    /// with `.wide.png` its preview of 1200 × 630 px (MC-2).
     func getSharePage(_ request: GetSharePageRequest, context: Bus.CallContext) async throws -> GetSharePageReply
     /// The card of a milestone in the first style, made when there is none yet; a page that somebody has withdrawn stays so (MC-1, MC-2). The
     /// caller answers for the facts.
@@ -67,7 +68,8 @@ public enum MediaMethods {
     /// Withdraws a card's public page, whoever of the two made or shared it (MC-2). Its address never works again.
     public static let revokeMilestoneShare = Bus.Method<RevokeMilestoneShareRequest, RevokeMilestoneShareReply>(
         service: "media", version: "v1", name: "RevokeMilestoneShare", isIdempotent: true, timeout: .seconds(10))
-    /// The public page of a card, for browsers and for the previews of messengers; with `.png` after the token, the card itself (MC-2).
+    /// The public page of a card, for browsers and for the previews of messengers; with `.png` after the token, the card itself, and
+    /// with `.wide.png` its preview of 1200 × 630 px (MC-2).
     public static let getSharePage = Bus.Method<GetSharePageRequest, GetSharePageReply>(
         service: "media", version: "v1", name: "GetSharePage", isIdempotent: true, timeout: .seconds(10))
     /// The card of a milestone in the first style, made when there is none yet; a page that somebody has withdrawn stays so (MC-1, MC-2). The
@@ -141,7 +143,8 @@ public struct MediaClient: Sendable {
         try await caller.call(MediaMethods.revokeMilestoneShare, request, context: context)
     }
 
-    /// The public page of a card, for browsers and for the previews of messengers; with `.png` after the token, the card itself (MC-2).
+    /// The public page of a card, for browsers and for the previews of messengers; with `.png` after the token, the card itself, and
+    /// with `.wide.png` its preview of 1200 × 630 px (MC-2).
     public func getSharePage(_ request: GetSharePageRequest, context: Bus.CallContext) async throws -> GetSharePageReply {
         try await caller.call(MediaMethods.getSharePage, request, context: context)
     }

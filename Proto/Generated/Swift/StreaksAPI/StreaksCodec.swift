@@ -128,6 +128,87 @@ extension StreakItem: Wire.CMessage {
     }
 }
 
+extension ListSampleStreaksRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.ListSampleStreaksRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__ListSampleStreaksRequest()
+        streaksnap__streaks__v1__list_sample_streaks_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__ListSampleStreaksRequest.self)
+        streaksnap__streaks__v1__list_sample_streaks_request__init(c)
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension ListSampleStreaksReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.ListSampleStreaksReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__ListSampleStreaksReply()
+        streaksnap__streaks__v1__list_sample_streaks_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__ListSampleStreaksReply.self)
+        self.streaks = try Wire.Decode.messages(c.pointee.streaks, count: c.pointee.n_streaks, as: SampleStreak.self)
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__ListSampleStreaksReply.self)
+        streaksnap__streaks__v1__list_sample_streaks_reply__init(c)
+        if !self.streaks.isEmpty {
+            c.pointee.n_streaks = self.streaks.count
+            c.pointee.streaks = try arena.messages(self.streaks, as: Streaksnap__Streaks__V1__SampleStreak.self)
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension SampleStreak: Wire.CMessage {
+    public static var fullName: String { "streaksnap.streaks.v1.SampleStreak" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Streaks__V1__SampleStreak()
+        streaksnap__streaks__v1__sample_streak__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__SampleStreak.self)
+        if let stored = c.pointee.streak {
+            self.streak = try StreakItem(stored: UnsafeRawPointer(stored))
+        }
+        self.calendar = try Wire.Decode.messages(c.pointee.calendar, count: c.pointee.n_calendar, as: CalendarDay.self)
+        self.recoveries = c.pointee.recoveries
+        self.nextMilestone = c.pointee.next_milestone
+        self.daysToNextMilestone = c.pointee.days_to_next_milestone
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Streaks__V1__SampleStreak.self)
+        streaksnap__streaks__v1__sample_streak__init(c)
+        if let value = self.streak {
+            c.pointee.streak = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Streaks__V1__StreakItem.self)
+        }
+        if !self.calendar.isEmpty {
+            c.pointee.n_calendar = self.calendar.count
+            c.pointee.calendar = try arena.messages(self.calendar, as: Streaksnap__Streaks__V1__CalendarDay.self)
+        }
+        c.pointee.recoveries = self.recoveries
+        c.pointee.next_milestone = self.nextMilestone
+        c.pointee.days_to_next_milestone = self.daysToNextMilestone
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
 extension GetStreakRequest: Wire.CMessage {
     public static var fullName: String { "streaksnap.streaks.v1.GetStreakRequest" }
 

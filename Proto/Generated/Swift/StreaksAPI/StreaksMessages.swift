@@ -264,6 +264,47 @@ public struct StreakItem: Sendable, Equatable {
     }
 }
 
+public struct ListSampleStreaksRequest: Sendable, Equatable {
+    /// All fields unset.
+    public init() {}
+}
+
+public struct ListSampleStreaksReply: Sendable, Equatable {
+    public var streaks: [SampleStreak] = []
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(streaks: [SampleStreak] = []) {
+        self.streaks = streaks
+    }
+}
+
+/// A sample as one of its two would see it; the ids in it are nobody's.
+public struct SampleStreak: Sendable, Equatable {
+    public var streak: StreakItem? = nil
+    /// The last 90 dates, oldest first.
+    public var calendar: [CalendarDay] = []
+    /// Recovery tokens used in this run.
+    public var recoveries: Int32 = 0
+    /// The next count that is celebrated, and how many dates are left (MS-6).
+    public var nextMilestone: Int32 = 0
+    public var daysToNextMilestone: Int32 = 0
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(streak: StreakItem? = nil, calendar: [CalendarDay] = [], recoveries: Int32 = 0, nextMilestone: Int32 = 0, daysToNextMilestone: Int32 = 0) {
+        self.streak = streak
+        self.calendar = calendar
+        self.recoveries = recoveries
+        self.nextMilestone = nextMilestone
+        self.daysToNextMilestone = daysToNextMilestone
+    }
+}
+
 public struct GetStreakRequest: Sendable, Equatable {
     public var streakID: String = ""
 

@@ -9,6 +9,8 @@ public protocol StreaksServiceProtocol: Sendable {
     func listStreaks(_ request: ListStreaksRequest, context: Bus.CallContext) async throws -> ListStreaksReply
     /// One streak with today's two snaps and its 90-day calendar (MS-5).
     func getStreak(_ request: GetStreakRequest, context: Bus.CallContext) async throws -> StreakDetail
+    /// Streaks of people who do not exist, in the situations there are: for guests who look around (AU-8). They go with the present date.
+    func listSampleStreaks(_ request: ListSampleStreaksRequest, context: Bus.CallContext) async throws -> ListSampleStreaksReply
     /// Starts a streak with a friend: after a break, or when a limit had prevented it (MS-1). A broken one of the two ends with it, and
     /// can no longer be recovered. Refusals: NOT_FRIENDS, STREAK_ALREADY_ACTIVE, STREAK_LIMIT_REACHED, RECOVERY_IN_PROGRESS.
     func startStreak(_ request: StartStreakRequest, context: Bus.CallContext) async throws -> StartStreakReply
@@ -62,6 +64,9 @@ public enum StreaksMethods {
     /// One streak with today's two snaps and its 90-day calendar (MS-5).
     public static let getStreak = Bus.Method<GetStreakRequest, StreakDetail>(
         service: "streaks", version: "v1", name: "GetStreak", isIdempotent: true, timeout: .seconds(10))
+    /// Streaks of people who do not exist, in the situations there are: for guests who look around (AU-8). They go with the present date.
+    public static let listSampleStreaks = Bus.Method<ListSampleStreaksRequest, ListSampleStreaksReply>(
+        service: "streaks", version: "v1", name: "ListSampleStreaks", isIdempotent: true, timeout: .seconds(10))
     /// Starts a streak with a friend: after a break, or when a limit had prevented it (MS-1). A broken one of the two ends with it, and
     /// can no longer be recovered. Refusals: NOT_FRIENDS, STREAK_ALREADY_ACTIVE, STREAK_LIMIT_REACHED, RECOVERY_IN_PROGRESS.
     public static let startStreak = Bus.Method<StartStreakRequest, StartStreakReply>(
@@ -146,6 +151,11 @@ public struct StreaksClient: Sendable {
     /// One streak with today's two snaps and its 90-day calendar (MS-5).
     public func getStreak(_ request: GetStreakRequest, context: Bus.CallContext) async throws -> StreakDetail {
         try await caller.call(StreaksMethods.getStreak, request, context: context)
+    }
+
+    /// Streaks of people who do not exist, in the situations there are: for guests who look around (AU-8). They go with the present date.
+    public func listSampleStreaks(_ request: ListSampleStreaksRequest, context: Bus.CallContext) async throws -> ListSampleStreaksReply {
+        try await caller.call(StreaksMethods.listSampleStreaks, request, context: context)
     }
 
     /// Starts a streak with a friend: after a break, or when a limit had prevented it (MS-1). A broken one of the two ends with it, and
@@ -255,6 +265,7 @@ extension StreaksServiceProtocol {
         [
             Bus.Endpoint(StreaksMethods.listStreaks) { try await self.listStreaks($0, context: $1) },
             Bus.Endpoint(StreaksMethods.getStreak) { try await self.getStreak($0, context: $1) },
+            Bus.Endpoint(StreaksMethods.listSampleStreaks) { try await self.listSampleStreaks($0, context: $1) },
             Bus.Endpoint(StreaksMethods.startStreak) { try await self.startStreak($0, context: $1) },
             Bus.Endpoint(StreaksMethods.recover) { try await self.recover($0, context: $1) },
             Bus.Endpoint(StreaksMethods.getCalendar) { try await self.getCalendar($0, context: $1) },

@@ -14,6 +14,18 @@ extension StreakItem {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
 }
 
+extension ListSampleStreaksRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension ListSampleStreaksReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension SampleStreak {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
 extension GetStreakRequest {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         if self.streakID.isEmpty {

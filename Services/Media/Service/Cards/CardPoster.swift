@@ -22,7 +22,7 @@ struct CardPoster {
         )
     }
 
-    private struct Palette {
+    struct Palette {
         let background: Poster.Gradient
         /// The light behind the count.
         let glow: Poster.Colour
@@ -30,7 +30,7 @@ struct CardPoster {
         let discs: [Poster.Colour]
     }
 
-    private var palette: Palette {
+    var palette: Palette {
         switch card.style {
         case .orange:
             Palette(
@@ -107,7 +107,7 @@ struct CardPoster {
         line("StreakSnap", "Inter Bold", size: 44, .white(0.6), y: .baseline(1_806), width: 700)
     }
 
-    private func line(
+    func line(
         _ text: String,
         _ font: String,
         size: Int,
@@ -134,5 +134,5 @@ struct CardPoster {
     }
 
     /// A number that is a person's for good.
-    private static func number(of person: CardPerson) -> UInt64 { StableHash.fnv1a(person.id.description.utf8) }
+    static func number(of person: CardPerson) -> UInt64 { StableHash.fnv1a(person.id.description.utf8) }
 }

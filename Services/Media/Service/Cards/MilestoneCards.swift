@@ -54,6 +54,20 @@ struct MilestoneCards: Sendable {
         throw ServiceError.unavailable("The card is still being made.")
     }
 
+    /// The key of the card's preview, painted when somebody shares a link for the first time.
+    ///
+    /// - Throws: `NOT_FOUND` when the card is gone meanwhile; `UNAVAILABLE` when too many are being painted.
+    func preview(of card: StoredCard, _ profiles: [Profile]) async throws -> BlobKey {
+        let key = try BlobKey(card.previewKey)
+        guard try await blobs.info(of: key) == nil else { return key }
+        let poster = CardPoster(card: card.content(profiles), avatars: await avatars.bytes(of: profiles)).widePoster
+        // Two who paint it at once store the same.
+        _ = try await blobs.put(key, try await painter.png(poster))
+        if let stored = try await repository.find(card.id), case .made = stored.standing { return key }
+        try await blobs.delete(key)
+        throw ServiceError.notFound("streak")
+    }
+
     /// A name for a public page that nobody guesses: 192 random bits (MC-2).
     static func token() -> String {
         Base64URL.encode(SymmetricKey(size: SymmetricKeySize(bitCount: 192)).withUnsafeBytes { Array($0) })
@@ -77,6 +91,9 @@ struct MilestoneCards: Sendable {
 }
 
 extension StoredCard {
+    /// Where the preview of its page lies.
+    var previewKey: String { String(blobKey.dropLast(4)) + ".wide.png" }
+
     /// What the card says.
     func content(_ profiles: [Profile]) -> MilestoneCard {
         MilestoneCard(

@@ -6,7 +6,8 @@ struct SharePage: Sendable {
     /// Absolute, for previews; the page itself shows the image by its path.
     let address: String
     let imagePath: String
-    let imageAddress: String
+    /// Of the preview.
+    let previewAddress: String
 
     var html: String {
         let title = Self.escaped(card.title)
@@ -23,15 +24,15 @@ struct SharePage: Sendable {
                 <meta property="og:title" content="\(title)">
                 <meta property="og:description" content="\(sentence)">
                 <meta property="og:url" content="\(Self.escaped(address))">
-                <meta property="og:image" content="\(Self.escaped(imageAddress))">
+                <meta property="og:image" content="\(Self.escaped(previewAddress))">
                 <meta property="og:image:type" content="image/png">
-                <meta property="og:image:width" content="\(CardPoster.width)">
-                <meta property="og:image:height" content="\(CardPoster.height)">
+                <meta property="og:image:width" content="\(CardPoster.wideWidth)">
+                <meta property="og:image:height" content="\(CardPoster.wideHeight)">
                 <meta property="og:image:alt" content="\(title)">
                 <meta name="twitter:card" content="summary_large_image">
                 <meta name="twitter:title" content="\(title)">
                 <meta name="twitter:description" content="\(sentence)">
-                <meta name="twitter:image" content="\(Self.escaped(imageAddress))">
+                <meta name="twitter:image" content="\(Self.escaped(previewAddress))">
                 <meta name="twitter:image:alt" content="\(title)">
                 """,
             body: """

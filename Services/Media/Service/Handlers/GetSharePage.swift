@@ -6,17 +6,23 @@ internal import Replicas
 extension MediaService {
     /// MC-2. A token that nobody was given, a page that was withdrawn, and people who may not be seen all look the same.
     func getSharePage(_ request: GetSharePageRequest, context: CallContext) async throws -> GetSharePageReply {
-        let wantsImage = request.token.hasSuffix(".png")
-        let token = wantsImage ? String(request.token.dropLast(4)) : request.token
+        let parts = request.token.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+        let token = String(parts[0])
+        let wanted = parts.count > 1 ? String(parts[1]) : nil
         guard let (card, profiles) = try await shared(token, context) else {
             return GetSharePageReply(html: SharePage.nothing, status: 404)
         }
-        if wantsImage { return GetSharePageReply(imageKey: card.blobKey) }
+        switch wanted {
+        case nil: break
+        case "png"?: return GetSharePageReply(imageKey: card.blobKey)
+        case "wide.png"?: return GetSharePageReply(imageKey: try await cards.preview(of: card, profiles).description)
+        default: return GetSharePageReply(html: SharePage.nothing, status: 404)
+        }
         let page = SharePage(
             card: card.content(profiles),
             address: links.address("/s/\(token)"),
             imagePath: "/s/\(token).png",
-            imageAddress: links.address("/s/\(token).png")
+            previewAddress: links.address("/s/\(token).wide.png")
         )
         return GetSharePageReply(html: page.html)
     }

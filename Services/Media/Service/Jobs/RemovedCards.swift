@@ -2,7 +2,7 @@ internal import BlobStore
 internal import Kernel
 internal import Runtime
 
-/// Removes milestone cards of people who are gone, and those that nobody has finished: first the picture, then the row.
+/// Removes milestone cards of people who are gone, and those that nobody has finished: first the pictures, then the row.
 struct RemovedCards: Sendable {
     private static let batch = 100
     let cards: CardRepository
@@ -13,7 +13,7 @@ struct RemovedCards: Sendable {
             // Leases run on the machine's clock, as everywhere.
             let removable = try await cards.removable(now: SystemClock.now(), limit: Self.batch)
             for card in removable {
-                try await blobs.delete(try BlobKey(card.blobKey))
+                for key in [card.blobKey, card.previewKey] { try await blobs.delete(try BlobKey(key)) }
                 try await cards.delete(card.id)
             }
             return removable.count

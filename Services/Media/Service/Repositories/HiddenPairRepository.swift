@@ -6,6 +6,8 @@ struct HiddenPair: Sendable {
     let one: UserID
     let other: UserID
     let isBlocked: Bool
+    /// Whether they were shown to each other again and the links of before have expired since.
+    let isShown: Bool
     let revision: Int32
 }
 
@@ -19,7 +21,7 @@ struct HiddenPairRepository: Sendable {
             """
             INSERT INTO hidden_pair AS known (one, other, due_at)
             SELECT \(min(blocker, blocked)), \(max(blocker, blocked)), clock_timestamp() WHERE \(blocker) <> \(blocked)
-            ON CONFLICT (one, other) DO UPDATE SET revision = known.revision + 1
+            ON CONFLICT (one, other) DO UPDATE SET revision = known.revision + 1, is_shown = false, due_at = EXCLUDED.due_at
             """
         )
     }
@@ -31,7 +33,7 @@ struct HiddenPairRepository: Sendable {
             INSERT INTO hidden_pair AS known (one, other, due_at)
             SELECT DISTINCT least(blocker, blocked), greatest(blocker, blocked), now() FROM block_replica
             WHERE (blocker = \(user) OR blocked = \(user)) AND blocker <> blocked
-            ON CONFLICT (one, other) DO UPDATE SET revision = known.revision + 1
+            ON CONFLICT (one, other) DO UPDATE SET revision = known.revision + 1, is_shown = false, due_at = EXCLUDED.due_at
             """
         )
     }
@@ -42,13 +44,26 @@ struct HiddenPairRepository: Sendable {
             """
             UPDATE hidden_pair p SET due_at = \(lease) WHERE (one, other) IN
                 (SELECT one, other FROM hidden_pair WHERE due_at <= \(now) ORDER BY due_at LIMIT \(limit) FOR UPDATE SKIP LOCKED)
-            RETURNING one, other, revision, EXISTS (SELECT FROM block_replica b WHERE b.active
+            RETURNING one, other, revision, is_shown, EXISTS (SELECT FROM block_replica b WHERE b.active
                 AND (b.blocker = p.one AND b.blocked = p.other OR b.blocker = p.other AND b.blocked = p.one))
             """
         ).map { row in
-            let (one, other, revision, isBlocked) = try row.decode(as: (UserID.self, UserID.self, Int32.self, Bool.self))
-            return HiddenPair(one: one, other: other, isBlocked: isBlocked, revision: revision)
+            let (one, other, revision, isShown, isBlocked) = try row.decode(
+                as: (UserID.self, UserID.self, Int32.self, Bool.self, Bool.self)
+            )
+            return HiddenPair(one: one, other: other, isBlocked: isBlocked, isShown: isShown, revision: revision)
         }
+    }
+
+    /// They are shown to each other again. What keeps the links of before dead is looked at once more when those have expired.
+    func shown(_ pair: HiddenPair, until limit: Instant) async throws {
+        let noted = try await database.execute(
+            """
+            UPDATE hidden_pair SET due_at = \(limit), is_shown = true
+            WHERE one = \(pair.one) AND other = \(pair.other) AND revision = \(pair.revision)
+            """
+        )
+        if noted == 0 { try await done(pair) }
     }
 
     /// The blob store is in line. What has changed meanwhile is due at once.

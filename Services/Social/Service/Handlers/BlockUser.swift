@@ -40,7 +40,7 @@ extension SocialService {
     static func view(_ block: StoredBlock, _ blocked: Profile, isHidden: Bool) -> Block {
         Block(
             blockID: block.id.description,
-            user: isHidden ? UserSummary(userID: blocked.userID.description) : blocked.summary,
+            user: isHidden ? .unavailable(blocked.userID) : blocked.summary,
             createdAt: block.changedAt
         )
     }

@@ -50,7 +50,7 @@ extension SocialService {
             status: ReportStatus(rawValue: report.status.rawValue),
             createdAt: report.createdAt,
             reporterID: report.reporter.description,
-            owner: owner?.summary ?? UserSummary(userID: report.owner.description),
+            owner: owner?.summary ?? .unavailable(report.owner),
             reporters: report.reporters,
             action: report.action.map { action in
                 ModerationRecord(

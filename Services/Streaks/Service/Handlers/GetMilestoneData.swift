@@ -2,6 +2,7 @@ internal import Bus
 internal import CommonAPI
 internal import Kernel
 internal import MediaAPI
+internal import Replicas
 internal import StreaksAPI
 internal import StreaksDomain
 
@@ -14,7 +15,7 @@ extension StreaksService {
         let friend = stored.row.friend(of: user)
         let people = try await profiles.profiles([user, friend], context: context)
         func summary(_ person: UserID) -> UserSummary {
-            people[person]?.summary ?? UserSummary(userID: person.description)
+            people[person]?.summary ?? .unavailable(person)
         }
         let (you, theirs) = (summary(user), summary(friend))
         let reached = Celebrations(state).reached

@@ -148,6 +148,8 @@ extension StreakRepository {
 
     private func summary(of user: UserID, _ row: Row, at column: Int) throws -> UserSummary? {
         guard let username = try row.get(at: column, as: String?.self) else { return nil }
+        // Of somebody who may not be seen no names are told.
+        guard !username.isEmpty else { return .unavailable(user) }
         return UserSummary(
             userID: user.description,
             username: username,

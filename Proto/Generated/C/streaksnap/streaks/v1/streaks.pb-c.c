@@ -142,6 +142,141 @@ void   streaksnap__streaks__v1__streak_item__free_unpacked
   assert(message->base.descriptor == &streaksnap__streaks__v1__streak_item__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__streaks__v1__list_sample_streaks_request__init
+                     (Streaksnap__Streaks__V1__ListSampleStreaksRequest         *message)
+{
+  static const Streaksnap__Streaks__V1__ListSampleStreaksRequest init_value = STREAKSNAP__STREAKS__V1__LIST_SAMPLE_STREAKS_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__list_sample_streaks_request__get_packed_size
+                     (const Streaksnap__Streaks__V1__ListSampleStreaksRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__list_sample_streaks_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__list_sample_streaks_request__pack
+                     (const Streaksnap__Streaks__V1__ListSampleStreaksRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__list_sample_streaks_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__list_sample_streaks_request__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__ListSampleStreaksRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__list_sample_streaks_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__ListSampleStreaksRequest *
+       streaksnap__streaks__v1__list_sample_streaks_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__ListSampleStreaksRequest *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__list_sample_streaks_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__list_sample_streaks_request__free_unpacked
+                     (Streaksnap__Streaks__V1__ListSampleStreaksRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__list_sample_streaks_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__list_sample_streaks_reply__init
+                     (Streaksnap__Streaks__V1__ListSampleStreaksReply         *message)
+{
+  static const Streaksnap__Streaks__V1__ListSampleStreaksReply init_value = STREAKSNAP__STREAKS__V1__LIST_SAMPLE_STREAKS_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__list_sample_streaks_reply__get_packed_size
+                     (const Streaksnap__Streaks__V1__ListSampleStreaksReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__list_sample_streaks_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__list_sample_streaks_reply__pack
+                     (const Streaksnap__Streaks__V1__ListSampleStreaksReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__list_sample_streaks_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__list_sample_streaks_reply__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__ListSampleStreaksReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__list_sample_streaks_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__ListSampleStreaksReply *
+       streaksnap__streaks__v1__list_sample_streaks_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__ListSampleStreaksReply *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__list_sample_streaks_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__list_sample_streaks_reply__free_unpacked
+                     (Streaksnap__Streaks__V1__ListSampleStreaksReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__list_sample_streaks_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__streaks__v1__sample_streak__init
+                     (Streaksnap__Streaks__V1__SampleStreak         *message)
+{
+  static const Streaksnap__Streaks__V1__SampleStreak init_value = STREAKSNAP__STREAKS__V1__SAMPLE_STREAK__INIT;
+  *message = init_value;
+}
+size_t streaksnap__streaks__v1__sample_streak__get_packed_size
+                     (const Streaksnap__Streaks__V1__SampleStreak *message)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__sample_streak__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__streaks__v1__sample_streak__pack
+                     (const Streaksnap__Streaks__V1__SampleStreak *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__sample_streak__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__streaks__v1__sample_streak__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__SampleStreak *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__streaks__v1__sample_streak__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Streaks__V1__SampleStreak *
+       streaksnap__streaks__v1__sample_streak__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Streaks__V1__SampleStreak *)
+     protobuf_c_message_unpack (&streaksnap__streaks__v1__sample_streak__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__streaks__v1__sample_streak__free_unpacked
+                     (Streaksnap__Streaks__V1__SampleStreak *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__streaks__v1__sample_streak__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   streaksnap__streaks__v1__get_streak_request__init
                      (Streaksnap__Streaks__V1__GetStreakRequest         *message)
 {
@@ -2653,6 +2788,152 @@ const ProtobufCMessageDescriptor streaksnap__streaks__v1__streak_item__descripto
   streaksnap__streaks__v1__streak_item__field_indices_by_name,
   1,  streaksnap__streaks__v1__streak_item__number_ranges,
   (ProtobufCMessageInit) streaksnap__streaks__v1__streak_item__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+#define streaksnap__streaks__v1__list_sample_streaks_request__field_descriptors NULL
+#define streaksnap__streaks__v1__list_sample_streaks_request__field_indices_by_name NULL
+#define streaksnap__streaks__v1__list_sample_streaks_request__number_ranges NULL
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__list_sample_streaks_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.ListSampleStreaksRequest",
+  "ListSampleStreaksRequest",
+  "Streaksnap__Streaks__V1__ListSampleStreaksRequest",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__ListSampleStreaksRequest),
+  0,
+  streaksnap__streaks__v1__list_sample_streaks_request__field_descriptors,
+  streaksnap__streaks__v1__list_sample_streaks_request__field_indices_by_name,
+  0,  streaksnap__streaks__v1__list_sample_streaks_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__list_sample_streaks_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__list_sample_streaks_reply__field_descriptors[1] =
+{
+  {
+    "streaks",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Streaksnap__Streaks__V1__ListSampleStreaksReply, n_streaks),
+    offsetof(Streaksnap__Streaks__V1__ListSampleStreaksReply, streaks),
+    &streaksnap__streaks__v1__sample_streak__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__list_sample_streaks_reply__field_indices_by_name[] = {
+  0,   /* field[0] = streaks */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__list_sample_streaks_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__list_sample_streaks_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.ListSampleStreaksReply",
+  "ListSampleStreaksReply",
+  "Streaksnap__Streaks__V1__ListSampleStreaksReply",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__ListSampleStreaksReply),
+  1,
+  streaksnap__streaks__v1__list_sample_streaks_reply__field_descriptors,
+  streaksnap__streaks__v1__list_sample_streaks_reply__field_indices_by_name,
+  1,  streaksnap__streaks__v1__list_sample_streaks_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__list_sample_streaks_reply__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__streaks__v1__sample_streak__field_descriptors[5] =
+{
+  {
+    "streak",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SampleStreak, streak),
+    &streaksnap__streaks__v1__streak_item__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "calendar",
+    2,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Streaksnap__Streaks__V1__SampleStreak, n_calendar),
+    offsetof(Streaksnap__Streaks__V1__SampleStreak, calendar),
+    &streaksnap__streaks__v1__calendar_day__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "recoveries",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SampleStreak, recoveries),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "next_milestone",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SampleStreak, next_milestone),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "days_to_next_milestone",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Streaks__V1__SampleStreak, days_to_next_milestone),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__streaks__v1__sample_streak__field_indices_by_name[] = {
+  1,   /* field[1] = calendar */
+  4,   /* field[4] = days_to_next_milestone */
+  3,   /* field[3] = next_milestone */
+  2,   /* field[2] = recoveries */
+  0,   /* field[0] = streak */
+};
+static const ProtobufCIntRange streaksnap__streaks__v1__sample_streak__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 5 }
+};
+const ProtobufCMessageDescriptor streaksnap__streaks__v1__sample_streak__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.streaks.v1.SampleStreak",
+  "SampleStreak",
+  "Streaksnap__Streaks__V1__SampleStreak",
+  "streaksnap.streaks.v1",
+  sizeof(Streaksnap__Streaks__V1__SampleStreak),
+  5,
+  streaksnap__streaks__v1__sample_streak__field_descriptors,
+  streaksnap__streaks__v1__sample_streak__field_indices_by_name,
+  1,  streaksnap__streaks__v1__sample_streak__number_ranges,
+  (ProtobufCMessageInit) streaksnap__streaks__v1__sample_streak__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor streaksnap__streaks__v1__get_streak_request__field_descriptors[1] =

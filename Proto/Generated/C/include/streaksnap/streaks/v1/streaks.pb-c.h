@@ -20,6 +20,9 @@ PROTOBUF_C__BEGIN_DECLS
 typedef struct Streaksnap__Streaks__V1__ListStreaksRequest Streaksnap__Streaks__V1__ListStreaksRequest;
 typedef struct Streaksnap__Streaks__V1__ListStreaksReply Streaksnap__Streaks__V1__ListStreaksReply;
 typedef struct Streaksnap__Streaks__V1__StreakItem Streaksnap__Streaks__V1__StreakItem;
+typedef struct Streaksnap__Streaks__V1__ListSampleStreaksRequest Streaksnap__Streaks__V1__ListSampleStreaksRequest;
+typedef struct Streaksnap__Streaks__V1__ListSampleStreaksReply Streaksnap__Streaks__V1__ListSampleStreaksReply;
+typedef struct Streaksnap__Streaks__V1__SampleStreak Streaksnap__Streaks__V1__SampleStreak;
 typedef struct Streaksnap__Streaks__V1__GetStreakRequest Streaksnap__Streaks__V1__GetStreakRequest;
 typedef struct Streaksnap__Streaks__V1__StreakDetail Streaksnap__Streaks__V1__StreakDetail;
 typedef struct Streaksnap__Streaks__V1__StreakRecovery Streaksnap__Streaks__V1__StreakRecovery;
@@ -181,6 +184,41 @@ struct  Streaksnap__Streaks__V1__StreakItem
 #define STREAKSNAP__STREAKS__V1__STREAK_ITEM__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__streak_item__descriptor) \
     , (char *)protobuf_c_empty_string, NULL, STREAKSNAP__STREAKS__V1__STREAK_STATUS__STREAK_STATUS_UNSPECIFIED, 0, 0, 0, 0, 0, NULL, NULL, NULL, STREAKSNAP__STREAKS__V1__STREAK_ITEM___LAST_COMPLETED_DATE__NOT_SET, {0}, STREAKSNAP__STREAKS__V1__STREAK_ITEM___STATUS_PILL__NOT_SET, {0}, STREAKSNAP__STREAKS__V1__STREAK_ITEM___BROKEN_BY_USER_ID__NOT_SET, {0} }
+
+
+struct  Streaksnap__Streaks__V1__ListSampleStreaksRequest
+{
+  ProtobufCMessage base;
+};
+#define STREAKSNAP__STREAKS__V1__LIST_SAMPLE_STREAKS_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__list_sample_streaks_request__descriptor) \
+     }
+
+
+struct  Streaksnap__Streaks__V1__ListSampleStreaksReply
+{
+  ProtobufCMessage base;
+  size_t n_streaks;
+  Streaksnap__Streaks__V1__SampleStreak **streaks;
+};
+#define STREAKSNAP__STREAKS__V1__LIST_SAMPLE_STREAKS_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__list_sample_streaks_reply__descriptor) \
+    , 0,NULL }
+
+
+struct  Streaksnap__Streaks__V1__SampleStreak
+{
+  ProtobufCMessage base;
+  Streaksnap__Streaks__V1__StreakItem *streak;
+  size_t n_calendar;
+  Streaksnap__Streaks__V1__CalendarDay **calendar;
+  int32_t recoveries;
+  int32_t next_milestone;
+  int32_t days_to_next_milestone;
+};
+#define STREAKSNAP__STREAKS__V1__SAMPLE_STREAK__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__streaks__v1__sample_streak__descriptor) \
+    , NULL, 0,NULL, 0, 0, 0 }
 
 
 struct  Streaksnap__Streaks__V1__GetStreakRequest
@@ -1136,6 +1174,63 @@ Streaksnap__Streaks__V1__StreakItem *
                       const uint8_t       *data);
 void   streaksnap__streaks__v1__streak_item__free_unpacked
                      (Streaksnap__Streaks__V1__StreakItem *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__ListSampleStreaksRequest methods */
+void   streaksnap__streaks__v1__list_sample_streaks_request__init
+                     (Streaksnap__Streaks__V1__ListSampleStreaksRequest         *message);
+size_t streaksnap__streaks__v1__list_sample_streaks_request__get_packed_size
+                     (const Streaksnap__Streaks__V1__ListSampleStreaksRequest   *message);
+size_t streaksnap__streaks__v1__list_sample_streaks_request__pack
+                     (const Streaksnap__Streaks__V1__ListSampleStreaksRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__list_sample_streaks_request__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__ListSampleStreaksRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__ListSampleStreaksRequest *
+       streaksnap__streaks__v1__list_sample_streaks_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__list_sample_streaks_request__free_unpacked
+                     (Streaksnap__Streaks__V1__ListSampleStreaksRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__ListSampleStreaksReply methods */
+void   streaksnap__streaks__v1__list_sample_streaks_reply__init
+                     (Streaksnap__Streaks__V1__ListSampleStreaksReply         *message);
+size_t streaksnap__streaks__v1__list_sample_streaks_reply__get_packed_size
+                     (const Streaksnap__Streaks__V1__ListSampleStreaksReply   *message);
+size_t streaksnap__streaks__v1__list_sample_streaks_reply__pack
+                     (const Streaksnap__Streaks__V1__ListSampleStreaksReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__list_sample_streaks_reply__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__ListSampleStreaksReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__ListSampleStreaksReply *
+       streaksnap__streaks__v1__list_sample_streaks_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__list_sample_streaks_reply__free_unpacked
+                     (Streaksnap__Streaks__V1__ListSampleStreaksReply *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Streaks__V1__SampleStreak methods */
+void   streaksnap__streaks__v1__sample_streak__init
+                     (Streaksnap__Streaks__V1__SampleStreak         *message);
+size_t streaksnap__streaks__v1__sample_streak__get_packed_size
+                     (const Streaksnap__Streaks__V1__SampleStreak   *message);
+size_t streaksnap__streaks__v1__sample_streak__pack
+                     (const Streaksnap__Streaks__V1__SampleStreak   *message,
+                      uint8_t             *out);
+size_t streaksnap__streaks__v1__sample_streak__pack_to_buffer
+                     (const Streaksnap__Streaks__V1__SampleStreak   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Streaks__V1__SampleStreak *
+       streaksnap__streaks__v1__sample_streak__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__streaks__v1__sample_streak__free_unpacked
+                     (Streaksnap__Streaks__V1__SampleStreak *message,
                       ProtobufCAllocator *allocator);
 /* Streaksnap__Streaks__V1__GetStreakRequest methods */
 void   streaksnap__streaks__v1__get_streak_request__init
@@ -2098,6 +2193,15 @@ typedef void (*Streaksnap__Streaks__V1__ListStreaksReply_Closure)
 typedef void (*Streaksnap__Streaks__V1__StreakItem_Closure)
                  (const Streaksnap__Streaks__V1__StreakItem *message,
                   void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__ListSampleStreaksRequest_Closure)
+                 (const Streaksnap__Streaks__V1__ListSampleStreaksRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__ListSampleStreaksReply_Closure)
+                 (const Streaksnap__Streaks__V1__ListSampleStreaksReply *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Streaks__V1__SampleStreak_Closure)
+                 (const Streaksnap__Streaks__V1__SampleStreak *message,
+                  void *closure_data);
 typedef void (*Streaksnap__Streaks__V1__GetStreakRequest_Closure)
                  (const Streaksnap__Streaks__V1__GetStreakRequest *message,
                   void *closure_data);
@@ -2261,6 +2365,9 @@ extern const ProtobufCEnumDescriptor    streaksnap__streaks__v1__prompt_category
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__list_streaks_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__list_streaks_reply__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__streak_item__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__list_sample_streaks_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__list_sample_streaks_reply__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__sample_streak__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__get_streak_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__streak_detail__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__streaks__v1__streak_recovery__descriptor;

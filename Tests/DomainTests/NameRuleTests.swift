@@ -1,0 +1,58 @@
+import AuthDomain
+import Kernel
+import TestSupport
+import Testing
+
+/// AU-1, AU-9: names and versions as people and programs send them.
+@Suite struct NameRuleTests {
+    @Test(arguments: 0..<300) func `a name that is stored can be seen, is short enough and says the same again`(seed: UInt64)
+        throws
+    {
+        var random = Seeded(seed)
+        let odd: [Unicode.Scalar] = [
+            " ", "\u{9}", "\u{A0}", "\u{AD}", "\u{200B}", "\u{200D}", "\u{202E}", "\u{2066}", "\u{2800}", "\u{3164}", "\u{FEFF}",
+            "\u{301}",
+            "\u{E000}", "\u{FFFF}", "a", "é", "字", "👩", "🏽", "0",
+        ]
+        let text = String(String.UnicodeScalarView((0..<Int.random(in: 0...60, using: &random)).map { _ in random.pick(odd) }))
+        guard let name = DisplayName.cleaned(text) else { return }
+        #expect(try DisplayName.checked(name) == name, "seed \(seed)")
+        #expect(DisplayName.cleaned(name) == name, "seed \(seed)")
+        #expect((1...DisplayName.longest).contains(name.unicodeScalars.count), "seed \(seed)")
+    }
+
+    @Test func `an account has a name even when the e-mail makes none`() {
+        #expect(DisplayName.fallback(email: "ann@example.com", username: "x") == "ann")
+        #expect(DisplayName.fallback(email: "\u{200B}@example.com", username: "user_1") == "user_1")
+        #expect(DisplayName.fallback(email: "\u{202E}evil@example.com", username: "user_1") == "evil")
+    }
+
+    @Test(arguments: ["admin", "admin@x.org", "support@x", "help", "a.d.m.i.n"])
+    func `a name made from an e-mail is never a reserved one`(email: String) {
+        for attempt in 0..<6 {
+            let name = Username.proposal(email: email, attempt: attempt, salt: 7)
+            #expect(Username.isValid(name) && !Username.isReserved(name), "\(name)")
+        }
+    }
+
+    @Test func `versions are compared number by number`() throws {
+        let ordered = try ["1", "1.0", "1.2", "1.10", "2", "2025-12", "2026-01", "2026-01-15", "2026-02"].map {
+            try #require(TermsVersion($0))
+        }
+        for (index, version) in ordered.enumerated() {
+            for (other, later) in ordered.enumerated() { #expect((version < later) == (index < other), "\(version) \(later)") }
+        }
+        for wrong in ["", ".", "1.", "-1", "1..2", "v1", "1.2.3.4.5.6.7.8.9", "1234567890123456789", "1,2", " 1", "１"] {
+            #expect(TermsVersion(wrong) == nil, "\(wrong)")
+        }
+    }
+
+    @Test func `where the installation names a version, only it is accepted`() throws {
+        let (old, new) = (try #require(TermsVersion("2025-12")), try #require(TermsVersion("2026-01")))
+        #expect(try TermsVersion.accepting("2026-01", accepted: old, inForce: new) == new)
+        for other in ["2025-12", "2026-02", "2026-1.0"] {
+            let error = #expect(throws: ServiceError.self) { try TermsVersion.accepting(other, accepted: nil, inForce: new) }
+            #expect(error?.details.first?.field == "version")
+        }
+    }
+}
