@@ -116,9 +116,9 @@ public final class RouteTable: Sendable {
         }
     }
 
-    /// The `Allow` header of a path that has routes for these verbs, sorted.
+    /// The `Allow` header of a path that has routes for these verbs: sorted, with `HEAD` where `GET` is.
     public static func allow(_ verbs: [String]) -> [String] {
-        (verbs + (verbs.contains("GET") ? ["HEAD"] : [])).sorted()
+        Set(verbs + (verbs.contains("GET") ? ["HEAD"] : [])).sorted()
     }
 
     /// The decoded segments of a path; nil when it is malformed, none when it does not begin with a slash.
