@@ -29,7 +29,9 @@ extension RespondToFriendRequestRequest {
 }
 
 extension FriendshipReply {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.user == nil { violations.required(at: path, "user") }
+    }
 }
 
 extension FriendStreak {
@@ -44,11 +46,17 @@ extension ListFriendsRequest {
 }
 
 extension ListFriendsReply {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        for (index, value) in self.friends.enumerated() {
+            value.collectViolations(into: &violations, path: path.child("friends", index: index))
+        }
+    }
 }
 
 extension Friend {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.user == nil { violations.required(at: path, "user") }
+    }
 }
 
 extension ListFriendRequestsRequest {
@@ -59,7 +67,11 @@ extension ListFriendRequestsRequest {
 }
 
 extension ListFriendRequestsReply {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        for (index, value) in self.requests.enumerated() {
+            value.collectViolations(into: &violations, path: path.child("requests", index: index))
+        }
+    }
 }
 
 extension RemoveFriendRequest {
@@ -88,11 +100,17 @@ extension SearchUsersRequest {
 }
 
 extension SearchUsersReply {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        for (index, value) in self.users.enumerated() {
+            value.collectViolations(into: &violations, path: path.child("users", index: index))
+        }
+    }
 }
 
 extension FoundUser {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.user == nil { violations.required(at: path, "user") }
+    }
 }
 
 extension NudgeRequest {
@@ -120,7 +138,9 @@ extension BlockUserRequest {
 }
 
 extension Block {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.user == nil { violations.required(at: path, "user") }
+    }
 }
 
 extension ListBlocksRequest {
@@ -131,7 +151,11 @@ extension ListBlocksRequest {
 }
 
 extension ListBlocksReply {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        for (index, value) in self.blocks.enumerated() {
+            value.collectViolations(into: &violations, path: path.child("blocks", index: index))
+        }
+    }
 }
 
 extension UnblockUserRequest {
@@ -184,11 +208,17 @@ extension ListReportsRequest {
 }
 
 extension ListReportsReply {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        for (index, value) in self.reports.enumerated() {
+            value.collectViolations(into: &violations, path: path.child("reports", index: index))
+        }
+    }
 }
 
 extension ReportItem {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.owner == nil { violations.required(at: path, "owner") }
+    }
 }
 
 extension ModerationRecord {

@@ -25,7 +25,9 @@ extension GetStreakRequest {
 }
 
 extension StreakDetail {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.streak == nil { violations.required(at: path, "streak") }
+    }
 }
 
 extension StreakSnap {
@@ -64,7 +66,11 @@ extension GetMilestoneDataRequest {
 }
 
 extension MilestoneData {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.you == nil { violations.required(at: path, "you") }
+        if self.friend == nil { violations.required(at: path, "friend") }
+        if self.text == nil { violations.required(at: path, "text") }
+    }
 }
 
 extension MilestoneMark {
@@ -130,7 +136,9 @@ extension StartStreakRequest {
 }
 
 extension StartStreakReply {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.streak == nil { violations.required(at: path, "streak") }
+    }
 }
 
 extension RecoverRequest {
@@ -144,7 +152,9 @@ extension RecoverRequest {
 }
 
 extension RecoverReply {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.streak == nil { violations.required(at: path, "streak") }
+    }
 }
 
 extension GetTodaysPromptRequest {
@@ -156,7 +166,9 @@ extension GetTodaysPromptRequest {
 }
 
 extension TodaysPrompt {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.window == nil { violations.required(at: path, "window") }
+    }
 }
 
 extension GetStreakPromptsRequest {
