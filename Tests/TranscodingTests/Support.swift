@@ -94,7 +94,7 @@ enum Python {
         if !FileManager.default.fileExists(atPath: ready) {
             for (program, arguments) in [
                 ("/usr/bin/env", ["python3", "-m", "venv", "--clear", folder]),
-                (folder + "/bin/pip", ["install", "--quiet", "protobuf>=5", "openapi-spec-validator>=0.7"]),
+                (folder + "/bin/pip", ["install", "--quiet", "protobuf>=5", "openapi-spec-validator==0.9.0"]),
             ] {
                 let result = try await Processes.run(program, arguments, within: .seconds(300))
                 guard result.status == 0 else { throw TestFailure("\(program) \(arguments): \(result.transcript)") }

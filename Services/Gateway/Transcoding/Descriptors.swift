@@ -90,6 +90,9 @@ public struct EnumDescriptor: Sendable {
         public internal(set) var jsonName = ""
         public internal(set) var number: Int32 = 0
         public internal(set) var comment = ""
+
+        /// Whether it is the one that stands for none, `…_UNSPECIFIED`: no value of the API.
+        var isUnspecified: Bool { number == 0 && jsonName == "unspecified" }
     }
 
     public internal(set) var fullName = ""

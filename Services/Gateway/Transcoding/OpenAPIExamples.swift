@@ -50,8 +50,8 @@ struct OpenAPIExamples {
         case .bytes: return "AQID"
         case .bool: return .bool(declared == "true")
         case .enumeration:
-            let names = set.enumeration(named: field.typeName)?.values.map(\.jsonName) ?? []
-            return .string(declared.isEmpty ? names.first { $0 != "unspecified" } ?? names.first ?? "" : declared)
+            let first = set.enumeration(named: field.typeName)?.values.first { !$0.isUnspecified }
+            return .string(declared.isEmpty ? first?.jsonName ?? "" : declared)
         default:
             let number = Int64(declared) ?? 1
             return .integer(min(max(number, field.rules.atLeast ?? .min), field.rules.atMost ?? .max))

@@ -65,7 +65,8 @@ enum OpenAPIParameters {
         var bare = field
         bare.comment = ""
         parameter["schema"] = schemas.schemaOf(bare, in: route.set, .text)
-        parameter["example"] = OpenAPIExamples(set: route.set).value(field, isReply: false)
+        // Of what only a reply can give, there is none that works.
+        if field.name != "cursor" { parameter["example"] = OpenAPIExamples(set: route.set).value(field, isReply: false) }
         return parameter
     }
 

@@ -2,10 +2,11 @@
 enum OpenAPIResponses {
     static let idempotencyKey: JSONNode = [
         "name": "Idempotency-Key", "in": "header", "required": false,
-        "description":
-            "Names this request: a repeat with the same key and body within 24 h gets the first answer, with another body `IDEMPOTENCY_KEY_REUSED`.",
+        "description": """
+        A random text of the client's, a UUID for example, that names this request: a repeat with the same key and body within 24 h gets \
+        the first answer, with another body `IDEMPOTENCY_KEY_REUSED`.
+        """,
         "schema": ["type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"],
-        "example": .string(OpenAPIExamples.id("Idempotency-Key")),
     ]
 
     static let headers: JSONNode = [

@@ -62,6 +62,11 @@ struct OpenAPISchemas {
         }
     }
 
+    /// `StatusPill` of `status_pill`.
+    private static func capitalised(_ name: String) -> String {
+        name.split(separator: "_").map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
+    }
+
     /// All schemas that were referred to, and those they refer to.
     mutating func components() -> [(String, JSONNode)] {
         var components: [(String, JSONNode)] = []
@@ -136,8 +141,7 @@ struct OpenAPISchemas {
         let isNullable: Bool
         switch use {
         case .text: isNullable = false
-        // Generators make no sense of an enum with null in it.
-        case .body: isNullable = !field.rules.required && field.kind != .enumeration && field.rules.oneOf.isEmpty
+        case .body: isNullable = !field.rules.required
         case .reply, .meta: isNullable = field.shape == .optional || field.kind == .float || field.kind == .double
         }
         var schema: JSONNode = ["type": isNullable ? .strings([type, "null"]) : .string(type)]
@@ -158,10 +162,14 @@ struct OpenAPISchemas {
         let isInput = use == .body || use == .text
         var names = rules.oneOf
         if field.kind == .enumeration {
-            names = set.enumeration(named: field.typeName)?.values.map(\.jsonName) ?? []
-            if isInput, rules.required { names.removeFirst(names.first == "unspecified" ? 1 : 0) }
+            names = set.enumeration(named: field.typeName)?.values.filter { !$0.isUnspecified }.map(\.jsonName) ?? []
         }
-        if !names.isEmpty { schema["enum"] = .array(names.map { .string($0) } + (isNullable ? [.null] : [])) }
+        if !names.isEmpty {
+            schema["enum"] = .array(names.map { .string($0) } + (isNullable ? [.null] : []))
+            // As for a nullable message.
+            let title = field.kind == .enumeration ? Self.component(field.typeName, .reply) : Self.capitalised(field.name)
+            if isNullable { schema["title"] = .string(title) }
+        }
         if field.kind == .string, names.isEmpty, rules.format == .unspecified || rules.minLength != nil {
             // What is required is not empty.
             let least = max(rules.minLength ?? 0, rules.minBytes ?? 0, isInput && rules.required ? 1 : 0)
