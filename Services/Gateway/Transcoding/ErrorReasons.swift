@@ -19,6 +19,8 @@ enum ErrorReasons {
     static let key = ["IDEMPOTENCY_KEY_REUSED", "REQUEST_IN_PROGRESS"]
     /// Where the reply may be a stored file.
     static let file = ["NOT_FOUND", "RANGE_NOT_SATISFIABLE", "STORAGE_DENIED", "STORAGE_UNAVAILABLE"]
+    /// Of a signed link.
+    static let link = ["LINK_EXPIRED"]
 }
 
 extension Route {

@@ -5,7 +5,7 @@ enum OpenAPIGateway {
     ]
 
     private static let clockReasons = ErrorReasons.always + ErrorReasons.body
-    private static let mediaReasons = ErrorReasons.always + ErrorReasons.file + ["LINK_EXPIRED"]
+    private static let mediaReasons = ErrorReasons.always + ErrorReasons.file + ErrorReasons.link
 
     static let components: [(String, JSONNode)] = [
         ("GatewayMediaError", OpenAPIResponses.error(mediaReasons.sorted())),
