@@ -41,7 +41,7 @@ struct OpenAPITests {
         table.install(try Fixture.pantry(), service: "pantry")
         for clock in [false, true] {
             let document = OpenAPI.document(table.routes, title: "Kitchen", version: "1", developmentClock: clock)
-            let result = try await Python.run([try Fixture.path("check_openapi.py")], input: document)
+            let result = try await Python.run([Python.checkOpenAPI], input: document)
             #expect(result.status == 0, "\(result.transcript.suffix(3_000))")
             let lines = result.text.split(separator: "\n")
             try #require(lines.count == 2, "\(result.transcript.suffix(3_000))")

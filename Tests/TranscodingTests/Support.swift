@@ -84,6 +84,12 @@ enum Python {
         try await Processes.run(made.value, arguments, input: input)
     }
 
+    /// Checks an OpenAPI document; the end-to-end tests use it too.
+    static var checkOpenAPI: String {
+        URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .appendingPathComponent("Support/OpenAPI/check.py").path
+    }
+
     private static let made = Task { try await make() }
 
     private static func make() async throws -> String {
