@@ -203,7 +203,7 @@ let testTargets: [Target] = [
         name: "TestSupport",
         dependencies: ["Kernel", "Database", "Processes", logging],
         path: "Tests/Support",
-        exclude: ["S3"],
+        exclude: ["OpenAPI", "S3"],
         swiftSettings: strict
     ),
     tests("KernelTests", ["Kernel", "Processes", "TestSupport"]),

@@ -122,7 +122,7 @@ public final class GatewayHost: Sendable {
             own: OwnRoutes(
                 health: health,
                 media: MediaRoute(blobs: blobs, signer: SignedURL(secret: secret), clock: clock),
-                documentation: DocumentationRoutes(catalog: catalog),
+                documentation: DocumentationRoutes(catalog: catalog, developmentClock: clockRoutes != nil),
                 clock: clockRoutes
             ),
             uploads: UploadReceiver(blobs: blobs, ids: ids, logger: logger, bodyTimeout: bodyTimeout),

@@ -88,11 +88,19 @@ struct BadInputTests {
         },
         Case("the wrong verb") {
             ($0.method, $0.path, $0.status, $0.code, $0.allow) = (
-                "DELETE", "/api/users/me", 405, "METHOD_NOT_ALLOWED", "GET, PUT"
+                "DELETE", "/api/users/me", 405, "METHOD_NOT_ALLOWED", "GET, HEAD, PUT"
             )
         },
         Case("the wrong verb for registering") {
             ($0.method, $0.status, $0.code, $0.allow) = ("GET", 405, "METHOD_NOT_ALLOWED", "POST")
+        },
+        Case("the wrong verb for a path that is also the form of another") {
+            ($0.method, $0.path, $0.status, $0.code, $0.allow, $0.isSignedIn) = (
+                "DELETE", "/api/friends/search", 405, "METHOD_NOT_ALLOWED", "GET, HEAD", true
+            )
+        },
+        Case("the wrong verb for the gateway's own") {
+            ($0.path, $0.status, $0.code, $0.allow) = ("/api/health", 405, "METHOD_NOT_ALLOWED", "GET, HEAD")
         },
         Case("a broken percent escape") { ($0.method, $0.path, $0.code) = ("GET", "/api/streaks/%zz", "MALFORMED_PATH") },
         Case("bad UTF-8 in a path") {

@@ -13,9 +13,20 @@ package enum PythonPackages {
         try await make("s3-python", ["moto[s3]==5.2.5", "flask==3.1.3", "flask-cors==6.0.5"])
     }
 
+    /// What reads the description of the API: a validator, a generator of clients, and schemathesis, which plays with what it describes.
+    package static let openAPI = Task { () async throws -> String in
+        try await make(
+            "openapi-python",
+            ["openapi-spec-validator==0.9.0", "openapi-python-client==0.29.1", "schemathesis==4.32.5"]
+        )
+    }
+
     /// A file of `Tests/Support/S3`.
-    package static func script(_ name: String) -> String {
-        URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("S3/\(name)").path
+    package static func script(_ name: String) -> String { file("S3/\(name)") }
+
+    /// A file of `Tests/Support`.
+    package static func file(_ name: String) -> String {
+        URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(name).path
     }
 
     /// The path of its interpreter.

@@ -84,6 +84,12 @@ enum Python {
         try await Processes.run(made.value, arguments, input: input)
     }
 
+    /// Checks an OpenAPI document; the end-to-end tests use it too.
+    static var checkOpenAPI: String {
+        URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .appendingPathComponent("Support/OpenAPI/check.py").path
+    }
+
     private static let made = Task { try await make() }
 
     private static func make() async throws -> String {
@@ -94,7 +100,7 @@ enum Python {
         if !FileManager.default.fileExists(atPath: ready) {
             for (program, arguments) in [
                 ("/usr/bin/env", ["python3", "-m", "venv", "--clear", folder]),
-                (folder + "/bin/pip", ["install", "--quiet", "protobuf>=5", "openapi-spec-validator>=0.7"]),
+                (folder + "/bin/pip", ["install", "--quiet", "protobuf>=5", "openapi-spec-validator==0.9.0"]),
             ] {
                 let result = try await Processes.run(program, arguments, within: .seconds(300))
                 guard result.status == 0 else { throw TestFailure("\(program) \(arguments): \(result.transcript)") }

@@ -47,6 +47,8 @@ struct FieldRules {
             case (11, .varint(let value)): maxItems = value
             case (12, .varint(let value)): format = value
             case (13, .varint(let value)): isSecret = value != 0
+            // An example is for the OpenAPI page alone.
+            case (14, .bytes): continue
             default: throw GeneratorError("FieldRules has a field \(field.number) that the generator does not know")
             }
         }

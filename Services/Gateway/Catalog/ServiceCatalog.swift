@@ -35,8 +35,10 @@ final class ServiceCatalog: Sendable {
     func knows(_ services: Set<String>) -> Bool { state.withLock { services.isSubset(of: $0.hashes.keys) } }
 
     /// The OpenAPI page of all routes.
-    func openAPI() -> [UInt8] {
-        OpenAPI.document(routes.routes, title: "StreakSnap", version: "v1")
+    ///
+    /// - Parameter developmentClock: whether this gateway has the routes of the development clock.
+    func openAPI(developmentClock: Bool) -> [UInt8] {
+        OpenAPI.document(routes.routes, title: "StreakSnap", version: "v1", developmentClock: developmentClock)
     }
 
     /// Looks until cancelled: often while something is missing, every two seconds after that.

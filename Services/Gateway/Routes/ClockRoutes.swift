@@ -12,11 +12,11 @@ struct ClockRoutes: Sendable {
 
     func respond(to request: Request, _ exchange: Exchange) async throws -> Response {
         switch request.method {
-        case .get: break
+        case .get, .head: break
         case .post:
             let body = try await JSONBody.collect(request, within: bodyTimeout)
             try await coordinator.set(to: try Self.target(body, now: clock.now()))
-        default: throw ServiceError(.unimplemented, "METHOD_NOT_ALLOWED", "This path takes GET and POST.")
+        default: return exchange.methodNotAllowed(["GET", "HEAD", "POST"])
         }
         let json =
             "{\"success\":true,\"data\":{\"now\":\"\(clock.now())\",\"offset_seconds\":\(clock.shift.seconds)},\"meta\":{\"request_id\":\"\(exchange.requestID)\"}}"

@@ -5,9 +5,11 @@ internal import Kernel
 /// The API's description, made from the same protos as the routes (PF-6).
 struct DocumentationRoutes: Sendable {
     let catalog: ServiceCatalog
+    /// Whether this gateway has the routes of the development clock (PF-7).
+    let developmentClock: Bool
 
     func openAPI(_ exchange: Exchange) -> Response {
-        exchange.response(status: 200, contentType: Exchange.json, bytes: catalog.openAPI())
+        exchange.response(status: 200, contentType: Exchange.json, bytes: catalog.openAPI(developmentClock: developmentClock))
     }
 
     /// A page without scripts or anything from elsewhere: every route with its purpose.

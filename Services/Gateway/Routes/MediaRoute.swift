@@ -14,9 +14,7 @@ struct MediaRoute: Sendable {
     let clock: any Clock
 
     func respond(to request: Request, _ exchange: Exchange) async throws -> Response {
-        guard request.method == .get || request.method == .head else {
-            throw ServiceError(.unimplemented, "METHOD_NOT_ALLOWED", "This path takes GET and HEAD.")
-        }
+        guard request.method == .get || request.method == .head else { return exchange.methodNotAllowed(["GET", "HEAD"]) }
         let path = String(request.uri.path.dropFirst("/media/".count))
         let isOpen = path.hasPrefix(Self.open)
         let (key, viewer, expires) = try isOpen ? (Self.openKey(path), nil, nil) : signedKey(path, request)

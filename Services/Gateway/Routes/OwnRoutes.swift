@@ -2,6 +2,7 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import Kernel
 internal import Runtime
+internal import Transcoding
 
 /// The gateway's few routes that are no RPC: health, documentation, blob downloads, the development clock.
 struct OwnRoutes: Sendable {
@@ -10,11 +11,24 @@ struct OwnRoutes: Sendable {
     let documentation: DocumentationRoutes
     let clock: ClockRoutes?
 
+    /// The methods that one of these paths takes; nil for other paths.
+    func methods(of path: String) -> [String]? {
+        if path.hasPrefix("/media/") { return ["GET", "HEAD"] }
+        switch path {
+        case "/api/health", "/healthz", "/readyz", "/openapi.json", "/docs": return ["GET", "HEAD"]
+        case "/api/dev/clock": return clock == nil ? nil : ["GET", "POST"]
+        default: return nil
+        }
+    }
+
     /// The response when the path is one of these; nil otherwise.
     func respond(to request: Request, _ exchange: Exchange) async throws -> Response? {
         let path = request.uri.path
         // Nearly every request is for an RPC below /api/…: one comparison decides.
         if path.hasPrefix("/api/"), path != "/api/health", path != "/api/dev/clock" { return nil }
+        guard let methods = methods(of: path) else { return nil }
+        let allow = RouteTable.allow(methods)
+        guard allow.contains(request.method.rawValue) else { return exchange.methodNotAllowed(allow) }
         if path.hasPrefix("/media/") { return try await media.respond(to: request, exchange) }
         switch path {
         case "/api/health": return await health.seedHealth(exchange)

@@ -159,6 +159,8 @@ public struct FieldRules: Hashable, Sendable {
     public internal(set) var maxItems: UInt32?
     public internal(set) var format = Format.unspecified
     public internal(set) var secret = false
+    /// A value for the OpenAPI page to show; empty when none is declared.
+    public internal(set) var example = ""
 }
 
 /// `streaksnap.options.v1.MethodPolicy` with its defaults filled in.
@@ -243,4 +245,6 @@ public struct MethodPolicy: Hashable, Sendable {
     public internal(set) var bare = false
     /// As how many requests one counts against the rate limits.
     public internal(set) var cost: UInt32 = 1
+    /// What its handler may refuse: values of `error.code`.
+    public internal(set) var reasons: [String] = []
 }

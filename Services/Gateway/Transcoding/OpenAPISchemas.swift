@@ -1,220 +1,187 @@
-/// JSON schemas of messages and enums for the OpenAPI page, collected as routes need them.
+/// JSON schemas of messages for the OpenAPI page, collected as routes need them.
 ///
-/// A message has one schema as a request and one as a reply: requests may leave fields out, replies never do.
+/// A message has one schema as a request and one as a reply: requests may leave fields out, replies never do. Forms are chosen so that
+/// client generators understand them: a message that a reply may leave out (`null`) has the type `["object", "null"]` itself and is
+/// referred to plainly by a member that is not required, since `anyOf: [$ref, null]` makes some generators drop the member.
 struct OpenAPISchemas {
+    /// Where a schema stands.
+    enum Use: Hashable {
+        /// In a JSON body; `null` means absent.
+        case body
+        /// In the path, the query, a header or a form, where there is no `null`.
+        case text
+        /// In what is answered.
+        case reply
+        /// Lifted beside `data`, with the request's id.
+        case meta
+    }
+
     private struct Wanted: Hashable {
         var name: String
-        var isReply: Bool
+        var use: Use
     }
 
     private var pending: [(wanted: Wanted, set: DescriptorSet)] = []
     private var known: Set<Wanted> = []
+    /// Messages that a reply may leave out.
+    private let nullable: Set<String>
 
-    // MARK: References
+    /// - Parameter routes: every route the page describes.
+    init(_ routes: [Route]) { nullable = Self.nullable(routes) }
 
-    private mutating func reference(_ name: String, in set: DescriptorSet, isReply: Bool, _ out: inout JSONText) {
-        let wanted = Wanted(name: name, isReply: isReply)
-        if known.insert(wanted).inserted { pending.append((wanted, set)) }
-        out.object { $0.member("$ref", string: "#/components/schemas/\(Self.component(wanted))") }
-    }
-
-    /// `streaksnap.auth.v1.Me` is `auth.v1.Me`, and `auth.v1.Me.Input` as part of a request.
-    private static func component(_ wanted: Wanted) -> String {
-        let name = wanted.name.hasPrefix("streaksnap.") ? String(wanted.name.dropFirst("streaksnap.".count)) : wanted.name
-        return wanted.isReply ? name : "\(name).Input"
-    }
-
-    /// Writes all schemas that were referred to, and those they refer to.
-    mutating func write(to out: inout JSONText) {
-        out.object { out in
-            out.member(
-                "Error",
-                raw: #"{"type":"object","required":["success","error","meta"],"properties":{"success":{"const":false},"#
-                    + #""error":{"type":"object","required":["code","message","details"],"properties":{"code":{"type":"string"},"#
-                    + #""message":{"type":"string"},"details":{"type":"array","items":{"type":"object","properties":{"#
-                    + #""field":{"type":"string"},"message":{"type":"string"}}}}}},"#
-                    + #""meta":{"type":"object","properties":{"request_id":{"type":"string"}}}}}"#
-            )
-            while let (wanted, set) = pending.popLast() {
-                guard let message = set.message(named: wanted.name) else { continue }
-                out.member(Self.component(wanted)) { object(message, in: set, isReply: wanted.isReply, without: [], &$0) }
+    private static func nullable(_ routes: [Route]) -> Set<String> {
+        var nullable: Set<String> = []
+        var seen: Set<String> = []
+        func visit(_ name: String, _ set: DescriptorSet) {
+            guard seen.insert(name).inserted, let message = set.message(named: name) else { return }
+            for field in message.fields where field.kind == .message {
+                if field.shape == .optional, !field.rules.required { nullable.insert(field.typeName) }
+                visit(field.typeName, set)
             }
         }
+        for route in routes { visit(route.replyType, route.set) }
+        return nullable
+    }
+
+    // MARK: Components
+
+    mutating func reference(_ name: String, in set: DescriptorSet, _ use: Use) -> JSONNode {
+        let wanted = Wanted(name: name, use: use == .text ? .body : use)
+        if known.insert(wanted).inserted { pending.append((wanted, set)) }
+        return .reference("schemas/" + Self.component(name, wanted.use))
+    }
+
+    /// `streaksnap.auth.v1.Me` is `AuthMe`, and `AuthMeInput` as part of a request.
+    static func component(_ name: String, _ use: Use) -> String {
+        let parts = name.split(separator: ".").filter { $0 != "streaksnap" && $0 != "v1" }
+        let text = parts.map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
+        switch use {
+        case .body, .text: return text.hasSuffix("Request") ? text : text + "Input"
+        case .reply: return text
+        case .meta: return text + "OfReply"
+        }
+    }
+
+    /// `StatusPill` of `status_pill`.
+    private static func capitalised(_ name: String) -> String {
+        name.split(separator: "_").map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
+    }
+
+    /// All schemas that were referred to, and those they refer to.
+    mutating func components() -> [(String, JSONNode)] {
+        var components: [(String, JSONNode)] = []
+        while let (wanted, set) = pending.popLast() {
+            guard let message = set.message(named: wanted.name) else { continue }
+            var schema = object(message, in: set, wanted.use, without: [])
+            if wanted.use == .reply, nullable.contains(wanted.name) {
+                schema["type"] = ["object", "null"]
+                // Else a generator that makes one class for each type of the list counts them.
+                schema["title"] = .string(Self.component(wanted.name, wanted.use))
+            }
+            components.append((Self.component(wanted.name, wanted.use), schema))
+        }
+        return components.sorted { $0.0 < $1.0 }
     }
 
     // MARK: Objects
 
-    /// The whole body of a request: its message without what the path gives.
-    mutating func requestObject(_ route: Route, _ out: inout JSONText) {
-        let taken = route.pattern.variables.map(\.fieldPath)
-        if taken.isEmpty { return reference(route.requestType, in: route.set, isReply: false, &out) }
-        guard let message = route.set.message(named: route.requestType) else { return }
-        object(message, in: route.set, isReply: false, without: taken, &out)
-    }
-
-    mutating func form(_ route: Route, _ upload: MethodPolicy.Upload, _ out: inout JSONText) {
-        let fields = route.set.message(named: route.requestType)?.fields.filter { $0.name != upload.field } ?? []
-        out.object { out in
-            out.member("type", string: "object")
-            out.member("properties") { out in
-                out.object { out in
-                    out.member(upload.part, raw: #"{"type":"string","contentMediaType":"application/octet-stream"}"#)
-                    for field in fields where field.kind != .message {
-                        out.member(field.name) { schema(field, in: route.set, isReply: false, &$0) }
-                    }
-                }
-            }
-            out.member("required") { $0.array([upload.part]) { $0.string($1) } }
-        }
-    }
-
-    /// The reply as the transcoder writes it, with the envelope and what is lifted.
-    mutating func reply(_ route: Route, _ out: inout JSONText) {
-        guard case .envelope = route.reply.form, let message = route.set.message(named: route.replyType) else {
-            return reference(route.replyType, in: route.set, isReply: true, &out)
-        }
-        let lifted = [route.reply.metaField, route.reply.messageField].filter { $0 >= 0 }.map { message.fields[$0] }
-        out.object { out in
-            out.member("type", string: "object")
-            out.member("properties") { out in
-                out.object { out in
-                    out.member("success", raw: #"{"const":true}"#)
-                    out.member("data") { out in
-                        if lifted.isEmpty {
-                            reference(route.replyType, in: route.set, isReply: true, &out)
-                        } else {
-                            object(message, in: route.set, isReply: true, without: lifted.map(\.name), &out)
-                        }
-                    }
-                    if route.reply.messageField >= 0 { out.member("message", raw: #"{"type":["string","null"]}"#) }
-                    out.member("meta") { out in
-                        if route.reply.metaField >= 0 {
-                            let type = message.fields[route.reply.metaField].typeName
-                            out.object { out in
-                                out.member("allOf") { out in
-                                    out.array([type]) { reference($1, in: route.set, isReply: true, &$0) }
-                                }
-                            }
-                        } else {
-                            out.raw(#"{"type":"object","properties":{"request_id":{"type":"string"}}}"#)
-                        }
-                    }
-                }
-            }
-            out.member("required", raw: #"["success","data","meta"]"#)
-        }
-    }
-
-    private mutating func object(
-        _ message: MessageDescriptor,
-        in set: DescriptorSet,
-        isReply: Bool,
-        without: [String],
-        _ out: inout JSONText
-    ) {
+    /// A message's object without some of its fields.
+    mutating func object(_ message: MessageDescriptor, in set: DescriptorSet, _ use: Use, without: [String]) -> JSONNode {
         let fields = message.fields.filter { !without.contains($0.name) }
-        out.object { out in
-            out.member("type", string: "object")
-            if !message.comment.isEmpty { out.member("description", string: message.comment) }
-            out.member("properties") { out in
-                out.object { out in
-                    for field in fields { out.member(field.name) { schema(field, in: set, isReply: isReply, &$0) } }
-                }
-            }
-            let required = fields.filter { isReply || $0.rules.required }.map(\.name)
-            if !required.isEmpty { out.member("required") { $0.array(required) { $0.string($1) } } }
-            if !isReply { out.member("additionalProperties", raw: "false") }
+        var schema: JSONNode = ["type": "object"]
+        if !message.comment.isEmpty { schema["description"] = .string(message.comment) }
+        var properties = fields.map { ($0.name, schemaOf($0, in: set, use)) }
+        var required = fields.filter { isRequired($0, use) }.map(\.name)
+        if use == .meta, !fields.contains(where: { $0.name == "request_id" }) {
+            properties.append(("request_id", ["type": "string"]))
+            required.append("request_id")
+        }
+        schema["properties"] = .object(properties)
+        if !required.isEmpty { schema["required"] = .strings(required) }
+        if use == .body || use == .text { schema["additionalProperties"] = false }
+        return schema
+    }
+
+    private func isRequired(_ field: FieldDescriptor, _ use: Use) -> Bool {
+        switch use {
+        case .body, .text: field.isRequiredInput
+        case .reply, .meta: field.kind != .message || field.shape != .optional || field.rules.required
         }
     }
 
     // MARK: Fields
 
-    mutating func schema(_ field: FieldDescriptor, in set: DescriptorSet, isReply: Bool, _ out: inout JSONText) {
+    mutating func schemaOf(_ field: FieldDescriptor, in set: DescriptorSet, _ use: Use) -> JSONNode {
+        var schema: JSONNode
         switch field.shape {
-        case .scalar, .optional: single(field, in: set, isReply: isReply, isNullable: field.shape == .optional, &out)
+        case .scalar, .optional: schema = single(field, in: set, use)
         case .repeated:
-            out.object { out in
-                out.member("type", string: "array")
-                describe(field, &out)
-                out.member("items") { out in
-                    var element = field
-                    element.comment = ""
-                    element.isDeprecated = false
-                    single(element, in: set, isReply: isReply, isNullable: false, &out)
-                }
-                if let least = field.rules.minItems { out.member("minItems", raw: String(least)) }
-                if let most = field.rules.maxItems { out.member("maxItems", raw: String(most)) }
-            }
+            var element = field
+            element.shape = .scalar
+            element.comment = ""
+            element.rules.required = use == .body || use == .text ? field.isRequiredInput : false
+            schema = ["type": "array", "items": single(element, in: set, use == .body ? .text : use)]
+            let least = max(field.rules.minItems ?? 0, field.rules.required ? 1 : 0)
+            if least > 0 { schema["minItems"] = .integer(Int64(least)) }
+            if let most = field.rules.maxItems { schema["maxItems"] = .integer(Int64(most)) }
         case .map:
-            out.object { out in
-                out.member("type", string: "object")
-                describe(field, &out)
-                if let value = set.message(named: field.typeName)?.fields.last {
-                    out.member("additionalProperties") { out in
-                        single(value, in: set, isReply: isReply, isNullable: false, &out)
-                    }
-                }
+            schema = ["type": "object"]
+            if let value = set.message(named: field.typeName)?.fields.last {
+                schema["additionalProperties"] = single(value, in: set, use == .body ? .text : use)
             }
         }
+        if !field.comment.isEmpty { schema["description"] = .string(field.comment) }
+        if field.isDeprecated { schema["deprecated"] = true }
+        return schema
     }
 
-    private mutating func single(
+    private mutating func single(_ field: FieldDescriptor, in set: DescriptorSet, _ use: Use) -> JSONNode {
+        guard field.kind != .message else { return reference(field.typeName, in: set, use == .meta ? .reply : use) }
+        let (type, format) = field.openAPIType
+        let isNullable: Bool
+        switch use {
+        case .text: isNullable = false
+        case .body: isNullable = !field.rules.required
+        case .reply, .meta: isNullable = field.shape == .optional || field.kind == .float || field.kind == .double
+        }
+        var schema: JSONNode = ["type": isNullable ? .strings([type, "null"]) : .string(type)]
+        if let format { schema["format"] = .string(format) }
+        if field.kind == .bytes { schema["contentEncoding"] = "base64" }
+        addRules(field, in: set, use, isNullable, to: &schema)
+        return schema
+    }
+
+    private func addRules(
         _ field: FieldDescriptor,
         in set: DescriptorSet,
-        isReply: Bool,
-        isNullable: Bool,
-        _ out: inout JSONText
+        _ use: Use,
+        _ isNullable: Bool,
+        to schema: inout JSONNode
     ) {
-        guard field.kind != .message else {
-            out.object { out in
-                describe(field, &out)
-                out.member("anyOf") { out in
-                    out.array(isNullable ? [field.typeName, ""] : [field.typeName]) { out, type in
-                        if type.isEmpty { out.raw(#"{"type":"null"}"#) } else { reference(type, in: set, isReply: isReply, &out) }
-                    }
-                }
-            }
-            return
-        }
-        let (type, format) = field.openAPIType
-        out.object { out in
-            if isNullable {
-                out.member("type") { $0.array([type, "null"]) { $0.string($1) } }
-            } else {
-                out.member("type", string: type)
-            }
-            if let format { out.member("format", string: format) }
-            if field.kind == .bytes { out.member("contentEncoding", string: "base64") }
-            describe(field, &out)
-            rules(field, in: set, isNullable: isNullable, &out)
-        }
-    }
-
-    private func describe(_ field: FieldDescriptor, _ out: inout JSONText) {
-        if !field.comment.isEmpty { out.member("description", string: field.comment) }
-        if field.isDeprecated { out.member("deprecated", raw: "true") }
-    }
-
-    private func rules(_ field: FieldDescriptor, in set: DescriptorSet, isNullable: Bool, _ out: inout JSONText) {
         let rules = field.rules
+        let isInput = use == .body || use == .text
         var names = rules.oneOf
         if field.kind == .enumeration {
             names = set.enumeration(named: field.typeName)?.values.filter { !$0.isUnspecified }.map(\.jsonName) ?? []
         }
         if !names.isEmpty {
-            let texts = names.map { name in
-                var text = JSONText()
-                text.string(name)
-                return String(decoding: text.bytes, as: UTF8.self)
-            }
-            out.member("enum") { $0.array(texts + (isNullable ? ["null"] : [])) { $0.raw($1) } }
+            schema["enum"] = .array(names.map { .string($0) } + (isNullable ? [.null] : []))
+            // As for a nullable message.
+            let title = field.kind == .enumeration ? Self.component(field.typeName, .reply) : Self.capitalised(field.name)
+            if isNullable { schema["title"] = .string(title) }
         }
-        if let least = rules.minLength { out.member("minLength", raw: String(least)) }
-        if let most = rules.maxLength ?? rules.maxBytes { out.member("maxLength", raw: String(most)) }
-        if let least = rules.atLeast { out.member("minimum", raw: String(least)) }
-        if let most = rules.atMost { out.member("maximum", raw: String(most)) }
-        if !rules.pattern.isEmpty { out.member("pattern", string: "^(?:\(rules.pattern))$") }
-        if rules.secret { out.member("writeOnly", raw: "true") }
+        if field.kind == .string, names.isEmpty, rules.format == .unspecified || rules.minLength != nil {
+            // What is required is not empty.
+            let least = max(rules.minLength ?? 0, rules.minBytes ?? 0, isInput && rules.required ? 1 : 0)
+            if least > 0 { schema["minLength"] = .integer(Int64(least)) }
+        }
+        if let most = rules.maxLength ?? rules.maxBytes { schema["maxLength"] = .integer(Int64(most)) }
+        if let least = rules.atLeast { schema["minimum"] = .integer(least) }
+        if let most = rules.atMost { schema["maximum"] = .integer(most) }
+        if !rules.pattern.isEmpty { schema["pattern"] = .string("^(?:\(rules.pattern))$") }
+        if rules.format == .month { schema["pattern"] = "^[0-9]{4}-(?:0[1-9]|1[0-2])$" }
+        // Clients drop what is only written from what they read: of a reply nothing is.
+        if rules.secret, isInput { schema["writeOnly"] = true }
     }
 
     // MARK: Parameters
@@ -248,6 +215,9 @@ struct OpenAPISchemas {
 }
 
 extension FieldDescriptor {
+    /// Whether a request must hold it.
+    var isRequiredInput: Bool { rules.required || (rules.minItems ?? 0) > 0 }
+
     /// JSON type and format of one value.
     var openAPIType: (String, String?) {
         switch kind {

@@ -89,6 +89,7 @@ enum OptionsParser {
             case .bytes(let inner):
                 if number == 8 { rules.pattern = try inner.text() }
                 if number == 9 { rules.oneOf.append(try inner.text()) }
+                if number == 14 { rules.example = try inner.text() }
             default: break
             }
         }
@@ -119,6 +120,7 @@ enum OptionsParser {
             case (7, .varint(let raw)): policy.successStatus = raw == 0 ? 200 : UInt32(clamping: raw)
             case (8, .varint(let raw)): policy.bare = raw != 0
             case (9, .varint(let raw)): policy.cost = max(1, UInt32(clamping: raw))
+            case (10, .bytes(let text)): policy.reasons.append(try text.text())
             default: break
             }
         }

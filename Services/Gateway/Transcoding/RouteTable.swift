@@ -16,7 +16,7 @@ public struct RouteRefusal: Hashable, Sendable, CustomStringConvertible {
 public enum RouteMatch: Sendable {
     /// A route and the text of its path variables.
     case found(Route, PathValues)
-    /// 405: the path exists, for these verbs (the `Allow` header, sorted).
+    /// 405: the path exists, for these verbs: the `Allow` header, sorted, with `HEAD` where `GET` is.
     case methodNotAllowed(allow: [String])
     /// 404.
     case notFound
@@ -98,7 +98,8 @@ public final class RouteTable: Sendable {
 
     /// Finds the route for a request.
     ///
-    /// Literal segments win over variables, segment by segment from the left; a route with another verb does not hide one that fits.
+    /// Literal segments win over variables, segment by segment from the left, whatever the verb: of a path that is a literal of one route,
+    /// no other route sees anything.
     ///
     /// - Parameters:
     ///   - method: `GET`, …; `HEAD` finds `GET` routes.
@@ -106,12 +107,18 @@ public final class RouteTable: Sendable {
     public func match(method: String, path: String) -> RouteMatch {
         guard let segments = Self.segments(path) else { return .malformed }
         let snapshot = snapshot.withLock { $0 }
-        var allowed: Set<String> = []
-        if let index = snapshot.trie.match(segments, verb: method, allowed: &allowed) {
+        switch snapshot.trie.match(segments, verb: method) {
+        case .route(let index):
             let route = snapshot.routes[index]
             return .found(route, route.pathValues(segments))
+        case .otherVerbs(let verbs): return .methodNotAllowed(allow: Self.allow(verbs))
+        case .nothing: return .notFound
         }
-        return allowed.isEmpty ? .notFound : .methodNotAllowed(allow: allowed.sorted())
+    }
+
+    /// The `Allow` header of a path that has routes for these verbs: sorted, with `HEAD` where `GET` is.
+    public static func allow(_ verbs: [String]) -> [String] {
+        Set(verbs + (verbs.contains("GET") ? ["HEAD"] : [])).sorted()
     }
 
     /// The decoded segments of a path; nil when it is malformed, none when it does not begin with a slash.

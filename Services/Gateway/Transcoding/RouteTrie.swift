@@ -43,29 +43,40 @@ struct RouteTrie: Sendable {
         return fresh
     }
 
-    /// The best route for the segments: leftmost literals win; verbs that match elsewhere are collected in `allowed`.
-    func match(_ segments: [[UInt8]], verb: String, allowed: inout Set<String>) -> Int? {
-        match(segments, at: 0, node: 0, verb: verb, allowed: &allowed)
+    /// What a path leads to, with the verb or without.
+    enum Match: Equatable {
+        case route(Int)
+        /// The template that fits takes these verbs only.
+        case otherVerbs([String])
+        case nothing
     }
 
-    private func match(_ segments: [[UInt8]], at index: Int, node: Int, verb: String, allowed: inout Set<String>) -> Int? {
+    /// The route for the segments: the template that fits best is found first, whatever its verbs, so that a literal is never taken for the
+    /// value of a variable (`DELETE /api/friends/search` must not remove a friend of that id).
+    func match(_ segments: [[UInt8]], verb: String) -> Match {
+        guard let end = end(segments, at: 0, node: 0) else { return .nothing }
+        // HEAD is GET without the body (RFC 9110 §9.3.2).
+        let wanted = verb == "HEAD" ? "GET" : verb
+        let routes = nodes[end].routes
+        if let entry = routes.first(where: { $0.verb == wanted }) { return .route(entry.route) }
+        return .otherVerbs(routes.map(\.verb))
+    }
+
+    /// The node where the best template for the segments ends: leftmost literals win.
+    private func end(_ segments: [[UInt8]], at index: Int, node: Int) -> Int? {
         if index == segments.count {
-            return ending(node, verb: verb, allowed: &allowed)
-                ?? (nodes[node].rest >= 0 ? ending(nodes[node].rest, verb: verb, allowed: &allowed) : nil)
+            if !nodes[node].routes.isEmpty { return node }
+            return nodes[node].rest >= 0 ? nodes[node].rest : nil
         }
         let segment = segments[index]
-        if let next = literal(node, segment),
-            let found = match(segments, at: index + 1, node: next, verb: verb, allowed: &allowed)
-        {
-            return found
-        }
+        if let next = literal(node, segment), let found = end(segments, at: index + 1, node: next) { return found }
         // An empty segment (a double or trailing slash) is nothing a variable could hold.
         if nodes[node].parameter >= 0, !segment.isEmpty,
-            let found = match(segments, at: index + 1, node: nodes[node].parameter, verb: verb, allowed: &allowed)
+            let found = end(segments, at: index + 1, node: nodes[node].parameter)
         {
             return found
         }
-        return nodes[node].rest >= 0 ? ending(nodes[node].rest, verb: verb, allowed: &allowed) : nil
+        return nodes[node].rest >= 0 ? nodes[node].rest : nil
     }
 
     private func literal(_ node: Int, _ text: [UInt8]) -> Int? {
@@ -77,15 +88,5 @@ struct RouteTrie: Sendable {
         }
         guard low < nodes[node].literals.count, nodes[node].literals[low].text == text else { return nil }
         return nodes[node].literals[low].node
-    }
-
-    private func ending(_ node: Int, verb: String, allowed: inout Set<String>) -> Int? {
-        // HEAD is GET without the body (RFC 9110 §9.3.2).
-        let wanted = verb == "HEAD" ? "GET" : verb
-        for entry in nodes[node].routes {
-            if entry.verb == wanted { return entry.route }
-            allowed.insert(entry.verb)
-        }
-        return nil
     }
 }

@@ -59,7 +59,12 @@ extension RefreshRequest {
 }
 
 extension SignInReply {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.user == nil { violations.required(at: path, "user") }
+        if let value = self.user {
+            value.collectViolations(into: &violations, path: path.child("user"))
+        }
+    }
 }
 
 extension LogoutRequest {
@@ -75,7 +80,9 @@ extension GetMeRequest {
 }
 
 extension Me {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.stats == nil { violations.required(at: path, "stats") }
+    }
 }
 
 extension MyStreakStats {

@@ -16,7 +16,9 @@ extension UploadSnapRequest {
 }
 
 extension UploadSnapReply {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.snap == nil { violations.required(at: path, "snap") }
+    }
 }
 
 extension Snap {

@@ -595,7 +595,7 @@ public struct BlockUserRequest: Sendable, Equatable {
 /// A block as the one who blocks sees it.
 public struct Block: Sendable, Equatable {
     public var blockID: String = ""
-    /// Whom. While this person blocks the caller too, the id only: the names are empty, and there is no avatar.
+    /// Whom. While this person blocks the caller too, the id only, as of an account that is unavailable.
     public var user: CommonAPI.UserSummary? = nil
     public var createdAt: Kernel.Instant? = nil
 

@@ -30,6 +30,7 @@ extension RespondToFriendRequestRequest {
 
 extension FriendshipReply {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.user == nil { violations.required(at: path, "user") }
         if let value = self.streak {
             value.collectViolations(into: &violations, path: path.child("streak"))
         }
@@ -62,6 +63,7 @@ extension ListFriendsReply {
 
 extension Friend {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.user == nil { violations.required(at: path, "user") }
         if let value = self.streak {
             value.collectViolations(into: &violations, path: path.child("streak"))
         }
@@ -109,11 +111,17 @@ extension SearchUsersRequest {
 }
 
 extension SearchUsersReply {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        for (index, value) in self.users.enumerated() {
+            value.collectViolations(into: &violations, path: path.child("users", index: index))
+        }
+    }
 }
 
 extension FoundUser {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.user == nil { violations.required(at: path, "user") }
+    }
 }
 
 extension NudgeRequest {
@@ -141,7 +149,9 @@ extension BlockUserRequest {
 }
 
 extension Block {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.user == nil { violations.required(at: path, "user") }
+    }
 }
 
 extension ListBlocksRequest {
@@ -152,7 +162,11 @@ extension ListBlocksRequest {
 }
 
 extension ListBlocksReply {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        for (index, value) in self.blocks.enumerated() {
+            value.collectViolations(into: &violations, path: path.child("blocks", index: index))
+        }
+    }
 }
 
 extension UnblockUserRequest {
@@ -205,11 +219,17 @@ extension ListReportsRequest {
 }
 
 extension ListReportsReply {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        for (index, value) in self.reports.enumerated() {
+            value.collectViolations(into: &violations, path: path.child("reports", index: index))
+        }
+    }
 }
 
 extension ReportItem {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.owner == nil { violations.required(at: path, "owner") }
+    }
 }
 
 extension ModerationRecord {

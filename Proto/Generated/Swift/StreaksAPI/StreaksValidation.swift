@@ -37,7 +37,9 @@ extension GetStreakRequest {
 }
 
 extension StreakDetail {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.streak == nil { violations.required(at: path, "streak") }
+    }
 }
 
 extension StreakRecovery {
@@ -80,7 +82,11 @@ extension GetMilestoneDataRequest {
 }
 
 extension MilestoneData {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.you == nil { violations.required(at: path, "you") }
+        if self.friend == nil { violations.required(at: path, "friend") }
+        if self.text == nil { violations.required(at: path, "text") }
+    }
 }
 
 extension MilestoneMark {
@@ -149,7 +155,9 @@ extension StartStreakRequest {
 }
 
 extension StartStreakReply {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.streak == nil { violations.required(at: path, "streak") }
+    }
 }
 
 extension RecoverRequest {
@@ -163,7 +171,9 @@ extension RecoverRequest {
 }
 
 extension RecoverReply {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.streak == nil { violations.required(at: path, "streak") }
+    }
 }
 
 extension GetTodaysPromptRequest {
@@ -175,7 +185,9 @@ extension GetTodaysPromptRequest {
 }
 
 extension TodaysPrompt {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.window == nil { violations.required(at: path, "window") }
+    }
 }
 
 extension GetStreakPromptsRequest {

@@ -1,0 +1,52 @@
+/// What a route may answer as `error.code`: what its method declares (`reasons`), and what the gateway and every service's runtime may
+/// refuse before a handler sees the request.
+enum ErrorReasons {
+    /// Of every route, the gateway's own too.
+    static let always = ["DEADLINE_EXCEEDED", "INTERNAL", "RATE_LIMITED", "UNAVAILABLE", "VALIDATION_ERROR"]
+    /// Where a path has parameters.
+    static let path = ["MALFORMED_PATH"]
+    /// Where somebody must be signed in.
+    static let signedIn = ["AUTHENTICATION_REQUIRED", "INVALID_TOKEN", "SESSION_REVOKED", "TOKEN_EXPIRED", "UNAUTHENTICATED"]
+    static let noGuests = ["GUEST_NOT_ALLOWED"]
+    static let administrators = ["ADMIN_ONLY"]
+    /// Where there is a body.
+    static let body = ["BODY_TOO_LARGE", "PAYLOAD_TOO_LARGE", "REQUEST_TIMEOUT", "UNSUPPORTED_MEDIA_TYPE"]
+    static let upload = [
+        "FILE_TOO_LARGE", "MALFORMED_UPLOAD", "PAYLOAD_TOO_LARGE", "REQUEST_TIMEOUT", "STORAGE_DENIED", "STORAGE_FULL",
+        "STORAGE_UNAVAILABLE", "UNSUPPORTED_MEDIA_TYPE",
+    ]
+    /// Where an `Idempotency-Key` is taken (PF-4).
+    static let key = ["IDEMPOTENCY_KEY_REUSED", "REQUEST_IN_PROGRESS"]
+    /// Where the reply may be a stored file.
+    static let file = ["NOT_FOUND", "RANGE_NOT_SATISFIABLE", "STORAGE_DENIED", "STORAGE_UNAVAILABLE"]
+    /// Of a signed link.
+    static let link = ["LINK_EXPIRED"]
+}
+
+extension Route {
+    /// Every `error.code` that this route may answer, sorted.
+    var reasons: [String] {
+        var all = Set(ErrorReasons.always + policy.reasons)
+        if !pattern.variables.isEmpty { all.formUnion(ErrorReasons.path) }
+        switch policy.auth {
+        case .none, .secret, .internal: break
+        case .guest: all.formUnion(ErrorReasons.signedIn)
+        case .user: all.formUnion(ErrorReasons.signedIn + ErrorReasons.noGuests)
+        case .admin: all.formUnion(ErrorReasons.signedIn + ErrorReasons.noGuests + ErrorReasons.administrators)
+        }
+        if policy.upload != nil {
+            all.formUnion(ErrorReasons.upload)
+        } else if verb != "GET" {
+            all.formUnion(ErrorReasons.body)
+        }
+        if takesKey { all.formUnion(ErrorReasons.key) }
+        if policy.body?.blobField.isEmpty == false { all.formUnion(ErrorReasons.file) }
+        return all.sorted()
+    }
+
+    /// Whether a repeat with the same `Idempotency-Key` gets the first answer (PF-4).
+    var takesKey: Bool { verb == "POST" || (verb != "GET" && !policy.idempotent) }
+
+    /// Whether it is one of a method's additional bindings: kept for older clients.
+    var isAlias: Bool { descriptor.bindings.first != binding }
+}

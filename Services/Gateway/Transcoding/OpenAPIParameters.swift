@@ -1,0 +1,127 @@
+/// What the OpenAPI page says of a request: its path, parameters and body.
+enum OpenAPIParameters {
+    /// `/api/files/{dish_id=plates/**}` is `/api/files/{dish_id}` in OpenAPI, which has no multi-segment variables; literals stay.
+    static func path(_ route: Route) -> String {
+        var text = ""
+        var index = 0
+        while index < route.pattern.segments.count {
+            if let variable = bound(route, at: index) {
+                text += "/{\(variable.fieldPath)}"
+                index = variable.segments.upperBound
+                continue
+            }
+            switch route.pattern.segments[index] {
+            case .literal(let bytes): text += "/" + String(decoding: bytes, as: UTF8.self)
+            case .any, .rest: text += "/{segment_\(index)}"
+            }
+            index += 1
+        }
+        return text.isEmpty ? "/" : text
+    }
+
+    /// The variable that begins at a segment, unless it only binds a literal.
+    private static func bound(_ route: Route, at index: Int) -> PathTemplate.Variable? {
+        route.pattern.variables.first { variable in
+            guard variable.segments.lowerBound == index else { return false }
+            if variable.segments.count == 1, case .literal = route.pattern.segments[index] { return false }
+            return true
+        }
+    }
+
+    static func parameters(_ route: Route, _ schemas: inout OpenAPISchemas) -> [JSONNode] {
+        var list: [JSONNode] = []
+        for variable in route.pattern.variables {
+            let isShown = bound(route, at: variable.segments.lowerBound)?.fieldPath == variable.fieldPath
+            guard isShown, var field = schemas.field(variable.fieldPath, of: route.requestType, in: route.set) else { continue }
+            // A segment is never empty.
+            field.rules.required = true
+            list.append(parameter(variable.fieldPath, in: "path", field, route, &schemas))
+        }
+        for (index, segment) in route.pattern.segments.enumerated() where segment == .any || segment == .rest {
+            if !route.pattern.variables.contains(where: { $0.segments.contains(index) }) {
+                list.append(["name": .string("segment_\(index)"), "in": "path", "required": true, "schema": ["type": "string"]])
+            }
+        }
+        if route.request.body != .message {
+            let taken = Set(route.pattern.variables.map(\.fieldPath) + [route.binding.body])
+            for (name, field) in schemas.queryFields(of: route.requestType, in: route.set) where !taken.contains(name) {
+                list.append(parameter(name, in: "query", field, route, &schemas))
+            }
+        }
+        if route.takesKey { list.append(.reference("parameters/IdempotencyKey")) }
+        return list
+    }
+
+    private static func parameter(
+        _ name: String,
+        in location: String,
+        _ field: FieldDescriptor,
+        _ route: Route,
+        _ schemas: inout OpenAPISchemas
+    ) -> JSONNode {
+        var parameter: JSONNode = ["name": .string(name), "in": .string(location)]
+        if location == "path" || field.isRequiredInput { parameter["required"] = true }
+        if !field.comment.isEmpty { parameter["description"] = .string(field.comment) }
+        var bare = field
+        bare.comment = ""
+        parameter["schema"] = schemas.schemaOf(bare, in: route.set, .text)
+        // Of what only a reply can give, there is none that works.
+        if field.name != "cursor" { parameter["example"] = OpenAPIExamples(set: route.set).value(field, isReply: false) }
+        return parameter
+    }
+
+    /// The body; nil for a route without one, and when nothing is left for it.
+    static func requestBody(_ route: Route, _ schemas: inout OpenAPISchemas) -> JSONNode? {
+        guard route.request.body != .none, let message = route.set.message(named: route.requestType) else { return nil }
+        let examples = OpenAPIExamples(set: route.set)
+        if let upload = route.policy.upload { return form(route, upload, message, &schemas) }
+        if let field = message.fields.first(where: { $0.name == route.binding.body }) {
+            let schema = schemas.schemaOf(field, in: route.set, .body)
+            return body("application/json", schema, examples.value(field, isReply: false), isRequired: true)
+        }
+        let taken = route.pattern.variables.map(\.fieldPath)
+        let left = message.fields.filter { !taken.contains($0.name) }
+        guard !left.isEmpty else { return nil }
+        let schema =
+            taken.isEmpty
+            ? schemas.reference(route.requestType, in: route.set, .body)
+            : schemas.object(message, in: route.set, .body, without: taken)
+        return body(
+            "application/json",
+            schema,
+            examples.message(route.requestType, isReply: false, without: taken),
+            isRequired: left.contains { $0.isRequiredInput }
+        )
+    }
+
+    private static func body(_ type: String, _ schema: JSONNode, _ example: JSONNode, isRequired: Bool) -> JSONNode {
+        let content: JSONNode = ["schema": schema, "example": example]
+        var body: JSONNode = ["content": .object([(type, content)])]
+        if isRequired { body["required"] = true }
+        return body
+    }
+
+    private static func form(
+        _ route: Route,
+        _ upload: MethodPolicy.Upload,
+        _ message: MessageDescriptor,
+        _ schemas: inout OpenAPISchemas
+    ) -> JSONNode {
+        let examples = OpenAPIExamples(set: route.set)
+        let file = message.fields.first { $0.name == upload.field }
+        // `format: binary` and nothing else is what all generators take for a file.
+        var part: JSONNode = ["type": "string", "format": "binary"]
+        if let comment = file?.comment, !comment.isEmpty { part["description"] = .string(comment) }
+        var properties: [(String, JSONNode)] = [(upload.part, part)]
+        var example: [(String, JSONNode)] = [(upload.part, "(the bytes of the file)")]
+        var required = file?.rules.required == true ? [upload.part] : []
+        for field in message.fields where field.name != upload.field && field.kind != .message {
+            properties.append((field.name, schemas.schemaOf(field, in: route.set, .text)))
+            example.append((field.name, examples.value(field, isReply: false)))
+            if field.isRequiredInput { required.append(field.name) }
+        }
+        var schema: JSONNode = ["type": "object", "properties": .object(properties)]
+        if !required.isEmpty { schema["required"] = .strings(required) }
+        return body("multipart/form-data", schema, .object(example), isRequired: true)
+    }
+}

@@ -1,0 +1,184 @@
+/// What the OpenAPI page says of replies: bodies, headers, error codes and examples.
+enum OpenAPIResponses {
+    static let idempotencyKey: JSONNode = [
+        "name": "Idempotency-Key", "in": "header", "required": false,
+        "description": """
+        A random text of the client's, a UUID for example, that names this request: a repeat with the same key and body within 24 h gets \
+        the first answer, with another body `IDEMPOTENCY_KEY_REUSED`.
+        """,
+        "schema": ["type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"],
+    ]
+
+    static let headers: JSONNode = [
+        "XRequestId": [
+            "description": "Names this exchange in logs; the one that was sent, when it may be used.", "required": true,
+            "schema": ["type": "string"],
+        ],
+        "RateLimitLimit": [
+            "description": "Requests that could be made at once by a caller who was quiet; absent where there is no limit.",
+            "schema": ["type": "integer"],
+        ],
+        "RateLimitRemaining": ["description": "Requests that can still be made at once.", "schema": ["type": "integer"]],
+        "RateLimitReset": ["description": "Seconds until the allowance is whole again.", "schema": ["type": "integer"]],
+        "RetryAfter": ["description": "Seconds after which trying again makes sense.", "schema": ["type": "integer"]],
+    ]
+
+    /// Schemas that many operations share.
+    static let components: [(String, JSONNode)] = [
+        (
+            "ErrorDetail",
+            [
+                "type": "object", "required": ["field", "message"],
+                "properties": [
+                    "field": [
+                        "type": "string",
+                        "description": "Path of the field in the request; empty when no single one is to blame.",
+                    ],
+                    "message": ["type": "string"],
+                ],
+            ]
+        ),
+        ("ReplyMeta", ["type": "object", "required": ["request_id"], "properties": ["request_id": ["type": "string"]]]),
+    ]
+
+    static let exampleID: JSONNode = .string(OpenAPIExamples.id("request_id"))
+
+    /// The component with the failures of a route's method: `AuthRegisterError`.
+    static func errorComponent(_ route: Route) -> String {
+        let id = OpenAPI.operationID(route)
+        return id.prefix(1).uppercased() + id.dropFirst() + "Error"
+    }
+
+    /// The error envelope (PF-1) with the codes that may stand in it.
+    static func error(_ reasons: [String]) -> JSONNode {
+        [
+            "type": "object", "required": ["success", "error", "meta"],
+            "properties": [
+                "success": ["type": "boolean", "const": false],
+                "error": [
+                    "type": "object", "required": ["code", "message", "details"],
+                    "properties": [
+                        "code": ["type": "string", "enum": .strings(reasons)], "message": ["type": "string"],
+                        "details": ["type": "array", "items": .reference("schemas/ErrorDetail")],
+                    ],
+                ],
+                "meta": .reference("schemas/ReplyMeta"),
+            ],
+        ]
+    }
+
+    /// A failure's body, with a code for an example.
+    static func errorContent(_ component: String, _ code: String, _ message: String) -> JSONNode {
+        let example: JSONNode = [
+            "success": false, "error": ["code": .string(code), "message": .string(message), "details": []],
+            "meta": ["request_id": exampleID],
+        ]
+        return ["application/json": ["schema": .reference("schemas/" + component), "example": example]]
+    }
+
+    private static let rateLimit: [(String, JSONNode)] = [
+        ("X-Request-Id", .reference("headers/XRequestId")),
+        ("RateLimit-Limit", .reference("headers/RateLimitLimit")),
+        ("RateLimit-Remaining", .reference("headers/RateLimitRemaining")),
+        ("RateLimit-Reset", .reference("headers/RateLimitReset")),
+    ]
+    static let retryAfter: (String, JSONNode) = ("Retry-After", .reference("headers/RetryAfter"))
+
+    static func responses(_ route: Route, _ schemas: inout OpenAPISchemas) -> JSONNode {
+        let component = errorComponent(route)
+        var responses: [(String, JSONNode)] = []
+        var success: JSONNode = ["description": "Success.", "headers": .object(rateLimit), "content": content(route, &schemas)]
+        if route.policy.body?.blobField.isEmpty == false { success["description"] = "The reply, or the file it stands for." }
+        responses.append((String(route.policy.successStatus), success))
+        if let body = route.policy.body {
+            if !body.redirectField.isEmpty {
+                responses.append(
+                    ("302", ["description": "The bytes lie at the URL in Location.", "headers": .object(rateLimit)])
+                )
+            }
+            if !body.statusField.isEmpty {
+                var content = errorContent(component, "INTERNAL", "Something went wrong on our side.")
+                content[mediaType(body)] = [:]
+                responses.append(
+                    ("4XX", ["description": "The page says why not.", "headers": .object(rateLimit), "content": content])
+                )
+            }
+        }
+        responses.append(
+            (
+                "429",
+                [
+                    "description": "Too many requests (PF-5).", "headers": .object(rateLimit + [retryAfter]),
+                    "content": errorContent(component, "RATE_LIMITED", "Too many requests; come again later."),
+                ]
+            )
+        )
+        let code = route.policy.reasons.first ?? "UNAVAILABLE"
+        responses.append(
+            (
+                "default",
+                [
+                    "description": .string("Failure; `error.code` says which: \(route.reasons.joined(separator: ", "))."),
+                    "headers": .object(rateLimit + [retryAfter]),
+                    "content": errorContent(component, code, "One sentence that is safe to show."),
+                ]
+            )
+        )
+        return .object(responses)
+    }
+
+    private static func mediaType(_ body: MethodPolicy.Body) -> String {
+        body.contentType.isEmpty ? "application/octet-stream" : String(body.contentType.prefix { $0 != ";" })
+    }
+
+    private static func content(_ route: Route, _ schemas: inout OpenAPISchemas) -> JSONNode {
+        if route.policy.stream != nil { return ["text/event-stream": ["schema": ["type": "string"]]] }
+        guard let body = route.policy.body else { return ["application/json": reply(route, &schemas)] }
+        var types = [mediaType(body)]
+        if !body.blobField.isEmpty { types += ["image/jpeg", "image/png"] }
+        return .object(types.map { ($0, [:] as JSONNode) })
+    }
+
+    /// The reply as the transcoder writes it, with the envelope and what is lifted, and an example.
+    private static func reply(_ route: Route, _ schemas: inout OpenAPISchemas) -> JSONNode {
+        let examples = OpenAPIExamples(set: route.set)
+        guard case .envelope = route.reply.form, let message = route.set.message(named: route.replyType) else {
+            return [
+                "schema": schemas.reference(route.replyType, in: route.set, .reply),
+                "example": examples.message(route.replyType, isReply: true),
+            ]
+        }
+        let lifted = [route.reply.metaField, route.reply.messageField].filter { $0 >= 0 }.map { message.fields[$0] }
+        let without = lifted.map(\.name)
+        var properties: [(String, JSONNode)] = [("success", ["type": "boolean", "const": true])]
+        var example: JSONNode = ["success": true]
+        properties.append(
+            (
+                "data",
+                lifted.isEmpty
+                    ? schemas.reference(route.replyType, in: route.set, .reply)
+                    : schemas.object(message, in: route.set, .reply, without: without)
+            )
+        )
+        example["data"] = examples.message(route.replyType, isReply: true, without: without)
+        if route.reply.messageField >= 0 {
+            let field = message.fields[route.reply.messageField]
+            properties.append(("message", schemas.schemaOf(field, in: route.set, .reply)))
+            example["message"] = examples.value(field, isReply: true)
+        }
+        var meta: JSONNode = [:]
+        if route.reply.metaField >= 0 {
+            let type = message.fields[route.reply.metaField].typeName
+            properties.append(("meta", schemas.reference(type, in: route.set, .meta)))
+            meta = examples.message(type, isReply: true)
+        } else {
+            properties.append(("meta", .reference("schemas/ReplyMeta")))
+        }
+        meta["request_id"] = exampleID
+        example["meta"] = meta
+        let schema: JSONNode = [
+            "type": "object", "required": ["success", "data", "meta"], "properties": .object(properties),
+        ]
+        return ["schema": schema, "example": example]
+    }
+}

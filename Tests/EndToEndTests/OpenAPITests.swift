@@ -1,0 +1,122 @@
+import Foundation
+import Processes
+import TestSupport
+import Testing
+
+/// The description of the API, read by tools that others made, against what runs.
+struct OpenAPITests {
+    /// A folder that is gone afterwards.
+    private func inFolder<Result>(_ body: (URL) async throws -> Result) async throws -> Result {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "openapi-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        return try await body(folder)
+    }
+
+    /// A program beside the Python interpreter.
+    private func tool(_ name: String) async throws -> String {
+        URL(filePath: try await PythonPackages.openAPI.value).deletingLastPathComponent().appending(path: name).path
+    }
+
+    private func address(_ home: Installation) -> String { "http://127.0.0.1:\(home.http.port)" }
+
+    @Test func `the description is valid, and so is every example in it`() async throws {
+        for home in [try await Installation.shared.value, try await Installation.timeTravelling.value] {
+            let page = try await home.call("GET", "/openapi.json")
+            let python = try await PythonPackages.openAPI.value
+            let result = try await run(python, [PythonPackages.file("OpenAPI/check.py")], input: page.body)
+            #expect(result.status == 0, "\(result.transcript.suffix(5_000))")
+            let counts = result.text.split(separator: "\n").compactMap { Int($0.prefix { $0 != " " }) }
+            #expect(counts.count == 2 && counts.allSatisfy { $0 > 60 }, "\(result.text)")
+        }
+    }
+
+    @Test func `every path takes exactly the methods it is described with, and says which`() async throws {
+        for home in [try await Installation.shared.value, try await Installation.timeTravelling.value] {
+            let paths = try await home.call("GET", "/openapi.json").json["paths"]
+            // The routes of a service that another test brings along come and go.
+            for path in paths.names.sorted() where !path.hasPrefix("/api/testing/") {
+                var allowed = Set(paths[path].names.map { $0.uppercased() })
+                if allowed.contains("GET") { allowed.insert("HEAD") }
+                let filled = path.replacing(/\{\w+\}/, with: "01900000-0000-7000-8000-000000000000")
+                for method in ["GET", "HEAD", "PUT", "POST", "DELETE", "PATCH", "OPTIONS", "TRACE"] {
+                    // Nobody is signed in, so nothing comes of it.
+                    let reply = try await home.http.send(method, filled)
+                    #expect((reply.status == 405) != allowed.contains(method), "\(method) \(path): \(reply.status)")
+                    guard reply.status == 405 else { continue }
+                    #expect(reply.header("Allow") == allowed.sorted().joined(separator: ", "), "\(method) \(path)")
+                }
+            }
+        }
+    }
+
+    /// Checks that an operation fails, one a line: `GET /api/friends not_a_server_error`.
+    private static func known() throws -> Set<String> {
+        let text = try String(contentsOfFile: PythonPackages.file("OpenAPI/baseline.txt"), encoding: .utf8)
+        return Set(text.split(separator: "\n").map(String.init).filter { !$0.hasPrefix("#") })
+    }
+
+    @Test func `schemathesis finds nothing that is not known, and all that is`() async throws {
+        let home = try await Installation.shared.value
+        let person = try await Person.register("fuzz", at: home)
+        let (found, transcript) = try await inFolder { folder in
+            let baseline = folder.appending(path: "found.json")
+            let result = try await run(
+                try await tool("schemathesis"),
+                [
+                    "run", "\(address(home))/openapi.json", "--header", "Authorization: Bearer \(person.token)",
+                    // Of the phases those that ask the same on every run.
+                    "--phases", "examples,coverage", "--seed", "1", "--continue-on-failure", "--no-color",
+                    // hooks.py has the one that fits PF-2's statuses.
+                    "--exclude-checks", "positive_data_acceptance",
+                    // They end the session that it walks with; the other comes and goes with another test.
+                    "--exclude-path-regex", "logout|/api/auth/account|^/api/testing/", "--request-timeout", "30",
+                    "--baseline", baseline.path,
+                ],
+                environment: ["SCHEMATHESIS_HOOKS": PythonPackages.file("OpenAPI/hooks.py")],
+                within: .seconds(240)
+            )
+            #expect([0, 1].contains(result.status), "\(result.transcript.suffix(5_000))")
+            let entries = (try? JSON(Array(Data(contentsOf: baseline))))?["entries"].list ?? []
+            let found = entries.compactMap { entry in
+                entry["operation"].string.flatMap { name in entry["check"].string.map { "\(name) \($0)" } }
+            }
+            return (Set(found), result.transcript)
+        }
+        let cases = transcript.firstMatch(of: /(\d+) generated/).flatMap { Int($0.1) } ?? 0
+        #expect(cases > 1_000, "\(transcript.suffix(5_000))")
+        let known = try Self.known()
+        let new = found.subtracting(known).sorted()
+        #expect(new.isEmpty, "\(new.joined(separator: "\n"))\n\(transcript.suffix(20_000))")
+        let gone = known.subtracting(found).sorted()
+        #expect(gone.isEmpty, "no longer so, delete them from baseline.txt: \(gone)")
+    }
+
+    @Test func `the demo plays through a client that a generator made of the description`() async throws {
+        let home = try await Installation.shared.value
+        let output = try await inFolder { folder in
+            let generated = try await run(
+                try await tool("openapi-python-client"),
+                [
+                    "generate", "--url", "\(address(home))/openapi.json", "--meta", "none", "--fail-on-warning",
+                    "--config", PythonPackages.file("OpenAPI/client.yml"),
+                    "--output-path", folder.appending(path: "streaksnap_client").path,
+                ]
+            )
+            #expect(generated.status == 0, "\(generated.transcript.suffix(5_000))")
+            var photos: [String] = []
+            for seed in [201, 202] {
+                let file = folder.appending(path: "\(seed).jpg")
+                try Data(try Photos.jpeg(UInt64(seed))).write(to: file)
+                photos.append(file.path)
+            }
+            let python = try await PythonPackages.openAPI.value
+            return try await run(
+                python,
+                [PythonPackages.file("OpenAPI/demo.py"), folder.path, address(home), home.zone] + photos
+            )
+        }
+        #expect(output.status == 0, "\(output.transcript.suffix(5_000))")
+        #expect(output.text == "streak of 1\n")
+    }
+}

@@ -1,0 +1,123 @@
+import Testing
+
+/// Values of `error.code`: what services throw, and what the protos declare as `reasons` for the OpenAPI page.
+struct ReasonTests {
+    private let tree: SourceTree
+
+    init() throws { tree = try SourceTree.loaded.get() }
+
+    /// What is thrown and never reaches a caller, or has no method yet.
+    private static let unseen: [String: String] = [
+        "LEDGER_TOO_SHORT": "the keeper loads more and tries again",
+        "OPERATION_CONFLICT": "one operation id with two bodies: media is the only caller and never does that",
+        "KEY_CONFLICT": "blob keys are made by the services",
+        "ALREADY_PAUSED": "no method pauses yet", "NOT_PAUSED": "no method pauses yet",
+        "PAUSE_NOT_ALLOWED": "no method pauses yet", "PAUSE_TOO_LONG": "no method pauses yet",
+        "FREEZE_NOT_NEEDED": "no method freezes yet", "NO_FREEZES_AVAILABLE": "no method freezes yet",
+        "METHOD_NOT_ALLOWED": "of no operation: there is none",
+        "NOT_A_MEMBER": "told in the outcome of a snap", "ALREADY_POSTED": "told in the outcome of a snap, and declared by media",
+        "CAPTURED_IN_FUTURE": "told in the outcome of a snap, and declared by media",
+    ]
+
+    /// The page's own list: what the gateway and the runtime refuse.
+    private static let common = "Services/Gateway/Transcoding/ErrorReasons.swift"
+
+    private func words(_ text: String, in pattern: Regex<(Substring, Substring)>) -> [(word: String, place: String.Index)] {
+        text.matches(of: pattern).map { (String($0.1), $0.range.lowerBound) }
+    }
+
+    private func line(_ place: String.Index, _ text: String) -> Int { text.utf8[..<place].count { $0 == 10 } + 1 }
+
+    /// Reasons that errors are made with in a file.
+    private func thrown(_ file: SourceFile) -> [(word: String, place: String.Index)] {
+        guard file.text.utf8.count < 200_000, file.text.contains("ServiceError") else { return [] }
+        let direct = words(file.text, in: /ServiceError\(\s*\.\w+,\s*"([A-Z][A-Z0-9_]+)"/)
+        return direct + words(file.text, in: /[Rr]efusal\(\s*"([A-Z][A-Z0-9_]+)"/)
+    }
+
+    private func declared(_ proto: String) -> [(word: String, place: String.Index)] {
+        lists(proto).flatMap { list in list.words.map { ($0, list.place) } }
+    }
+
+    private func lists(_ proto: String) -> [(words: [String], place: String.Index)] {
+        proto.matches(of: /reasons:\s*\[([^\]]*)\]/).map { list in
+            (list.1.matches(of: /"([A-Z][A-Z0-9_]+)"/).map { String($0.1) }, list.range.lowerBound)
+        }
+    }
+
+    private var commonReasons: Set<String> {
+        let text = tree.text(Self.common) ?? ""
+        let lists = text.split(separator: "\nextension Route ").first.map(String.init) ?? ""
+        return Set(words(lists, in: /"([A-Z][A-Z0-9_]+)"/).map(\.word))
+    }
+
+    private func proto(of service: String) -> String {
+        tree.text("Proto/streaksnap/\(service.lowercased())/v1/\(service.lowercased()).proto") ?? ""
+    }
+
+    @Test func `every reason a service throws is declared by one of its methods`() {
+        var violations: [Violation] = []
+        var seen = 0
+        for service in tree.services where service != "StreakSnap" {
+            let known = Set(declared(proto(of: service)).map(\.word)).union(commonReasons).union(["NOT_FOUND"])
+            for file in tree.swift(below: "Services/\(service)/") where !file.path.contains("/Commands/") {
+                for (word, place) in thrown(file) {
+                    seen += 1
+                    guard !known.contains(word), Self.unseen[word] == nil else { continue }
+                    violations.append(
+                        Violation(path: file.path, line: line(place, file.text), problem: "\(word) is in no method's reasons")
+                    )
+                }
+            }
+        }
+        #expect(seen > 50)
+        expectNone(violations, "Clients learn each error.code from the protos (option `reasons`), or from \(Self.common).")
+    }
+
+    @Test func `every reason Shared throws is declared somewhere`() {
+        var known = commonReasons
+        for service in tree.services { known.formUnion(declared(proto(of: service)).map(\.word)) }
+        let violations = tree.swift(below: "Shared/").flatMap { file in
+            thrown(file).filter { !known.contains($0.word) && Self.unseen[$0.word] == nil }.map {
+                Violation(path: file.path, line: line($0.place, file.text), problem: "\($0.word) is in nobody's reasons")
+            }
+        }
+        expectNone(violations, "Clients learn each error.code from the protos (option `reasons`), or from \(Self.common).")
+    }
+
+    @Test func `every declared reason is thrown somewhere, once in its list`() {
+        let sources = tree.swift(below: "Services/", "Shared/").filter { $0.path != Self.common }
+        // Some are told by one service to another, which answers with them.
+        let literals = Set(sources.flatMap { words($0.text, in: /"([A-Z][A-Z0-9_]+)"/).map(\.word) })
+        var violations: [Violation] = []
+        for service in tree.services {
+            let path = "Proto/streaksnap/\(service.lowercased())/v1/\(service.lowercased()).proto"
+            let text = proto(of: service)
+            for list in lists(text) {
+                let line = line(list.place, text)
+                violations += list.words.filter { !literals.contains($0) }.map {
+                    Violation(path: path, line: line, problem: "nothing throws \($0)")
+                }
+                let extra = commonReasons.subtracting(["NOT_FOUND"]).intersection(list.words)
+                if Set(list.words).count != list.words.count || !extra.isEmpty {
+                    violations.append(
+                        Violation(path: path, line: line, problem: "names a reason twice, or one that every method has")
+                    )
+                }
+            }
+        }
+        violations += commonReasons.subtracting(literals).map {
+            Violation(path: Self.common, line: 1, problem: "nothing throws \($0)")
+        }
+        violations += Self.unseen.keys.filter { !literals.contains($0) }.map {
+            Violation(path: "Tests/TidyTests/ReasonTests.swift", line: 1, problem: "nothing throws \($0)")
+        }
+        expectNone(violations, "Reasons that nothing throws mislead clients.")
+    }
+
+    @Test func `the walk sees what it should`() {
+        let text = "reasons: [\"A_B\", \"CD\"]\nthrow ServiceError(\n    .internal,\n    \"X_Y\",\n"
+        #expect(declared(text).map(\.word) == ["A_B", "CD"])
+        #expect(thrown(SourceFile(path: "x.swift", text: text, swift: SwiftText(text))).map(\.word) == ["X_Y"])
+    }
+}

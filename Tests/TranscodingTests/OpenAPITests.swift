@@ -1,0 +1,177 @@
+import Foundation
+import Testing
+import Transcoding
+
+@Suite("The OpenAPI page is made for client generators")
+struct OpenAPITests {
+    /// A part of the page.
+    private struct Page {
+        let value: Any?
+
+        init(_ routes: [Route], developmentClock: Bool = false) throws {
+            let document = OpenAPI.document(routes, title: "Kitchen", version: "1", developmentClock: developmentClock)
+            value = try JSONSerialization.jsonObject(with: Data(document))
+        }
+
+        init(value: Any?) { self.value = value }
+
+        subscript(name: String) -> Page { Page(value: (value as? [String: Any])?[name]) }
+        var names: [String] { ((value as? [String: Any])?.keys).map { $0.sorted() } ?? [] }
+        var list: [Page] { (value as? [Any])?.map { Page(value: $0) } ?? [] }
+        var texts: [String] { (value as? [Any])?.map { "\($0 is NSNull ? "null" : $0)" } ?? [] }
+        var text: String? { value as? String }
+        var isTrue: Bool { value as? Bool == true }
+        var exists: Bool { value != nil }
+
+        func operation(_ verb: String, _ path: String) -> Page { self["paths"][path][verb] }
+        func schema(_ name: String) -> Page { self["components"]["schemas"][name] }
+
+        /// Every object on the page.
+        var objects: [Page] {
+            if let members = value as? [String: Any] { return [self] + members.values.flatMap { Page(value: $0).objects } }
+            return list.flatMap(\.objects)
+        }
+    }
+
+    private func kitchen() throws -> Page { try Page(Fixture.routes().routes) }
+
+    @Test("It is valid by the published schema, and every example by its own")
+    func validity() async throws {
+        let table = try Fixture.routes()
+        table.install(try Fixture.pantry(), service: "pantry")
+        for clock in [false, true] {
+            let document = OpenAPI.document(table.routes, title: "Kitchen", version: "1", developmentClock: clock)
+            let result = try await Python.run([Python.checkOpenAPI], input: document)
+            #expect(result.status == 0, "\(result.transcript.suffix(3_000))")
+            let lines = result.text.split(separator: "\n")
+            try #require(lines.count == 2, "\(result.transcript.suffix(3_000))")
+            #expect(Int(lines[0].split(separator: " ")[0]) == table.routes.count + (clock ? 8 : 6), "\(lines[0])")
+            #expect((Int(lines[1].split(separator: " ")[0]) ?? 0) > 40, "\(lines[1])")
+        }
+    }
+
+    @Test("Rules, comments, parameters and who may call are told")
+    func contents() throws {
+        let page = try kitchen()
+        let grams = page.operation("put", "/api/dishes/{dish_id}/season")["requestBody"]["content"]["application/json"]["schema"]
+        #expect(grams["properties"]["grams"].names == ["format", "maximum", "minimum", "type"])
+        #expect(page.operation("post", "/api/kitchen/cook")["description"].text == "Takes every kind of field.")
+        #expect(page.operation("get", "/api/dishes/all")["x-auth"].text == "guest")
+        let parameters = page.operation("get", "/api/dishes/{dish_id}")["parameters"].list
+        #expect(
+            parameters.map { "\($0["name"].text ?? "") \($0["in"].text ?? "")" } == [
+                "dish_id path", "place.id query", "place.tags query", "place.floor query", "sizes query", "hot query",
+                "spice query",
+                "since query", "spices query", "name query", "rank query",
+            ]
+        )
+        #expect(page["tags"].list.map { $0["description"].text ?? "" }.first == "Cooks things.")
+        #expect(page["tags"].list.allSatisfy { $0["description"].text?.isEmpty == false })
+    }
+
+    @Test("A message that may be null says so itself, since generators drop what is any of a message and null")
+    func nullableMessages() throws {
+        let page = try kitchen()
+        #expect(!page.objects.contains { $0["anyOf"].exists || $0["oneOf"].exists })
+        let everything = page.schema("KitchenEverything")
+        #expect(everything["type"].texts == ["object", "null"])
+        #expect(everything["title"].text == "KitchenEverything")
+        #expect(everything["properties"]["a_child"]["$ref"].text == "#/components/schemas/KitchenEverything")
+        let required = everything["required"].texts
+        #expect(!required.contains("a_child") && !required.contains("nested"))
+        #expect(required.contains("maybe_int") && required.contains("children"))
+        let spice = everything["properties"]["maybe_spice"]
+        #expect(spice["type"].texts == ["string", "null"] && spice["enum"].texts.last == "null")
+        #expect(spice["title"].text == "KitchenSpice")
+        #expect(!spice["enum"].texts.contains("unspecified"))
+        #expect(page.schema("KitchenDishReply")["type"].text == "object")
+    }
+
+    @Test("A file part is binary, and what an upload needs is required")
+    func uploads() throws {
+        let body = try kitchen().operation("post", "/api/dishes/photo")["requestBody"]
+        let form = body["content"]["multipart/form-data"]["schema"]
+        #expect(form["properties"]["photo"]["type"].text == "string")
+        #expect(form["properties"]["photo"]["format"].text == "binary")
+        #expect(!form["properties"]["photo"]["contentMediaType"].exists)
+        #expect(form["required"].texts == ["photo", "dish_ids"])
+        #expect(body["required"].isTrue)
+    }
+
+    @Test("Secrets are written only in requests, and what is required is not empty")
+    func rules() throws {
+        let page = try kitchen()
+        #expect(!page.schema("KitchenDishReply").objects.contains { $0["writeOnly"].exists })
+        let input = page.operation("put", "/api/dishes/{dish_id}/season")["parameters"].list[0]["schema"]
+        #expect(input["writeOnly"].isTrue && input["minLength"].value as? Int == 1)
+        let place = page.schema("KitchenPlaceInput")["properties"]["id"]
+        #expect(place["minLength"].value as? Int == 1 && place["pattern"].text == "^(?:[a-z]+)$")
+    }
+
+    @Test("Every operation lists its error codes: those of its method, and those of everything before it")
+    func errorCodes() throws {
+        let page = try kitchen()
+        func codes(_ verb: String, _ path: String) -> [String] {
+            let content = page.operation(verb, path)["responses"]["default"]["content"]["application/json"]["schema"]
+            let name = content["$ref"].text?.split(separator: "/").last.map(String.init) ?? ""
+            return page.schema(name)["properties"]["error"]["properties"]["code"]["enum"].texts
+        }
+        let cook = codes("post", "/api/kitchen/cook")
+        #expect(cook.contains("TOO_HOT") && cook.contains("BURNT") && cook == cook.sorted())
+        #expect(cook.contains("IDEMPOTENCY_KEY_REUSED") && cook.contains("TOKEN_EXPIRED") && cook.contains("BODY_TOO_LARGE"))
+        let dish = codes("get", "/api/dishes/{dish_id}")
+        #expect(dish.contains("MALFORMED_PATH") && !dish.contains("TOKEN_EXPIRED") && !dish.contains("IDEMPOTENCY_KEY_REUSED"))
+        #expect(codes("post", "/api/dishes/photo").contains("FILE_TOO_LARGE"))
+        for path in page["paths"].names {
+            for verb in page["paths"][path].names where page.operation(verb, path)["tags"].texts != ["gateway"] {
+                #expect(codes(verb, path).contains("VALIDATION_ERROR"), "\(verb) \(path)")
+            }
+        }
+    }
+
+    @Test("Headers are told: the request's id, the rate limits, when to come again, the idempotency key")
+    func headers() throws {
+        let page = try kitchen()
+        for path in page["paths"].names {
+            for verb in page["paths"][path].names {
+                let operation = page.operation(verb, path)
+                for status in operation["responses"].names {
+                    #expect(operation["responses"][status]["headers"]["X-Request-Id"].exists, "\(verb) \(path) \(status)")
+                }
+                guard operation["tags"].texts != ["gateway"] else { continue }
+                let limit = operation["responses"]["429"]["headers"].names
+                #expect(limit == ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "Retry-After", "X-Request-Id"])
+                let key = operation["parameters"].list.contains { $0["$ref"].text == "#/components/parameters/IdempotencyKey" }
+                #expect(key == (verb != "get"), "\(verb) \(path)")
+            }
+        }
+    }
+
+    @Test("Additional paths of a method are deprecated, the first is not")
+    func aliases() throws {
+        let page = try kitchen()
+        #expect(!page.operation("get", "/api/dishes/{dish_id}")["deprecated"].exists)
+        for path in ["/api/menus/{place.id}/dishes/{dish_id}", "/api/files/plates/{dish_id}", "/api/files/{dish_id}"] {
+            guard page["paths"].names.contains(path) else { continue }
+            let alias = page.operation("get", path)
+            #expect(alias["deprecated"].isTrue)
+            #expect(alias["description"].text?.contains("`GET /api/dishes/{dish_id}`") == true)
+        }
+        #expect(page.operation("get", "/api/menus/{place.id}/dishes/{dish_id}")["deprecated"].isTrue)
+        let ids = page["paths"].names.flatMap { path in
+            page["paths"][path].names.compactMap { page.operation($0, path)["operationId"].text }
+        }
+        #expect(Set(ids).count == ids.count && ids.contains("kitchenCook"))
+    }
+
+    @Test("The gateway's own routes are there, the development clock only when it is on")
+    func ownRoutes() throws {
+        let routes = try Fixture.routes().routes
+        let (off, on) = (try Page(routes), try Page(routes, developmentClock: true))
+        for path in ["/api/health", "/healthz", "/readyz", "/media/{key}", "/openapi.json", "/docs"] {
+            #expect(off.operation("get", path)["responses"].exists, "\(path)")
+        }
+        #expect(!off["paths"].names.contains("/api/dev/clock"))
+        #expect(on["paths"]["/api/dev/clock"].names == ["get", "post"])
+    }
+}
