@@ -10,6 +10,16 @@ struct OwnRoutes: Sendable {
     let documentation: DocumentationRoutes
     let clock: ClockRoutes?
 
+    /// The methods that one of these paths takes; nil for other paths.
+    func methods(of path: String) -> [String]? {
+        if path.hasPrefix("/media/") { return ["GET", "HEAD"] }
+        switch path {
+        case "/api/health", "/healthz", "/readyz", "/openapi.json", "/docs": return ["GET", "HEAD"]
+        case "/api/dev/clock": return clock == nil ? nil : ["GET", "POST"]
+        default: return nil
+        }
+    }
+
     /// The response when the path is one of these; nil otherwise.
     func respond(to request: Request, _ exchange: Exchange) async throws -> Response? {
         let path = request.uri.path
