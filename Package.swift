@@ -71,6 +71,7 @@ let cLibraries: [Target] = [
     system("CProtobufC", pkgConfig: "libprotobuf-c", apt: "libprotobuf-c-dev"),
     system("CCrypt", pkgConfig: "libxcrypt", apt: "libcrypt-dev"),
     system("CCurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
+    system("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
     system("CEpoll", pkgConfig: nil, apt: "libc6-dev"),
     system("CSpawn", pkgConfig: nil, apt: "libc6-dev"),
     .target(name: "CVips", path: "Shared/CVips"),
@@ -103,6 +104,7 @@ let sharedModules: [Target] = [
     // Not in Runtime: only who stores blobs pays for libcurl.
     shared("BlobConfiguration", ["BlobStore", "Runtime", logging]),
     shared("WorkPool", ["Kernel"]),
+    shared("Gzip", ["CZlib"]),
     shared("OutgoingHTTP", ["Kernel", "WorkPool", "CCurl"]),
     shared("Images", ["Kernel", "WorkPool", "CVips", logging]),
     shared("Passwords", ["Kernel", "WorkPool", "CCrypt", "CHashProcess"]),
@@ -173,8 +175,9 @@ let gateway: [Target] = [
     .target(
         name: "GatewayService",
         dependencies: [
-            "Transcoding", "Kernel", "Bus", "BlobConfiguration", "BlobStore", "Tokens", "Runtime", hummingbird, logging,
+            "Transcoding", "Kernel", "Bus", "BlobConfiguration", "BlobStore", "Gzip", "Tokens", "Runtime", hummingbird, logging,
             .product(name: "HummingbirdCore", package: "hummingbird"),
+            .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
             .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
         ],
         path: "Services/Gateway",
@@ -300,7 +303,16 @@ let testTargets: [Target] = [
         ]
     ),
     tests("OutgoingHTTPTests", ["OutgoingHTTP", "Kernel", hummingbird, logging]),
-    tests("GatewayTests", ["GatewayService", "Tokens", "Runtime", "Kernel", "Processes"]),
+    tests(
+        "GatewayTests",
+        [
+            "GatewayService", "Transcoding", "BlobStore", "Gzip", "Tokens", "Runtime", "Bus", "Kernel", "Processes",
+            "TestSupport",
+            hummingbird, logging, .product(name: "NIOCore", package: "swift-nio"),
+            .product(name: "NIOHTTP1", package: "swift-nio"), .product(name: "NIOEmbedded", package: "swift-nio"),
+        ],
+        resources: [.copy("Fixtures")]
+    ),
     tests(
         "MediaServiceTests",
         ["MediaService", "MediaDomain", "MediaAPI", "BlobStore", "Images", "Kernel", "TestSupport", crypto, logging]

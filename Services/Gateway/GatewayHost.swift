@@ -17,6 +17,7 @@ public final class GatewayHost: Sendable {
     private let logger: Logger
     private let metrics: Metrics
     private let clock: any Clock
+    private let crossOrigin: CrossOrigin
     private let parts = Mutex(Parts())
 
     private struct Parts {
@@ -30,11 +31,14 @@ public final class GatewayHost: Sendable {
     }
 
     /// A gateway that is not started yet.
+    ///
+    /// - Throws: `Settings.Invalid`.
     public init(settings: Settings, logger: Logger, metrics: Metrics = Metrics()) throws {
         self.settings = settings
         self.logger = logger
         self.metrics = metrics.labelled([("service", "gateway")])
         self.clock = try settings.get(CommonSettings.developmentClock) ? DevelopmentClock() : SystemClock()
+        self.crossOrigin = try CrossOrigin(try settings.get(GatewaySettings.corsOrigins))
     }
 
     /// Brings the gateway up.
@@ -136,6 +140,7 @@ public final class GatewayHost: Sendable {
                 userRate: try settings.get(GatewaySettings.userRate),
                 addressRate: try settings.get(GatewaySettings.addressRate)
             ),
+            crossOrigin: crossOrigin,
             bodyTimeout: bodyTimeout
         )
     }
@@ -146,14 +151,16 @@ public final class GatewayHost: Sendable {
         let (ports, announce) = AsyncStream.makeStream(of: Int.self)
         // Who is told to be too slow gets the time to read it.
         let closing = Duration.seconds(Int64(try settings.get(GatewaySettings.bodyTimeout)) + 5)
+        let http = HTTP1Channel.Configuration(
+            additionalChannelHandlers: [BodyDeadline(closing)],
+            idleTimeout: .seconds(Int64(try settings.get(GatewaySettings.idleTimeout)))
+        )
+        let refusals = Refusals(ids: responder.ids, crossOrigin: responder.crossOrigin, metrics: responder.metrics)
         let application = Application(
             responder: responder,
-            server: .http1(
-                configuration: .init(
-                    additionalChannelHandlers: [BodyDeadline(closing)],
-                    idleTimeout: .seconds(Int64(try settings.get(GatewaySettings.idleTimeout)))
-                )
-            ),
+            server: HTTPServerBuilder { responder in
+                GatewayChannel(http: HTTP1Channel(responder: responder, configuration: http), refusals: refusals)
+            },
             configuration: .init(
                 address: .hostname(try settings.get(GatewaySettings.host), port: try settings.get(GatewaySettings.port)),
                 serverName: nil,

@@ -12,8 +12,10 @@ internal import Transcoding
 struct GatewayContext: InitializableFromSource {
     /// Who is at the other end of the connection.
     let peer: IPAddress?
+    let channel: any Channel
 
     init(source: ApplicationRequestContextSource) {
+        self.channel = source.channel
         self.peer = source.channel.remoteAddress?.ipAddress.flatMap { IPAddress($0) }
     }
 }
@@ -32,14 +34,22 @@ struct GatewayResponder: HTTPResponder {
     let tracer: Tracer
     let addresses: ClientAddresses
     let limits: RateLimits
+    let crossOrigin: CrossOrigin
     let bodyTimeout: Duration
 
     func respond(to request: Request, context: GatewayContext) async throws -> Response {
-        let response = await reply(to: request, context)
+        var request = request
+        if request.headers[.expect] != nil {
+            request.body = RequestBody(asyncSequence: AwaitedBody(body: request.body, channel: context.channel))
+        }
+        var course = Course(client: addresses.client(peer: context.peer, forwardedFor: request.headers[values: .forwardedFor]))
+        var response = await reply(to: request, &course)
+        response.forbidStoring(to: request, of: course.route)
+        crossOrigin.addHeaders(to: &response.headers, for: request.headers[.origin])
         return request.method == .head ? response.withoutContent : response
     }
 
-    private func reply(to request: Request, _ context: GatewayContext) async -> Response {
+    private func reply(to request: Request, _ course: inout Course) async -> Response {
         let exchange = Exchange(request, ids: ids, tracer: tracer)
         let started = ContinuousClock.now
         guard limiter.enter() else {
@@ -51,7 +61,6 @@ struct GatewayResponder: HTTPResponder {
             limiter.leave()
             metrics.inFlight.add(-1)
         }
-        var course = Course(client: addresses.client(peer: context.peer, forwardedFor: request.headers[values: .forwardedFor]))
         var response: Response
         do {
             response = try await answer(request, exchange, &course)
@@ -66,6 +75,7 @@ struct GatewayResponder: HTTPResponder {
     /// What is learned of a request on its way, and told whatever comes of it.
     private struct Course {
         let client: IPAddress?
+        var route: Route?
         var template = "none"
         /// What the caller has left, of the limit that is nearer.
         var allowance: Allowance?
@@ -85,13 +95,20 @@ struct GatewayResponder: HTTPResponder {
     }
 
     private func answer(_ request: Request, _ exchange: Exchange, _ course: inout Course) async throws -> Response {
+        if let response = crossOrigin.preflight(request, exchange, methods: { methods(of: request.uri.path) }) {
+            course.template = "preflight"
+            try course.pass(limits.ask(address: course.client, cost: 1))
+            return response
+        }
         if let response = try await own.respond(to: request, exchange) {
             course.template = "own"
             return response
         }
         let match = catalog.routes.match(method: request.method.rawValue, path: request.uri.path)
         var cost: UInt32 = 1
-        if case .found(let route, _) = match { (course.template, cost) = (route.template, route.policy.cost) }
+        if case .found(let route, _) = match {
+            (course.route, course.template, cost) = (route, route.template, route.policy.cost)
+        }
         try course.pass(limits.ask(address: course.client, cost: cost))
         switch match {
         case .found(let route, let path): return try await call(route, path, request, exchange, &course)
@@ -109,6 +126,13 @@ struct GatewayResponder: HTTPResponder {
             throw ServiceError.notFound("route")
         case .malformed: throw ServiceError(.invalidArgument, "MALFORMED_PATH", "The path is not percent-encoded correctly.")
         }
+    }
+
+    /// The methods that a path takes; nil when there is no such path.
+    private func methods(of path: String) -> [String]? {
+        if let methods = own.methods(of: path) { return methods }
+        guard case .methodNotAllowed(let allow) = catalog.routes.match(method: "OPTIONS", path: path) else { return nil }
+        return allow
     }
 
     private func call(

@@ -31,6 +31,11 @@ public enum GatewaySettings {
         default: "",
         help: "Addresses or ranges (10.0.0.0/8) of proxies whose X-Forwarded-For is believed, separated by commas."
     )
+    static let corsOrigins = Setting(
+        "http.cors-origins",
+        default: "",
+        help: "Origins (https://app.example.com) whose pages browsers let use the API, separated by commas; * for all."
+    )
     static let userRate = Setting(
         "http.user-rate",
         default: 20,
@@ -51,6 +56,7 @@ public enum GatewaySettings {
     /// All of them.
     public static let all: [any AnySetting] =
         BlobSettings.all + [
-            port, host, idleTimeout, bodyTimeout, maxConnections, maxInFlight, trustedProxies, userRate, addressRate, services,
+            port, host, idleTimeout, bodyTimeout, maxConnections, maxInFlight, trustedProxies, corsOrigins, userRate, addressRate,
+            services,
         ]
 }

@@ -151,6 +151,7 @@ struct BadInputTests {
         #expect(reply.json["error"]["message"].string?.isEmpty == false)
         #expect(reply.json["error"]["details"].list.allSatisfy { $0.names == ["field", "message"] })
         #expect(reply.header("X-Request-Id")?.isEmpty == false)
+        #expect(reply.header("Cache-Control") == "no-store", "caches keep 404 of themselves")
     }
 
     @Test func `a request id that could forge a log line is replaced`() async throws {

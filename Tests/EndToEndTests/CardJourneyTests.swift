@@ -131,6 +131,11 @@ extension ClockTests {
         let tag = try #require(image.header("ETag"))
         #expect(try await home.http.send("GET", card.page + ".png", headers: [("If-None-Match", tag)]).status == 304)
         #expect(try await home.http.send("GET", card.page + ".png", headers: [("Range", "bytes=0-7")]).body.count == 8)
+        // Networks append their own to every link that is shared.
+        for query in ["?fbclid=IwAR0abc", "?utm_source=share&utm_medium=social", "?igsh=x%3D%3D&token=other"] {
+            #expect(try await home.http.send("GET", card.page + query).body == page.body, "\(query)")
+            #expect(try await home.http.send("GET", card.page + ".png" + query).body == image.body, "\(query)")
+        }
         // Messengers ask so before they fetch.
         for (target, whole) in [(card.page, page), (card.page + ".png", image)] {
             let head = try await home.http.send("HEAD", target)

@@ -38,6 +38,7 @@ struct LayerTests {
         "CCrypt": ["Shared/Passwords/"],
         "CHashProcess": ["Shared/Passwords/"],
         "CCurl": ["Shared/Mail/", "Shared/OutgoingHTTP/"],
+        "CZlib": ["Shared/Gzip/"],
     ]
 
     @Test func `only the module that wraps a C library imports it`() {

@@ -14,14 +14,16 @@ struct Exchange: Sendable {
     let parent: TraceContext?
 
     init(_ request: Request, ids: any IDSource, tracer: Tracer) {
-        if let sent = request.headers[.requestID], Self.isUsable(sent) {
-            self.requestID = sent
-        } else {
-            let id: OperationID = ids.make()
-            self.requestID = id.description
-        }
+        self.requestID = Self.requestID(request.headers[.requestID], ids)
         self.parent = request.headers[.traceparent].flatMap { TraceContext(traceparent: $0) }
         self.trace = parent?.child() ?? tracer.root()
+    }
+
+    /// The client's own id when it is usable, otherwise a new one.
+    static func requestID(_ sent: String?, _ ids: any IDSource) -> String {
+        if let sent, isUsable(sent) { return sent }
+        let id: OperationID = ids.make()
+        return id.description
     }
 
     /// Visible ASCII without anything a log or a header could trip over.
@@ -51,17 +53,21 @@ struct Exchange: Sendable {
         )
         if let seconds = error.retryAfter { response.headers[.retryAfter] = String(seconds) }
         if error.code == .unauthenticated { response.headers[.wwwAuthenticate] = "Bearer" }
+        if error.reason == "UNSUPPORTED_CONTENT_ENCODING" { response.headers[.acceptEncoding] = "gzip" }
         return response
     }
 
     /// PF-2's mapping, with the statuses HTTP has for bodies and paths that no RPC sees.
-    private static func status(of error: ServiceError) -> Int {
+    static func status(of error: ServiceError) -> Int {
         switch error.reason {
         case "FILE_TOO_LARGE", "BODY_TOO_LARGE": 413
-        case "UNSUPPORTED_MEDIA_TYPE": 415
+        case "UNSUPPORTED_MEDIA_TYPE", "UNSUPPORTED_CONTENT_ENCODING": 415
         case "RANGE_NOT_SATISFIABLE": 416
         case "REQUEST_TIMEOUT": 408
         case "METHOD_NOT_ALLOWED": 405
+        case "EXPECTATION_FAILED": 417
+        case "HEADERS_TOO_LARGE": 431
+        case "HTTP_VERSION_NOT_SUPPORTED": 505
         default: ErrorEnvelope.httpStatus(error.code)
         }
     }

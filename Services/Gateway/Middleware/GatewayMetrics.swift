@@ -27,11 +27,15 @@ final class GatewayMetrics: Sendable {
     /// A request was turned away at the door.
     func refusedOne() { refused.increment() }
 
+    /// What arrived was no correct HTTP, and was answered with this status.
+    func malformed(status: Int) { count("none", status: status) }
+
     /// A request has its reply.
     ///
     /// - Parameter template: The route as declared, so that neither series nor names of spans depend on what clients send.
     func completed(_ exchange: Exchange, _ request: Request, _ template: String, status: Int, _ duration: Duration) {
-        count(template, status: status, duration)
+        count(template, status: status)
+        time(template, duration)
         tracer.record(exchange.trace) {
             Span(
                 exchange.trace,
@@ -54,7 +58,7 @@ final class GatewayMetrics: Sendable {
         return known.contains(request.method.rawValue) ? request.method.rawValue : "_OTHER"
     }
 
-    private func count(_ template: String, status: Int, _ duration: Duration) {
+    private func count(_ template: String, status: Int) {
         let counter = counters.withLock { counters -> Counter in
             let key = Key(template: template, status: status)
             if let known = counters[key] { return known }
@@ -67,6 +71,9 @@ final class GatewayMetrics: Sendable {
             return made
         }
         counter.increment()
+    }
+
+    private func time(_ template: String, _ duration: Duration) {
         let histogram = durations.withLock { durations -> Histogram in
             if let known = durations[template] { return known }
             let made = metrics.histogram(

@@ -1,33 +1,98 @@
+internal import Gzip
 internal import HTTPTypes
 internal import Hummingbird
 internal import Kernel
+internal import NIOCore
+internal import NIOHTTP1
 internal import Transcoding
 
 /// The body of an ordinary request.
 enum JSONBody {
-    /// Reads it whole, bounded in size and time.
+    private enum Coding {
+        case identity
+        case gzip
+    }
+
+    /// Reads it whole, bounded in size and time; gzip is decompressed within the same bounds.
     ///
-    /// - Throws: `BODY_TOO_LARGE`, `UNSUPPORTED_MEDIA_TYPE`, `REQUEST_TIMEOUT`.
+    /// - Throws: `BODY_TOO_LARGE`, `UNSUPPORTED_MEDIA_TYPE`, `UNSUPPORTED_CONTENT_ENCODING`, `MALFORMED_BODY`, `MALFORMED_REQUEST`,
+    ///   `REQUEST_TIMEOUT`.
     static func collect(_ request: Request, within limit: Duration) async throws -> [UInt8] {
         let announced = request.headers[.contentLength].flatMap { Int($0) }
-        if request.headers[.contentLength] == nil && request.headers[.transferEncoding] == nil { return [] }
+        if request.headers[.transferEncoding] == nil, announced ?? 0 == 0 { return [] }
         if let announced, announced > RequestTranscoder.maximumBodyBytes { throw tooLarge }
+        let coding = try coding(of: request)
+        try checkType(of: request)
+        do {
+            switch coding {
+            case .identity: return try await plain(request, announced: announced, within: limit)
+            case .gzip: return try await decompressed(request, within: limit)
+            }
+        } catch let error as HTTPParserError { throw RequestHeadRules.refusal(error) }
+    }
+
+    /// Refuses a body that is compressed.
+    ///
+    /// - Parameter what: the body, as the error names it.
+    /// - Throws: `UNSUPPORTED_CONTENT_ENCODING`.
+    static func refuseCodings(_ request: Request, _ what: String) throws(ServiceError) {
+        guard try coding(of: request) == .identity else { throw unsupportedCoding("\(what) must come without a content coding.") }
+    }
+
+    private static func plain(_ request: Request, announced: Int?, within limit: Duration) async throws -> [UInt8] {
         let deadline = ContinuousClock.now.advanced(by: limit)
         var bytes: [UInt8] = []
         bytes.reserveCapacity(announced ?? 1_024)
         for try await chunk in request.body {
             guard bytes.count + chunk.readableBytes <= RequestTranscoder.maximumBodyBytes else { throw tooLarge }
             bytes.append(contentsOf: chunk.readableBytesView)
-            guard ContinuousClock.now < deadline else {
-                throw ServiceError(.deadlineExceeded, "REQUEST_TIMEOUT", "The body took too long to arrive.")
-            }
-        }
-        // JSON is read whatever it is called (curl calls everything a form), but an upload to the wrong route should say so.
-        if !bytes.isEmpty, let type = request.headers[.contentType], type.lowercased().hasPrefix("multipart/") {
-            throw ServiceError(.invalidArgument, "UNSUPPORTED_MEDIA_TYPE", "Send application/json.")
+            guard ContinuousClock.now < deadline else { throw tooSlow }
         }
         return bytes
     }
+
+    private static func decompressed(_ request: Request, within limit: Duration) async throws -> [UInt8] {
+        let deadline = ContinuousClock.now.advanced(by: limit)
+        var received = 0
+        do {
+            var gunzip = try Gunzip(limit: RequestTranscoder.maximumBodyBytes)
+            for try await chunk in request.body {
+                received += chunk.readableBytes
+                guard received <= RequestTranscoder.maximumBodyBytes else { throw tooLarge }
+                try chunk.withUnsafeReadableBytes { bytes throws(GunzipError) in try gunzip.consume(bytes) }
+                guard ContinuousClock.now < deadline else { throw tooSlow }
+            }
+            try gunzip.finish()
+            return gunzip.content
+        } catch let error as GunzipError {
+            if error == .tooLarge { throw tooLarge }
+            let problem = error == .truncated ? "it ends too early" : "it is damaged, or no gzip"
+            throw ServiceError(.invalidArgument, "MALFORMED_BODY", "The compressed body cannot be read: \(problem).")
+        }
+    }
+
+    private static func coding(of request: Request) throws(ServiceError) -> Coding {
+        switch request.headers[.contentEncoding]?.lowercased() {
+        case nil, "", "identity": .identity
+        case "gzip", "x-gzip": .gzip
+        default: throw unsupportedCoding("The only content coding that is understood is gzip.")
+        }
+    }
+
+    /// A form or a file that went to the wrong route should say so, instead of being read as JSON with errors.
+    private static func checkType(of request: Request) throws(ServiceError) {
+        guard let type = request.headers[.contentType] else { return }
+        let name = HeaderParameters(type).value.lowercased()
+        guard name == "application/json" || (name.hasPrefix("application/") && name.hasSuffix("+json")) else {
+            throw ServiceError(.invalidArgument, "UNSUPPORTED_MEDIA_TYPE", "Send application/json.")
+        }
+    }
+
+    private static func unsupportedCoding(_ message: String) -> ServiceError {
+        ServiceError(.invalidArgument, "UNSUPPORTED_CONTENT_ENCODING", message)
+    }
+
+    private static let tooSlow = ServiceError(.deadlineExceeded, "REQUEST_TIMEOUT", "The body took too long to arrive.")
 
     private static let tooLarge = ServiceError(
         .invalidArgument,

@@ -53,7 +53,7 @@ struct MediaRoute: Sendable {
         if let known = request.headers[.ifNoneMatch], known.contains(tag) || known == "*" {
             return Response(status: .notModified, headers: headers)
         }
-        let range = ByteRange.parse(request.headers[.range], size: info.size)
+        let range = ByteRange.parse(request.headers[.range], ifRange: request.headers[.ifRange], tag: tag, size: info.size)
         switch range {
         case .unsatisfiable:
             headers[.contentRange] = "bytes */\(info.size)"
@@ -109,6 +109,13 @@ enum ByteRange: Equatable {
     case whole
     case part(Range<Int64>)
     case unsatisfiable
+
+    /// Reads `Range` together with `If-Range` (RFC 9110 §13.1.5): a part is wanted only of the bytes that the client has the rest of. Its
+    /// validator must be the file's own tag; a date never is, since files bear none.
+    static func parse(_ header: String?, ifRange: String?, tag: String, size: Int64) -> ByteRange {
+        guard ifRange == nil || ifRange == tag else { return .whole }
+        return parse(header, size: size)
+    }
 
     static func parse(_ header: String?, size: Int64) -> ByteRange {
         guard let header, header.hasPrefix("bytes=") else { return .whole }

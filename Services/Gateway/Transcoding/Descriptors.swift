@@ -178,6 +178,10 @@ public struct MethodPolicy: Hashable, Sendable {
         case `internal` = 6
     }
 
+    /// Whether browsers open it by a link, as a page or picture: anybody may, and the reply is no JSON. Networks append parameters of their
+    /// own to links that people share, so unknown ones count for nothing here.
+    public var isPage: Bool { auth == .none && body != nil }
+
     /// A multipart part that becomes a blob.
     public struct Upload: Hashable, Sendable {
         /// Name of the part that holds the file.

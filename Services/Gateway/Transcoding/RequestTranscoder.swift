@@ -55,13 +55,23 @@ public struct RequestTranscoder: Sendable {
     let body: Body
     /// The request's field that takes an uploaded blob; nil when the method is no upload.
     let blobField: Int?
+    /// Whether query parameters that are not of the request count for nothing, instead of being an error.
+    let ignoresUnknownQuery: Bool
 
-    init(schema: Schema, message: Int, variables: [Variable], body: Body, blobField: Int?) {
+    init(
+        schema: Schema,
+        message: Int,
+        variables: [Variable],
+        body: Body,
+        blobField: Int?,
+        ignoresUnknownQuery: Bool = false
+    ) {
         self.schema = schema
         self.message = message
         self.variables = variables
         self.body = body
         self.blobField = blobField
+        self.ignoresUnknownQuery = ignoresUnknownQuery
     }
 
     /// A transcoder that reads a whole JSON body into a message, as a route with `body: "*"` and no variables does.
@@ -102,13 +112,14 @@ public struct RequestTranscoder: Sendable {
             if !body.isEmpty { encoder.rootOfNothing(message: message, fields: allFields) }
         }
         var fields = pathFields(path)
-        for (name, value) in try QueryText.pairs(query) {
+        for (name, value) in try pairs(query) {
             switch queryField(name) {
             case .field(let path):
                 if let rival = bodyRival(of: path), !encoder.values.out.isEmpty {
                     encoder.report(name, "cannot be given together with \(rival)")
                 }
                 fields.append(TextField(path: path, name: name, value: value))
+            case .wrong where ignoresUnknownQuery: break
             case .wrong(let problem): encoder.report(ByteText.shown(name.utf8), problem)
             }
         }
@@ -171,6 +182,14 @@ extension RequestTranscoder {
 
     private func pathFields(_ values: PathValues) -> [TextField] {
         zip(variables, values.values).map { TextField(path: $0.path, name: $0.name, value: $1) }
+    }
+
+    private func pairs(_ query: String) throws(ServiceError) -> [(name: String, value: [UInt8])] {
+        do { return try QueryText.pairs(query) } catch {
+            // What was appended may be cut off in the middle.
+            guard ignoresUnknownQuery else { throw error }
+            return []
+        }
     }
 
     private func queryField(_ name: String) -> Lookup {

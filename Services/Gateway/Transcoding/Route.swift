@@ -75,7 +75,8 @@ public struct Route: Sendable {
             message: message,
             variables: variables,
             body: body,
-            blobField: blobField
+            blobField: blobField,
+            ignoresUnknownQuery: method.policy.isPage
         )
         self.reply = ReplyTranscoder(
             schema: set.schema,

@@ -1,5 +1,7 @@
 internal import Hummingbird
 internal import Kernel
+internal import NIOCore
+internal import NIOHTTP1
 
 /// Reads the parts of a request's body one after the other, in constant memory.
 ///
@@ -23,12 +25,16 @@ final class MultipartReader: @unchecked Sendable {
         while true {
             if let event = events.popFirst() { return event }
             if parser.isComplete { return nil }
-            guard let chunk = try await chunks.next() else { throw Self.malformed("the body ends before its closing boundary") }
+            guard let chunk = try await nextChunk() else { throw Self.malformed("the body ends before its closing boundary") }
             guard ContinuousClock.now < deadline else {
                 throw ServiceError(.deadlineExceeded, "REQUEST_TIMEOUT", "The upload took too long to arrive.")
             }
             do { events = try parser.consume(chunk.readableBytesView)[...] } catch { throw Self.malformed(error.problem) }
         }
+    }
+
+    private func nextChunk() async throws -> ByteBuffer? {
+        do { return try await chunks.next() } catch let error as HTTPParserError { throw RequestHeadRules.refusal(error) }
     }
 
     /// The bytes of the part that has begun, as they arrive.

@@ -17,7 +17,7 @@ struct UploadReceiver: Sendable {
 
     /// The request message of an upload.
     ///
-    /// - Throws: `UNSUPPORTED_MEDIA_TYPE`, `FILE_TOO_LARGE`, `MALFORMED_UPLOAD`, and what transcoding the other parts throws; nothing stays
+    /// - Throws: `UNSUPPORTED_MEDIA_TYPE`, `UNSUPPORTED_CONTENT_ENCODING`, `MALFORMED_REQUEST`, `FILE_TOO_LARGE`, `MALFORMED_UPLOAD`, and what transcoding the other parts throws; nothing stays
     ///   in the blob store then.
     func receive(
         _ request: Request,
@@ -35,6 +35,7 @@ struct UploadReceiver: Sendable {
                 "Send multipart/form-data with a part “\(upload.part)”."
             )
         }
+        try JSONBody.refuseCodings(request, "A form")
         let announced = request.headers[.contentLength].flatMap { Int64($0) } ?? 0
         // The other parts are small: a body far beyond the file's limit is refused before any of it is read.
         guard announced <= Int64(upload.maxBytes) + 1 << 20 else { throw Self.tooLarge(upload) }

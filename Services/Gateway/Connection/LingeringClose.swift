@@ -1,0 +1,38 @@
+internal import NIOCore
+
+/// Ends a connection whose last reply has been written (RFC 9112 §9.6): closes the way out, and throws away what still arrives until the
+/// client closes too. A plain close with unread bytes would reset the connection, and the client could lose the reply.
+final class LingeringClose: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = ByteBuffer
+
+    /// Longest wait for the client's close.
+    static let timeout = TimeAmount.seconds(5)
+    /// Most bytes thrown away: a client that reads nothing before it has sent everything still gets its reply.
+    static let mostBytes = 64 << 20
+
+    private var bytes = 0
+    private var deadline: Scheduled<Void>?
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        // Waits for the writes before it.
+        context.close(mode: .output, promise: nil)
+        let channel = context.channel
+        deadline = context.eventLoop.scheduleTask(in: Self.timeout) { channel.close(promise: nil) }
+        context.read()
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) { deadline?.cancel() }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        bytes += unwrapInboundIn(data).readableBytes
+        if bytes > Self.mostBytes { context.close(promise: nil) }
+    }
+
+    /// Reading goes on whatever the handlers behind want.
+    func channelReadComplete(context: ChannelHandlerContext) { context.read() }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case .inputClosed? = event as? ChannelEvent { context.close(promise: nil) }
+        context.fireUserInboundEventTriggered(event)
+    }
+}

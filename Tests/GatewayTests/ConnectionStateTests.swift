@@ -1,0 +1,115 @@
+import Kernel
+import Testing
+
+@testable import GatewayService
+
+/// The life of a connection as a trace of events and actions.
+struct ConnectionStateTests {
+    private typealias Facts = RequestHeadRules.Facts
+    private let wrong = RequestHeadRules.malformed("x")
+
+    /// A connection that an expectation may change.
+    private final class Trace {
+        private(set) var state = ConnectionState()
+
+        func received(_ facts: Result<Facts, ServiceError>, isHead: Bool = false) -> ConnectionState.Inbound {
+            state.received(facts, isHead: isHead)
+        }
+        func received(bytes: Int) -> ConnectionState.Inbound { state.received(bytes: bytes) }
+        func receivedEnd() -> ConnectionState.Inbound { state.receivedEnd() }
+        func failed(_ error: ServiceError) -> ConnectionState.Inbound { state.failed(error) }
+        func wantsBody() -> Bool { state.wantsBody() }
+        func sendsHead(hasLength: Bool = true) -> ConnectionState.Outbound { state.sendsHead(hasLength: hasLength) }
+        func sendsEnd() -> ConnectionState.AfterReply { state.sendsEnd() }
+    }
+
+    private func request(_ state: Trace, _ facts: Facts = Facts()) {
+        #expect(state.received(.success(facts)) == .forward)
+        #expect(state.receivedEnd() == .forward)
+    }
+
+    private func send(closes: Bool = false) -> ConnectionState.Outbound {
+        .send(closes: closes, saysKeepAlive: false, isDelimitedByClose: false)
+    }
+
+    @Test func `a refusal waits for the replies to the requests before it`() {
+        let state = Trace()
+        request(state)
+        request(state)
+        #expect(state.received(.failure(wrong), isHead: true) == .discard)
+        #expect(state.received(.success(Facts())) == .discard, "nothing behind it counts")
+        #expect(state.sendsHead() == send() && state.sendsEnd() == .goOn)
+        #expect(state.sendsHead() == send())
+        #expect(state.sendsEnd() == .refuse(wrong, isHead: true))
+        #expect(state.state.isClosing && state.sendsHead() == .discard && !state.state.sendsBytes())
+        #expect(state.sendsEnd() == .discard)
+    }
+
+    @Test func `a parser that fails between requests is answered at once, and once`() {
+        let state = Trace()
+        request(state)
+        #expect(state.sendsHead() == send() && state.sendsEnd() == .goOn)
+        #expect(state.failed(wrong) == .refuse(wrong, isHead: false))
+        #expect(state.failed(wrong) == .discard)
+    }
+
+    @Test func `a parser that fails within a body leaves the reply to who reads the body`() {
+        let state = Trace()
+        #expect(state.received(.success(Facts(framing: .chunked))) == .forward)
+        #expect(state.received(bytes: 10) == .forward)
+        #expect(state.failed(wrong) == .forward)
+        #expect(state.received(bytes: 10) == .discard)
+        #expect(state.sendsHead() == send(closes: true) && state.sendsEnd() == .close)
+    }
+
+    @Test func `a parser that fails within a body that nobody reads any more ends the connection`() {
+        let state = Trace()
+        #expect(state.received(.success(Facts(framing: .length(100)))) == .forward)
+        #expect(state.sendsHead() == send() && state.sendsEnd() == .goOn)
+        #expect(state.failed(wrong) == .close)
+        let other = Trace()
+        #expect(other.received(.success(Facts(framing: .length(100)))) == .forward)
+        #expect(other.sendsHead() == send())
+        #expect(other.failed(wrong) == .forward)
+        #expect(other.sendsEnd() == .close, "the reply is sent to its end")
+    }
+
+    @Test(arguments: [
+        (ConnectionState.mostDrained, 0, false), (ConnectionState.mostDrained + 1, 0, true), (1_000_000, 999_999, false),
+    ]) func `a reply before the end of its request closes unless little is missing`(length: Int, arrived: Int, closes: Bool) {
+        let state = Trace()
+        #expect(state.received(.success(Facts(framing: .length(length)))) == .forward)
+        if arrived > 0 { #expect(state.received(bytes: arrived) == .forward) }
+        #expect(state.sendsHead() == send(closes: closes))
+        #expect(state.sendsEnd() == (closes ? .close : .goOn))
+        guard !closes else { return #expect(state.received(bytes: 1) == .discard) }
+        #expect(state.received(bytes: length - arrived) == .forward && state.receivedEnd() == .forward)
+        request(state)
+        #expect(state.sendsHead() == send() && state.sendsEnd() == .goOn)
+    }
+
+    @Test func `100 Continue is sent once, when the body is wanted, and not when it comes unasked`() {
+        let state = Trace()
+        let facts = Facts(awaitsContinue: true, framing: .length(10))
+        #expect(!state.wantsBody())
+        #expect(state.received(.success(facts)) == .forward)
+        #expect(state.wantsBody() && !state.wantsBody())
+        #expect(state.sendsHead() == send(), "the body is on its way, and small")
+        let unasked = Trace()
+        #expect(unasked.received(.success(facts)) == .forward)
+        #expect(unasked.received(bytes: 1) == .forward && !unasked.wantsBody())
+        let refused = Trace()
+        #expect(refused.received(.success(facts)) == .forward)
+        #expect(refused.sendsHead() == send(closes: true), "nobody knows whether the body will come")
+        #expect(!refused.wantsBody())
+    }
+
+    @Test func `HTTP/1.0 knows no chunks: a reply of unknown length ends with the connection`() {
+        let state = Trace()
+        request(state, Facts(isHTTP10: true, keepsAlive: true))
+        #expect(state.sendsHead(hasLength: false) == .send(closes: true, saysKeepAlive: false, isDelimitedByClose: true))
+        let known = Trace()
+        request(known, Facts(isHTTP10: true, keepsAlive: true))
+        #expect(known.sendsHead() == .send(closes: false, saysKeepAlive: true, isDelimitedByClose: false))
+    }
+}
