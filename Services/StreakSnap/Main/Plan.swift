@@ -16,7 +16,10 @@ struct Plan: Sendable {
         "auth": ["auth.apple-client-ids", "auth.apple-keys-url"],
         "streaks": ["streaks.snap-window"],
         "media": blobs,
-        "gateway": ["http.trusted-proxies", "http.user-rate", "http.address-rate", "http.idle-timeout", "http.body-timeout"]
+        "gateway": [
+            "http.trusted-proxies", "http.cors-origins", "http.user-rate", "http.address-rate", "http.idle-timeout",
+            "http.body-timeout",
+        ]
             + blobs,
     ]
     /// The photos of a trial may go to a real bucket.
