@@ -153,7 +153,8 @@ import Testing
             let error = await #expect(throws: ServiceError.self) {
                 try await world.client.acceptTerms(AcceptTermsRequest(version: wrong), context: context())
             }
-            #expect(error?.reason == "VALIDATION_ERROR" && error?.details.map(\.field) == ["version"], "\(wrong)")
+            let reason = wrong == "2026-01" ? "TERMS_VERSION_OUTDATED" : "VALIDATION_ERROR"
+            #expect(error?.reason == reason && error?.details.map(\.field) == ["version"], "\(wrong)")
         }
         #expect(try await world.client.getMe(GetMeRequest(), context: context()).termsVersion == "2026-02", "never back")
     }

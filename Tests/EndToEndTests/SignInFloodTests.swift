@@ -10,12 +10,12 @@ extension RestartTests {
             environment: ["STREAKSNAP_HTTP_TRUSTED_PROXIES": "127.0.0.1"]
         )
         let ada = try await Person.register("ada", at: home)
-        let hasEnded = Mutex(false)
+        let hasEnded = Flag()
         let answers = try await withThrowingTaskGroup(of: Answers.self) { group in
             for _ in 0..<8 {
                 group.addTask {
                     var answers = Answers()
-                    while !hasEnded.withLock({ $0 }) {
+                    while !hasEnded.isSet {
                         let newcomer = Person(home: home, username: Person.unique("x"))
                         let reply = try await home.call(
                             "POST",
@@ -39,7 +39,7 @@ extension RestartTests {
                     )
                     answers.signIns.append(reply.status)
                 }
-                hasEnded.withLock { $0 = true }
+                hasEnded.set()
                 return answers
             }
             var all = Answers()
@@ -52,6 +52,12 @@ extension RestartTests {
         #expect(answers.signIns == Array(repeating: 200, count: 12), "\(answers.signIns)")
         #expect(answers.flood.contains(429) && Set(answers.flood).isSubset(of: [201, 429]), "\(Set(answers.flood))")
         await home.guardian.end()
+    }
+
+    private final class Flag: Sendable {
+        private let value = Mutex(false)
+        var isSet: Bool { value.withLock { $0 } }
+        func set() { value.withLock { $0 = true } }
     }
 
     private struct Answers: Sendable {

@@ -24,7 +24,8 @@ public struct TermsVersion: Comparable, Sendable, CustomStringConvertible {
     /// - Parameters:
     ///   - accepted: what the same person has accepted before.
     ///   - inForce: the version that is to be accepted now; nil when the installation does not say.
-    /// - Throws: `VALIDATION_ERROR` naming `version` for a text that is none, another than the one in force, or one older than `accepted`.
+    /// - Throws: `VALIDATION_ERROR` for a text that is no version, `TERMS_VERSION_OUTDATED` for another than the one in force and for one
+    ///   older than `accepted`; both name `version`.
     public static func accepting(_ text: String, accepted: TermsVersion?, inForce: TermsVersion?) throws(ServiceError)
         -> TermsVersion
     {
@@ -32,12 +33,21 @@ public struct TermsVersion: Comparable, Sendable, CustomStringConvertible {
             throw ServiceError.validation(field: "version", "must be numbers between dots or hyphens, 2.1 or 2026-01")
         }
         if let inForce, version != inForce {
-            throw ServiceError.validation(field: "version", "must be \(inForce), the version in force")
+            throw outdated("must be \(inForce), the version in force")
         }
         if let accepted, version < accepted {
-            throw ServiceError.validation(field: "version", "must not be older than \(accepted), which is accepted already")
+            throw outdated("must not be older than \(accepted), which is accepted already")
         }
         return version
+    }
+
+    private static func outdated(_ problem: String) -> ServiceError {
+        ServiceError(
+            .failedPrecondition,
+            "TERMS_VERSION_OUTDATED",
+            "This version of the terms cannot be accepted any more.",
+            details: [.init(field: "version", message: problem)]
+        )
     }
 
     public static func == (one: TermsVersion, other: TermsVersion) -> Bool { !(one < other) && !(other < one) }

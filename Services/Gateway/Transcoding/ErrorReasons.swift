@@ -2,7 +2,12 @@
 /// refuse before a handler sees the request.
 enum ErrorReasons {
     /// Of every route, the gateway's own too.
-    static let always = ["DEADLINE_EXCEEDED", "INTERNAL", "RATE_LIMITED", "UNAVAILABLE", "VALIDATION_ERROR"]
+    static let always = ["DEADLINE_EXCEEDED", "INTERNAL", "RATE_LIMITED", "UNAVAILABLE", "VALIDATION_ERROR"] + connection
+    /// Of what is no correct HTTP, or none that is understood.
+    static let connection = [
+        "EXPECTATION_FAILED", "HEADERS_TOO_LARGE", "HTTP_VERSION_NOT_SUPPORTED", "MALFORMED_REQUEST",
+        "UNSUPPORTED_TRANSFER_ENCODING",
+    ]
     /// Where a path has parameters.
     static let path = ["MALFORMED_PATH"]
     /// Where somebody must be signed in.
@@ -10,10 +15,13 @@ enum ErrorReasons {
     static let noGuests = ["GUEST_NOT_ALLOWED"]
     static let administrators = ["ADMIN_ONLY"]
     /// Where there is a body.
-    static let body = ["BODY_TOO_LARGE", "PAYLOAD_TOO_LARGE", "REQUEST_TIMEOUT", "UNSUPPORTED_MEDIA_TYPE"]
+    static let body = [
+        "BODY_TOO_LARGE", "MALFORMED_BODY", "PAYLOAD_TOO_LARGE", "REQUEST_TIMEOUT", "UNSUPPORTED_CONTENT_ENCODING",
+        "UNSUPPORTED_MEDIA_TYPE",
+    ]
     static let upload = [
         "FILE_TOO_LARGE", "MALFORMED_UPLOAD", "PAYLOAD_TOO_LARGE", "REQUEST_TIMEOUT", "STORAGE_DENIED", "STORAGE_FULL",
-        "STORAGE_UNAVAILABLE", "UNSUPPORTED_MEDIA_TYPE",
+        "STORAGE_UNAVAILABLE", "UNSUPPORTED_CONTENT_ENCODING", "UNSUPPORTED_MEDIA_TYPE",
     ]
     /// Where an `Idempotency-Key` is taken (PF-4).
     static let key = ["IDEMPOTENCY_KEY_REUSED", "REQUEST_IN_PROGRESS"]

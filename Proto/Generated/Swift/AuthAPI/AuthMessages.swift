@@ -388,7 +388,7 @@ public struct SignInWithAppleRequest: Sendable, Equatable {
 }
 
 public struct AppleNotificationRequest: Sendable, Equatable {
-    /// A JWT signed by Apple.
+    /// A JWT signed by Apple: what proves who tells it. Without one the answer is that of a wrong one.
     public var payload: String = ""
 
     /// All fields unset.

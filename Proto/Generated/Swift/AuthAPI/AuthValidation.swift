@@ -155,11 +155,7 @@ extension SignInWithAppleRequest {
 
 extension AppleNotificationRequest {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
-        if self.payload.isEmpty {
-            violations.required(at: path, "payload")
-        } else {
-            violations.bytes(self.payload.utf8.count, max: 16384, at: path, "payload")
-        }
+        violations.bytes(self.payload.utf8.count, max: 16384, at: path, "payload")
     }
 }
 

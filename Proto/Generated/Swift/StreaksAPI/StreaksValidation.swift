@@ -19,11 +19,17 @@ extension ListSampleStreaksRequest {
 }
 
 extension ListSampleStreaksReply {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        for (index, value) in self.streaks.enumerated() {
+            value.collectViolations(into: &violations, path: path.child("streaks", index: index))
+        }
+    }
 }
 
 extension SampleStreak {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if self.streak == nil { violations.required(at: path, "streak") }
+    }
 }
 
 extension GetStreakRequest {
@@ -39,6 +45,7 @@ extension GetStreakRequest {
 extension StreakDetail {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         if self.streak == nil { violations.required(at: path, "streak") }
+        if self.recovery == nil { violations.required(at: path, "recovery") }
     }
 }
 
