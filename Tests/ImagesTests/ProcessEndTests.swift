@@ -21,7 +21,6 @@ struct ProcessEndTests {
             let files = [photos[0], photos[0], photos[0]] + photos
             let result = try await run(try builtProgram("image-victim").path, files.map(\.0.path), within: .seconds(60))
             #expect(result.status == 7, "\(result.transcript)")
-            #expect(result.text == "working\n")
         }
     }
 }

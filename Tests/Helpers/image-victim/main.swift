@@ -23,7 +23,6 @@ let poster = Poster(
 // Whatever is used has been used once: the library is whole.
 for photo in photos { _ = try await images.renditions(of: photo) }
 _ = try await painter.png(poster)
-print("working")
 for number in 0..<12 {
     Task.detached {
         while true {
