@@ -222,7 +222,13 @@ let testTargets: [Target] = [
             crypto, logging,
         ]
     ),
-    tests("ImagesTests", ["Images", "Kernel", logging]),
+    tests("ImagesTests", ["Images", "Kernel", "Processes", "TestSupport", "image-victim", logging]),
+    .executableTarget(
+        name: "image-victim",
+        dependencies: ["Images", logging],
+        path: "Tests/Helpers/image-victim",
+        swiftSettings: strict
+    ),
     tests("PasswordsTests", ["Passwords", "Kernel", "TestSupport"]),
     tests("DevEnvironmentTests", ["DevEnvironment", "Kernel", "Processes", logging]),
     tests("TranscodingTests", ["Transcoding", "Kernel", "Processes"], resources: [.copy("Fixtures")]),

@@ -1,16 +1,21 @@
+#define _GNU_SOURCE
 #include "cvips.h"
 
 #include <dlfcn.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "vips_abi.h"
 
 // Every function that is used, typed by vips_abi.h and found by name when the library is loaded.
 #define FUNCTIONS(X) \
     X(vips_init) X(vips_concurrency_set) X(vips_cache_set_max) X(vips_cache_set_max_mem) X(vips_cache_set_max_files) \
-    X(vips_operation_block_set) X(vips_error_buffer) X(vips_error_clear) X(vips_image_get_width) X(vips_image_get_height) \
+    X(vips_operation_block_set) X(vips_error_buffer_copy) X(vips_thread_shutdown) X(vips_image_get_width) X(vips_image_get_height) \
     X(vips_image_set_string) X(vips_image_set_int) X(vips_image_set_blob_copy) X(vips_image_new_from_memory) \
     X(vips_image_copy_memory) X(vips_image_get_typeof) X(vips_image_hasalpha) X(vips_jpegload_buffer) X(vips_pngload_buffer) X(vips_webpload_buffer) \
     X(vips_heifload_buffer) X(vips_thumbnail_buffer) X(vips_thumbnail_image) X(vips_flatten) X(vips_colourspace) X(vips_cast) \
@@ -37,6 +42,56 @@ static int load_library(void) {
     return 0;
 }
 
+// Who runs in the library now. When the process ends, they are waited for, and nobody begins anew: destructors of the library run then (that
+// of libheif's list of decoders is one), and a thread that still decoded crashed.
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t gate_left = PTHREAD_COND_INITIALIZER;
+static int gate_inside, gate_is_closed;
+static pthread_key_t thread_end;
+
+enum { LONGEST_WAIT_AT_END = 10 };
+
+static int enter(void) {
+    pthread_mutex_lock(&gate);
+    int is_closed = gate_is_closed;
+    if (!is_closed) gate_inside++;
+    pthread_mutex_unlock(&gate);
+    if (is_closed) return -1;
+    // Makes the thread's end known: libvips keeps buffers for each thread.
+    pthread_setspecific(thread_end, &gate);
+    return 0;
+}
+
+static void leave(void) {
+    pthread_mutex_lock(&gate);
+    if (--gate_inside == 0) pthread_cond_broadcast(&gate_left);
+    pthread_mutex_unlock(&gate);
+}
+
+static void thread_ends(void *value) {
+    (void)value;
+    if (enter() != 0) return;
+    lib.vips_thread_shutdown();
+    leave();
+    pthread_setspecific(thread_end, NULL);
+}
+
+static void process_ends(int status, void *context) {
+    (void)context;
+    struct timespec limit;
+    clock_gettime(CLOCK_REALTIME, &limit);
+    limit.tv_sec += LONGEST_WAIT_AT_END;
+    pthread_mutex_lock(&gate);
+    gate_is_closed = 1;
+    while (gate_inside > 0 && pthread_cond_timedwait(&gate_left, &gate, &limit) == 0) continue;
+    int is_empty = gate_inside == 0;
+    pthread_mutex_unlock(&gate);
+    if (is_empty) return;
+    fflush(NULL);
+    // Without the destructors.
+    _exit(status);
+}
+
 static void drop(const char *domain, int level, const char *message, void *context) {
     (void)domain, (void)level, (void)message, (void)context;
 }
@@ -44,6 +99,11 @@ static void drop(const char *domain, int level, const char *message, void *conte
 int cvips_start(void) {
     if (load_library() != 0) return -1;
     if (lib.vips_init("streaksnap") != 0) return -1;
+    // Registered after the library's own destructors, so that it runs before them.
+    if (pthread_key_create(&thread_end, thread_ends) != 0 || on_exit(process_ends, NULL) != 0) {
+        snprintf(load_failure, sizeof load_failure, "the end of the process cannot be watched");
+        return -1;
+    }
     // A damaged upload can cause thousands of warnings on stderr; what matters is in the error.
     lib.g_log_set_handler("VIPS", G_LOG_LEVEL_WARNING | G_LOG_LEVEL_MESSAGE | G_LOG_LEVEL_INFO | G_LOG_LEVEL_DEBUG, drop, NULL);
     lib.vips_concurrency_set(1);
@@ -59,10 +119,22 @@ int cvips_start(void) {
     return 0;
 }
 
+static const char *gate_closed_or(const char *reason) {
+    pthread_mutex_lock(&gate);
+    int is_closed = gate_is_closed;
+    pthread_mutex_unlock(&gate);
+    return is_closed ? "the process is ending" : reason;
+}
+
 void cvips_error(char *text, size_t size) {
-    const char *reason = lib.vips_error_buffer != NULL ? lib.vips_error_buffer() : load_failure;
-    snprintf(text, size, "%s", reason[0] != 0 ? reason : load_failure);
-    if (lib.vips_error_clear != NULL) lib.vips_error_clear();
+    char *reason = NULL;
+    if (lib.vips_error_buffer_copy != NULL && enter() == 0) {
+        // A copy: the buffer itself is all threads' and may change while it is read.
+        reason = lib.vips_error_buffer_copy();
+        leave();
+    }
+    snprintf(text, size, "%s", reason != NULL && reason[0] != 0 ? reason : gate_closed_or(load_failure));
+    if (reason != NULL) lib.g_free(reason);
 }
 
 static VipsImage *open_header(const void *bytes, size_t count, CVipsFormat format) {
@@ -78,12 +150,15 @@ static VipsImage *open_header(const void *bytes, size_t count, CVipsFormat forma
 }
 
 int cvips_size(const void *bytes, size_t count, CVipsFormat format, int *width, int *height) {
+    if (enter() != 0) return -1;
     VipsImage *image = open_header(bytes, count, format);
-    if (image == NULL) return -1;
-    *width = lib.vips_image_get_width(image);
-    *height = lib.vips_image_get_height(image);
-    lib.g_object_unref(image);
-    return 0;
+    if (image != NULL) {
+        *width = lib.vips_image_get_width(image);
+        *height = lib.vips_image_get_height(image);
+        lib.g_object_unref(image);
+    }
+    leave();
+    return image != NULL ? 0 : -1;
 }
 
 // Takes over `image`; the result of `call`, which reads it as `in` and makes `out`.
@@ -104,7 +179,7 @@ static VipsImage *flatten_on_white(VipsImage *image) {
     return failed ? NULL : flat;
 }
 
-CVipsImage *cvips_decode(const void *bytes, size_t count, CVipsFormat format, int side) {
+static VipsImage *decode(const void *bytes, size_t count, CVipsFormat format, int side) {
     VipsImage *image = open_header(bytes, count, format);
     if (image == NULL) return NULL;
     // Through the profile it came with; without one, asking for a profile would tint what is sRGB already.
@@ -121,35 +196,59 @@ CVipsImage *cvips_decode(const void *bytes, size_t count, CVipsFormat format, in
     STEP(lib.vips_cast(in, &out, VIPS_FORMAT_UCHAR, NULL));
     // Only here is it decoded; both renditions are then made from memory.
     STEP((out = lib.vips_image_copy_memory(in)) == NULL);
-    return (CVipsImage *)image;
+    return image;
+}
+
+// The result of a call in the library; `otherwise` when the process is ending.
+#define GATED(type, call, otherwise) \
+    do { \
+        if (enter() != 0) return (otherwise); \
+        type result = (type)(call); \
+        leave(); \
+        return result; \
+    } while (0)
+
+CVipsImage *cvips_decode(const void *bytes, size_t count, CVipsFormat format, int side) {
+    GATED(CVipsImage *, decode(bytes, count, format, side), NULL);
+}
+
+static VipsImage *square(VipsImage *source, int side, int finds_interest) {
+    VipsImage *image = NULL;
+    if (lib.vips_thumbnail_image(
+            source, &image, side, "height", side, "crop",
+            finds_interest ? VIPS_INTERESTING_ATTENTION : VIPS_INTERESTING_CENTRE, "no_rotate", 1, NULL))
+        return NULL;
+    return image;
 }
 
 CVipsImage *cvips_square(CVipsImage *source, int side, int finds_interest) {
-    VipsImage *image = NULL;
-    if (lib.vips_thumbnail_image(
-            (VipsImage *)source, &image, side, "height", side, "crop",
-            finds_interest ? VIPS_INTERESTING_ATTENTION : VIPS_INTERESTING_CENTRE, "no_rotate", 1, NULL))
-        return NULL;
-    return (CVipsImage *)image;
+    GATED(CVipsImage *, square((VipsImage *)source, side, finds_interest), NULL);
 }
 
-CVipsImage *cvips_over_pixels(const void *pixels, size_t count, int width, int height) {
+static VipsImage *over_pixels(const void *pixels, size_t count, int width, int height) {
     VipsImage *image = lib.vips_image_new_from_memory(pixels, count, width, height, 3, VIPS_FORMAT_UCHAR);
     if (image == NULL) return NULL;
     STEP(lib.vips_copy(in, &out, "interpretation", VIPS_INTERPRETATION_sRGB, NULL));
-    return (CVipsImage *)image;
+    return image;
 }
 
-CVipsImage *cvips_text(const char *markup, const char *font) {
-    VipsImage *image = NULL;
-    if (lib.vips_text(&image, markup, "font", font, "dpi", 72, "rgba", 1, NULL)) return NULL;
-    return (CVipsImage *)image;
+CVipsImage *cvips_over_pixels(const void *pixels, size_t count, int width, int height) {
+    GATED(CVipsImage *, over_pixels(pixels, count, width, height), NULL);
 }
+
+static VipsImage *text(const char *markup, const char *font) {
+    VipsImage *image = NULL;
+    return lib.vips_text(&image, markup, "font", font, "dpi", 72, "rgba", 1, NULL) == 0 ? image : NULL;
+}
+
+CVipsImage *cvips_text(const char *markup, const char *font) { GATED(CVipsImage *, text(markup, font), NULL); }
 
 void *cvips_pixels(CVipsImage *image, int *bands, size_t *count) {
     *bands = lib.vips_image_get_bands((VipsImage *)image);
-    return lib.vips_image_write_to_memory((VipsImage *)image, count);
+    GATED(void *, lib.vips_image_write_to_memory((VipsImage *)image, count), NULL);
 }
+
+// What follows up to the encoders reads and writes fields of an image, which no destructor touches.
 
 int cvips_top(CVipsImage *image) { return lib.vips_image_get_yoffset((VipsImage *)image); }
 
@@ -170,25 +269,35 @@ int cvips_width(CVipsImage *image) { return lib.vips_image_get_width((VipsImage 
 int cvips_height(CVipsImage *image) { return lib.vips_image_get_height((VipsImage *)image); }
 
 int cvips_save_jpeg(CVipsImage *image, int quality, int keep, void **bytes, size_t *count) {
-    return lib.vips_jpegsave_buffer(
-        (VipsImage *)image, bytes, count, "Q", quality, "optimize_coding", 1, "strip", keep == 0, NULL);
+    GATED(
+        int,
+        lib.vips_jpegsave_buffer((VipsImage *)image, bytes, count, "Q", quality, "optimize_coding", 1, "strip", keep == 0, NULL),
+        -1);
 }
 
 int cvips_save_png(CVipsImage *image, int keep, void **bytes, size_t *count) {
-    return lib.vips_pngsave_buffer((VipsImage *)image, bytes, count, "strip", keep == 0, NULL);
+    GATED(int, lib.vips_pngsave_buffer((VipsImage *)image, bytes, count, "strip", keep == 0, NULL), -1);
 }
 
 int cvips_save_drawing(CVipsImage *image, void **bytes, size_t *count) {
-    return lib.vips_pngsave_buffer(
-        (VipsImage *)image, bytes, count, "strip", 1, "compression", 6, "filter", VIPS_FOREIGN_PNG_FILTER_SUB, NULL);
+    GATED(
+        int,
+        lib.vips_pngsave_buffer(
+            (VipsImage *)image, bytes, count, "strip", 1, "compression", 6, "filter", VIPS_FOREIGN_PNG_FILTER_SUB, NULL),
+        -1);
 }
 
 int cvips_save_webp(CVipsImage *image, int quality, int keep, void **bytes, size_t *count) {
-    return lib.vips_webpsave_buffer((VipsImage *)image, bytes, count, "Q", quality, "strip", keep == 0, NULL);
+    GATED(int, lib.vips_webpsave_buffer((VipsImage *)image, bytes, count, "Q", quality, "strip", keep == 0, NULL), -1);
 }
 
 void cvips_free(void *bytes) { lib.g_free(bytes); }
 
-void cvips_release(CVipsImage *image) { lib.g_object_unref(image); }
+void cvips_release(CVipsImage *image) {
+    // The process's end frees it as well.
+    if (enter() != 0) return;
+    lib.g_object_unref(image);
+    leave();
+}
 
 void cvips_trim(void) { malloc_trim(0); }

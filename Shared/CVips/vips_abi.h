@@ -19,8 +19,8 @@ void vips_cache_set_max(int operations);
 void vips_cache_set_max_mem(size_t bytes);
 void vips_cache_set_max_files(int files);
 void vips_operation_block_set(const char *type, int state);
-const char *vips_error_buffer(void);
-void vips_error_clear(void);
+char *vips_error_buffer_copy(void);
+void vips_thread_shutdown(void);
 
 int vips_image_get_width(const VipsImage *image);
 int vips_image_get_height(const VipsImage *image);

@@ -26,7 +26,7 @@ public enum StatementKind: String, Sendable, CaseIterable {
         case .commit: self = .commit
         case .rollback: self = .rollback
         case .script: self = .script
-        case .cleanUp, .lastCleanUp, .housekeeping: return nil
+        case .leaveTransaction, .cleanUp, .lastCleanUp, .housekeeping: return nil
         }
     }
 }

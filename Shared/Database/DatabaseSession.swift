@@ -31,7 +31,8 @@ public final class DatabaseSession: QueryExecutor {
 
     /// Leaves the connection as it was; one that cannot be cleaned is closed.
     func end() async {
-        for text in ["ROLLBACK", "CLOSE ALL", "UNLISTEN *", "RESET ALL", "DISCARD TEMP"] {
+        _ = reactor.mailbox.post(.submit(Job(text: "ROLLBACK", role: .leaveTransaction, lease: lease)))
+        for text in ["CLOSE ALL", "UNLISTEN *", "RESET ALL", "DISCARD TEMP"] {
             _ = reactor.mailbox.post(.submit(Job(text: text, role: .cleanUp, lease: lease)))
         }
         _ = try? await reactor.perform(Job(text: "SELECT pg_advisory_unlock_all()", role: .lastCleanUp, lease: lease))

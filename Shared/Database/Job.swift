@@ -7,9 +7,11 @@ final class Job: @unchecked Sendable {
         case statement
         /// Several statements without values, in the simple protocol; on a leased connection only.
         case script
-        /// `COMMIT` or `ROLLBACK`: the lease ends with it.
+        /// `COMMIT` or `ROLLBACK`: the lease ends with it. A rollback is sent only when a transaction is open.
         case commit
         case rollback
+        /// Rolls back what a session left open; sent only then.
+        case leaveTransaction
         /// Cleans a connection after a session; its failure costs the connection.
         case cleanUp
         /// The last of those; the lease ends with it.
@@ -20,9 +22,15 @@ final class Job: @unchecked Sendable {
         var endsLease: Bool {
             switch self {
             case .commit, .rollback, .lastCleanUp: true
-            case .statement, .script, .cleanUp, .housekeeping: false
+            case .statement, .script, .leaveTransaction, .cleanUp, .housekeeping: false
             }
         }
+
+        /// Whether it is a `ROLLBACK`: outside a transaction the server would answer with a warning, which it logs.
+        var isRollback: Bool { self == .rollback || self == .leaveTransaction }
+
+        /// Whether it cleans a connection after a session.
+        var isCleanUp: Bool { self == .leaveTransaction || self == .cleanUp || self == .lastCleanUp }
     }
 
     /// Where a job is.
@@ -67,7 +75,7 @@ final class Job: @unchecked Sendable {
     var isCancellable: Bool {
         switch role {
         case .statement, .script: true
-        case .commit, .rollback, .cleanUp, .lastCleanUp, .housekeeping: false
+        case .commit, .rollback, .leaveTransaction, .cleanUp, .lastCleanUp, .housekeeping: false
         }
     }
 

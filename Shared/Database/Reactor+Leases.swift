@@ -5,7 +5,7 @@ extension Reactor {
         switch lease.state {
         case .idle:
             guard !job.role.endsLease else { return endUnused(lease, job) }
-            guard job.role != .cleanUp else { return }
+            guard !job.role.isCleanUp else { return }
             guard leaseQueue.count < configuration.maximumWaiting else {
                 return finish(job, .failure(DatabaseError(.overloaded)))
             }
@@ -96,6 +96,16 @@ extension Reactor {
                 mark(connection)
                 guard connection.sendScript(job) else { return lose(connection) }
                 return
+            }
+            if job.role.isRollback {
+                // Whether a transaction is open is known when everything was answered.
+                guard connection.pipeline.isEmpty else { return }
+                if connection.isOutsideTransaction {
+                    connection.held.removeFirst()
+                    finish(job, Self.nothing)
+                    if job.role.endsLease { return release(connection) }
+                    continue
+                }
             }
             // The end must not be skipped because of a failure before it; a session's statements fail alone.
             let isAlone = job.role.endsLease || connection.lease?.kind == .session

@@ -153,7 +153,9 @@ extension Reactor {
             if mayPrepareAgain(job, after: error, on: connection) { return sendAgain(job) }
             let isWithdrawn = job.isCancelled && error.code == .statementTimeout
             finish(job, .failure(isWithdrawn ? CancellationError() : error))
-            if job.role == .cleanUp || job.role == .lastCleanUp { return lose(connection) }
+            if job.role.isCleanUp { return lose(connection) }
+            // What follows a BEGIN that failed would run, and commit, outside of any transaction.
+            if job.role == .housekeeping, job.lease?.kind == .transaction { return lose(connection) }
         }
         if job.role.endsLease { release(connection) }
     }

@@ -1,5 +1,30 @@
 private import Glibc
 
+/// A TCP port that is about to be listened on.
+public enum ListeningPort {
+    /// Makes sure that it can be: nobody listens there, and the address is this machine's.
+    ///
+    /// - Parameters:
+    ///   - port: 1…65535.
+    ///   - host: an IPv4 address of this machine, or 0.0.0.0 for all.
+    ///   - purpose: what it is meant for; `the public API`.
+    ///   - option: with which another can be chosen.
+    /// - Throws: `DevEnvironmentError` that names the port and the option.
+    public static func check(_ port: Int, of host: String, for purpose: String, option: String) throws(DevEnvironmentError) {
+        guard port > 0, let number = UInt16(exactly: port) else {
+            throw DevEnvironmentError("\(port) is no port.", wayOut: "Give one from 1 to 65535 with \(option).")
+        }
+        guard Ports.bound(to: number, of: host) == nil else { return }
+        let reason = errno
+        throw DevEnvironmentError(
+            "Port \(port) of \(host), meant for \(purpose), cannot be used: \(Files.reason(reason)).",
+            wayOut: reason == EADDRNOTAVAIL
+                ? "Name an address of this machine, or 0.0.0.0 for all."
+                : "Stop what listens there, or choose another with \(option)."
+        )
+    }
+}
+
 /// TCP ports of 127.0.0.1.
 enum Ports {
     /// A port that nobody listens on at this moment.
@@ -12,14 +37,11 @@ enum Ports {
 
     /// Makes sure that a port can be listened on.
     static func check(_ port: UInt16, for server: String, option: String) throws(DevEnvironmentError) {
-        guard bound(to: port) == nil else { return }
-        throw DevEnvironmentError(
-            "Port \(port) of 127.0.0.1, meant for \(server), cannot be used: \(Files.reason(errno)).",
-            wayOut: "Stop what listens there, or choose another with \(option)."
-        )
+        try ListeningPort.check(Int(port), of: "127.0.0.1", for: server, option: option)
     }
 
-    private static func bound(to port: UInt16) -> UInt16? {
+    /// The port that was bound, and is free again; nil with the reason in `errno`.
+    static func bound(to port: UInt16, of host: String = "127.0.0.1") -> UInt16? {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
@@ -28,7 +50,10 @@ enum Ports {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        guard inet_pton(AF_INET, host, &address.sin_addr) == 1 else {
+            errno = EADDRNOTAVAIL
+            return nil
+        }
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         return withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic -> UInt16? in

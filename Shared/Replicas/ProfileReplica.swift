@@ -44,7 +44,9 @@ public struct ProfileReplica: Sendable {
     ) -> EventHandler {
         EventHandler(ProfileChanged.self) { event, work in
             guard let state = event.profile else { return }
-            if try await store(state, work.sql), let profile = Profile(state, avatars) { try await changed(profile, work) }
+            for news in try await store([state], work.sql) {
+                if let profile = Profile(news, avatars) { try await changed(profile, work) }
+            }
         }
     }
 
@@ -108,9 +110,7 @@ public struct ProfileReplica: Sendable {
                 ListProfileSnapshotsRequest(after: after, limit: 500),
                 context: context
             )
-            try await database.transaction { sql in
-                for state in page.profiles { _ = try await store(state, sql) }
-            }
+            _ = try await database.transaction { try await store(page.profiles, $0) }
             total += page.profiles.count
             guard let last = page.profiles.last else { return total }
             after = last.userID
@@ -126,9 +126,7 @@ public struct ProfileReplica: Sendable {
 
     private func take(_ reply: GetSummariesReply) async throws -> [Profile] {
         guard !reply.profiles.isEmpty else { return [] }
-        try await database.transaction { sql in
-            for state in reply.profiles { _ = try await store(state, sql) }
-        }
+        _ = try await database.transaction { try await store(reply.profiles, $0) }
         return reply.profiles.compactMap { Profile($0, avatars) }
     }
 
@@ -163,27 +161,43 @@ public struct ProfileReplica: Sendable {
         )
     }
 
-    /// - Returns: whether it was news.
-    private func store(_ state: ProfileState, _ sql: Transaction) async throws -> Bool {
-        let id = try UserID(parsing: state.userID, field: "user_id")
-        let isNews =
-            try await sql.execute(
-                """
-                INSERT INTO profile_replica AS known
-                    (user_id, version, username, display_name, avatar_key, time_zone, time_zone_since, status, terms_version,
-                     window_start_hour)
-                VALUES (\(id), \(state.version), \(state.username), \(state.displayName), \(state.avatarKey), \(state.timeZone),
-                    \(state.timeZoneSince ?? .epoch), \(state.status.rawValue), \(state.termsVersion),
-                    \(state.windowStartHour ?? Profile.defaultWindowStartHour))
-                ON CONFLICT (user_id) DO UPDATE SET version = EXCLUDED.version, username = EXCLUDED.username,
-                    display_name = EXCLUDED.display_name, avatar_key = EXCLUDED.avatar_key, time_zone = EXCLUDED.time_zone,
-                    time_zone_since = EXCLUDED.time_zone_since, status = EXCLUDED.status,
-                    terms_version = EXCLUDED.terms_version, window_start_hour = EXCLUDED.window_start_hour
-                WHERE known.version < EXCLUDED.version
-                """
-            ) == 1
-        if isNews { try await stored(state, sql) }
-        return isNews
+    /// Stores what is newer than what is known. All by one statement in the order of ids: it takes all its locks, those of a service's
+    /// triggers too, in one order, so that two of these never wait for each other in a ring.
+    ///
+    /// - Returns: the states that were news, in the order of ids.
+    private func store(_ states: [ProfileState], _ sql: Transaction) async throws -> [ProfileState] {
+        var newest: [UserID: ProfileState] = [:]
+        for state in states {
+            let id = try UserID(parsing: state.userID, field: "user_id")
+            if let other = newest[id], other.version >= state.version { continue }
+            newest[id] = state
+        }
+        let sorted = newest.sorted { $0.key < $1.key }
+        guard !sorted.isEmpty else { return [] }
+        let rows = try await sql.query(Self.storing(sorted.map(\.key), sorted.map(\.value)))
+        let stored = Set(try rows.map { try $0.decode(as: UserID.self) })
+        let news = sorted.filter { stored.contains($0.key) }.map(\.value)
+        for state in news { try await self.stored(state, sql) }
+        return news
+    }
+
+    private static func storing(_ ids: [UserID], _ states: [ProfileState]) -> Query {
+        """
+        INSERT INTO profile_replica AS known
+            (user_id, version, username, display_name, avatar_key, time_zone, time_zone_since, status, terms_version,
+             window_start_hour)
+        SELECT * FROM unnest(\(ids), \(states.map(\.version)), \(states.map(\.username)), \(states.map(\.displayName)),
+            \(states.map(\.avatarKey)), \(states.map(\.timeZone)), \(states.map { $0.timeZoneSince ?? .epoch }),
+            \(states.map(\.status.rawValue)), \(states.map(\.termsVersion)),
+            \(states.map { $0.windowStartHour ?? Profile.defaultWindowStartHour })) AS told (user_id)
+        ORDER BY told.user_id
+        ON CONFLICT (user_id) DO UPDATE SET version = EXCLUDED.version, username = EXCLUDED.username,
+            display_name = EXCLUDED.display_name, avatar_key = EXCLUDED.avatar_key, time_zone = EXCLUDED.time_zone,
+            time_zone_since = EXCLUDED.time_zone_since, status = EXCLUDED.status,
+            terms_version = EXCLUDED.terms_version, window_start_hour = EXCLUDED.window_start_hour
+        WHERE known.version < EXCLUDED.version
+        RETURNING user_id
+        """
     }
 }
 

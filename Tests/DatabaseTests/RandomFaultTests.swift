@@ -84,7 +84,7 @@ private struct World {
             return await submit(isCommitted ? "COMMIT" : "ROLLBACK", isCommitted ? .commit : .rollback, on: lease)
         case .session:
             // As a session ends: what cleans it has no caller.
-            hand.reactor.obey(.submit(Job(text: "ROLLBACK", role: .cleanUp, lease: lease)))
+            hand.reactor.obey(.submit(Job(text: "ROLLBACK", role: .leaveTransaction, lease: lease)))
             return await submit("SELECT pg_advisory_unlock_all()", .lastCleanUp, on: lease)
         }
     }

@@ -55,6 +55,41 @@ import Testing
         #expect(try #require(try await clock().data["offset_seconds"].int) < offset + 3_600, "nothing of that moved it")
     }
 
+    @Test func `steps that are asked for at once add up`() async throws {
+        let before = try #require(try await clock().data["offset_seconds"].int)
+        try await withThrowingTaskGroup(of: HTTPReply.self) { tasks in
+            for _ in 0..<10 { tasks.addTask { try await clock("{\"advance_seconds\":100}") } }
+            for try await reply in tasks { #expect(reply.status == 200, "\(reply.text)") }
+        }
+        #expect(try await clock().data["offset_seconds"].int == before + 1_000)
+        let none = try await clock("{\"advance_seconds\":0}")
+        #expect(none.status == 200 && none.data["offset_seconds"].int == before + 1_000, "\(none.text)")
+    }
+
+    @Test func `the clock is moved to the year 2100 at most, and there everything goes on`() async throws {
+        let home = try await Installation(["--dev-clock"])
+        for (field, json) in [
+            ("set", "{\"set\":\"2100-01-01T00:00:01Z\"}"), ("set", "{\"set\":\"9999-12-31T23:59:59Z\"}"),
+            ("advance_seconds", "{\"advance_seconds\":3153600000}"), ("advance_seconds", "{\"advance_seconds\":-1}"),
+        ] {
+            let reply = try await home.call("POST", "/api/dev/clock", json: json)
+            #expect(
+                reply.status == 400 && reply.fields == [field] && reply.text.contains("2100-01-01T00:00:00Z"),
+                "\(reply.text)"
+            )
+        }
+        let last = try await home.call("POST", "/api/dev/clock", json: "{\"set\":\"2100-01-01T00:00:00Z\"}")
+        try #require(last.status == 200, "\(last.text)")
+        var (tim, uma) = (try await Person.register("tim", at: home), try await Person.register("uma", at: home))
+        _ = try await tim.befriend(uma)
+        #expect(try await tim.upload(try Photos.jpeg(75)).status == 201)
+        #expect(try await uma.upload(try Photos.jpeg(76)).data["streaks"][0]["current_count"].int == 1)
+        try await tim.signIn()
+        try await uma.signIn()
+        #expect(try await home.http.send("GET", try await tim.photoLink()).status == 200)
+        await home.guardian.end()
+    }
+
     @Test func `a service on the bus that knows no development clock does not hold it up`() async throws {
         let bus = try await Installation.timeTravelling.value.bus()
         let stranger = BusService(

@@ -15,13 +15,22 @@ struct ClockRoutes: Sendable {
         case .get, .head: break
         case .post:
             let body = try await JSONBody.collect(request, within: bodyTimeout)
-            try await coordinator.set(to: try Self.target(body, now: clock.now()))
+            switch try Self.move(body) {
+            case .advance(let step): try await coordinator.advance(by: step)
+            case .set(let target): try await coordinator.set(to: target)
+            }
         default: return exchange.methodNotAllowed(["GET", "HEAD", "POST"])
         }
         let json =
             "{\"success\":true,\"data\":{\"now\":\"\(clock.now())\",\"offset_seconds\":\(clock.shift.seconds)},\"meta\":{\"request_id\":\"\(exchange.requestID)\"}}"
         return exchange.response(status: 200, contentType: Exchange.json, bytes: Array(json.utf8))
     }
+
+    /// A hundred years: no step that the clock could follow is longer.
+    private static let mostSeconds: Int64 = 3_153_600_000
+    private static let advanceRange =
+        "must be a whole number of seconds from 0 to \(mostSeconds) that does not lead beyond \(DevelopmentClock.latest)"
+    private static let setRange = "must be an RFC 3339 time, not behind the present and not after \(DevelopmentClock.latest)"
 
     private struct Change: Decodable {
         enum CodingKeys: String, CodingKey {
@@ -34,8 +43,8 @@ struct ClockRoutes: Sendable {
 
         init(from decoder: any Decoder) throws {
             let members = try decoder.container(keyedBy: CodingKeys.self)
-            advanceSeconds = try Self.value(.advance_seconds, "must be a whole number of seconds from 0 to 3153600000", members)
-            set = try Self.value(.set, "must be an RFC 3339 time", members)
+            advanceSeconds = try Self.value(.advance_seconds, advanceRange, members)
+            set = try Self.value(.set, setRange, members)
         }
 
         /// A decoder's own error does not always say which member is wrong.
@@ -50,29 +59,28 @@ struct ClockRoutes: Sendable {
         }
     }
 
-    /// What a body asks for.
+    /// How the clock is to be moved.
+    enum Move: Equatable {
+        case advance(Interval)
+        case set(Instant)
+    }
+
+    /// What a body asks for. Where the clock is now is for the coordinator, which alone knows.
     ///
     /// - Throws: `VALIDATION_ERROR` naming the field that is wrong.
-    static func target(_ body: [UInt8], now: Instant) throws(ServiceError) -> Instant {
+    static func move(_ body: [UInt8]) throws(ServiceError) -> Move {
         let change = try decoded(body)
-        let (field, target): (String, Instant)
         switch (change.advanceSeconds, change.set) {
         case (let seconds?, nil):
-            guard (0...3_153_600_000).contains(seconds) else {
-                throw ServiceError.validation(field: "advance_seconds", "must be from 0 to 3153600000")
-            }
-            (field, target) = ("advance_seconds", now + .seconds(seconds))
+            guard (0...mostSeconds).contains(seconds) else { throw .validation(field: "advance_seconds", advanceRange) }
+            return .advance(.seconds(seconds))
         case (nil, let text?):
-            guard let instant = Instant(rfc3339: text) else {
-                throw ServiceError.validation(field: "set", "must be an RFC 3339 time")
+            guard let instant = Instant(rfc3339: text), instant <= DevelopmentClock.latest else {
+                throw .validation(field: "set", setRange)
             }
-            (field, target) = ("set", instant)
-        default: throw ServiceError.validation(field: "advance_seconds", "exactly one of advance_seconds and set is required")
+            return .set(instant)
+        default: throw .validation(field: "advance_seconds", "exactly one of advance_seconds and set is required")
         }
-        guard target <= DevelopmentClock.latest else {
-            throw ServiceError.validation(field: field, "must not move the clock beyond \(DevelopmentClock.latest)")
-        }
-        return target
     }
 
     private static func decoded(_ body: [UInt8]) throws(ServiceError) -> Change {

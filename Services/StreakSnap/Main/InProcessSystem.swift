@@ -17,21 +17,17 @@ struct InProcessSystem: RunningSystem {
     static func start(_ plan: Plan, logger: Logger) async throws -> InProcessSystem {
         let metrics = Metrics()
         let hosts: [any Replica] = [
-            try make(AuthModule.self, plan, metrics), try make(SocialModule.self, plan, metrics),
-            try make(StreaksModule.self, plan, metrics), try make(MediaModule.self, plan, metrics),
-            try make(NotificationsModule.self, plan, metrics), try make(BillingModule.self, plan, metrics),
+            try await make(AuthModule.self, plan, metrics), try await make(SocialModule.self, plan, metrics),
+            try await make(StreaksModule.self, plan, metrics), try await make(MediaModule.self, plan, metrics),
+            try await make(NotificationsModule.self, plan, metrics), try await make(BillingModule.self, plan, metrics),
         ]
-        let settings = Settings(values: plan.values(of: "gateway"), declared: CommonSettings.process + GatewaySettings.all)
+        let settings = try await settings("gateway", plan, CommonSettings.process + GatewaySettings.all)
         let gateway = try GatewayHost(
             settings: settings,
             logger: try Logger(service: "gateway", settings: settings),
             metrics: metrics
         )
-        let adminSettings = Settings(
-            values: ["admin.port": String(plan.options.adminPort)],
-            declared: CommonSettings.process
-        )
-        let admin = try AdminServer.start(adminSettings, metrics: metrics, logger: logger) {
+        let admin = try AdminServer.start(plan.settings, metrics: metrics, logger: logger) {
             gateway.isReady && hosts.allSatisfy(\.isReady)
         }
         for host in hosts { try await host.start() }
@@ -47,8 +43,14 @@ struct InProcessSystem: RunningSystem {
         admin?.cancel()
     }
 
-    private static func make<Module: ServiceModule>(_: Module.Type, _ plan: Plan, _ metrics: Metrics) throws -> any Replica {
-        let settings = Settings(values: plan.values(of: Module.name), declared: CommonSettings.service + Module.settings)
+    /// As the executable would read them from its environment.
+    private static func settings(_ name: String, _ plan: Plan, _ declared: [any AnySetting]) async throws -> Settings {
+        try await Settings(arguments: [], environment: plan.environment(of: name), declared: declared)
+    }
+
+    private static func make<Module: ServiceModule>(_: Module.Type, _ plan: Plan, _ metrics: Metrics) async throws -> any Replica
+    {
+        let settings = try await settings(Module.name, plan, CommonSettings.service + Module.settings)
         let logger = try Logger(service: Module.name, settings: settings)
         return try ServiceHost<Module>(settings: settings, logger: logger, metrics: metrics)
     }

@@ -4,67 +4,78 @@ import Kernel
 import Runtime
 
 /// Which executable is told what.
+///
+/// The settings that hold the system together (`own`) are up's. All others are whoever's who runs it: an option of `up`, else a variable of the
+/// environment (`STREAKSNAP_…`, also `STREAKSNAP_CONFIG`), else the default of `up`, else that of the executable.
 struct Plan: Sendable {
     let endpoints: Endpoints
     let options: Up
     let dataFolder: String
+    let ports: Ports
+    /// Those of `up` itself.
+    let settings: Settings
 
     var logFolder: String { dataFolder + "/logs" }
+    var address: PublicAddress { ports.address }
     static let services = BusPermissions.services
-    /// Settings that are the operator's here too: taken from the environment of this process.
-    private static let passedOn = [
-        "auth": ["auth.apple-client-ids", "auth.apple-keys-url"],
-        "streaks": ["streaks.snap-window"],
-        "media": blobs,
-        "gateway": [
-            "http.trusted-proxies", "http.cors-origins", "http.user-rate", "http.address-rate", "http.idle-timeout",
-            "http.body-timeout",
-        ]
-            + blobs,
-    ]
-    /// The photos of a trial may go to a real bucket.
-    private static let blobs = [
-        "blob.store", "blob.spool-folder", "blob.s3.endpoint", "blob.s3.region", "blob.s3.bucket", "blob.s3.prefix",
-        "blob.s3.path-style", "blob.s3.connections", "blob.s3.key-id", "blob.s3.key-id.file", "blob.s3.secret",
-        "blob.s3.secret.file",
-    ]
+    /// Where everything is and how it knows each other: variables of these names are not taken from the environment.
+    private static let own = [
+        "nats.url", "nats.user", "nats.password", "database.url", "admin.port", "http.port", "http.host", "auth.key-folder",
+        "auth.refresh-secret", "blob.folder", "media.signing-key",
+    ].map(variable)
 
-    /// The settings of one executable, by key.
-    func values(of name: String) -> [String: String] {
+    /// The environment of one executable.
+    func environment(of name: String) -> [String: String] {
+        Self.inherited(options, address).merging(
+            Dictionary(uniqueKeysWithValues: values(of: name).map { (Self.variable($0), $1) }),
+            uniquingKeysWith: { _, own in own }
+        )
+    }
+
+    /// What holds the system together, by key.
+    private func values(of name: String) -> [String: String] {
         var values = [
             "nats.url": endpoints.natsURL, "nats.user": name, "nats.password.file": endpoints.natsPasswordFile(of: name),
-            "log.level": options.logLevel, "dev.clock": String(options.devClock), "otlp.endpoint": options.otlpEndpoint,
-            "admin.port": String(adminPort(of: name)), "media.public-url": "http://127.0.0.1:\(options.port)",
+            "admin.port": String(ports.admin(of: name)),
         ]
         if let url = endpoints.postgresURL(of: name) { values["database.url"] = url }
         switch name {
         case "auth":
             values["auth.key-folder"] = endpoints.tokenKeyFolder
             values["auth.refresh-secret.file"] = endpoints.refreshSecretFile
-            values["auth.bcrypt-cost"] = String(options.bcryptCost)
         case "media", "gateway":
             values["blob.folder"] = dataFolder + "/blobs"
             values["media.signing-key.file"] = endpoints.mediaSigningKeyFile
-            if name == "gateway" { values["http.port"] = String(options.port) }
+            if name == "gateway" {
+                values["http.port"] = String(address.port)
+                values["http.host"] = address.host
+            }
         default: break
         }
-        let environment = Console.environment()
-        for key in Self.passedOn[name] ?? [] { values[key] = environment[Self.variable(key)] }
         return values
     }
 
-    /// One process has one admin port; apart, the gateway has it and the services those after it.
-    private func adminPort(of name: String) -> Int {
-        guard options.separate, options.adminPort != 0 else { return 0 }
-        return options.adminPort + (Self.services.firstIndex(of: name).map { $0 + 1 } ?? 0)
+    /// What every executable is told: what `up` was, in the environment and then by its options.
+    private static func inherited(_ options: Up, _ address: PublicAddress) -> [String: String] {
+        var result = Console.environment().filter { name, _ in
+            name.hasPrefix("STREAKSNAP_") && !own.contains(name) && !own.contains { name == $0 + "_FILE" }
+        }
+        if result[variable("media.public-url")] == nil { result[variable("media.public-url")] = address.url }
+        let given = [
+            "log.level": options.logLevel, "dev.clock": options.devClock ? "true" : nil, "otlp.endpoint": options.otlpEndpoint,
+            "auth.bcrypt-cost": options.bcryptCost.map(String.init),
+        ]
+        for case (let key, let value?) in given { result[variable(key)] = value }
+        return result
     }
 
-    /// The same as environment variables.
-    func environment(of name: String) -> [String: String] {
-        Dictionary(
-            values(of: name).map { key, value in (Self.variable(key), value) },
-            uniquingKeysWith: { first, _ in first }
-        )
+    /// The settings of `up` itself.
+    ///
+    /// - Throws: `Settings.Invalid`.
+    static func settings(of options: Up) async throws -> Settings {
+        var environment = inherited(options, PublicAddress(host: options.host, port: options.port))
+        environment[variable("admin.port")] = options.adminPort.map(String.init) ?? Console.environment()[variable("admin.port")]
+        return try await Settings(arguments: [], environment: environment, declared: CommonSettings.process)
     }
 
     private static func variable(_ key: String) -> String {
@@ -73,5 +84,42 @@ struct Plan: Sendable {
 
     func write(_ text: String, to file: String) throws {
         try Data(text.utf8).write(to: URL(filePath: file), options: .atomic)
+    }
+
+    /// Which ports the executables listen on.
+    struct Ports: Sendable {
+        let address: PublicAddress
+        private let firstAdmin: Int
+        private let isSeparate: Bool
+
+        /// - Parameter firstAdmin: 0 for no admin port.
+        init(_ options: Up, firstAdmin: Int) {
+            address = PublicAddress(host: options.host, port: options.port)
+            self.firstAdmin = firstAdmin
+            isSeparate = options.separate
+        }
+
+        /// One process has one admin port; apart, the gateway has it and the services those after it.
+        func admin(of name: String) -> Int {
+            guard isSeparate, firstAdmin != 0 else { return 0 }
+            return firstAdmin + (Plan.services.firstIndex(of: name).map { $0 + 1 } ?? 0)
+        }
+
+        /// Makes sure that each can be listened on.
+        ///
+        /// - Throws: `DevEnvironmentError` naming the port and the option.
+        func check() throws(DevEnvironmentError) {
+            try ListeningPort.check(address.port, of: address.host, for: "the public API", option: "--port")
+            guard firstAdmin != 0 else { return }
+            for port in firstAdmin...(firstAdmin + (isSeparate ? Plan.services.count : 0)) {
+                guard port != address.port else {
+                    throw DevEnvironmentError(
+                        "Port \(port) is meant for the public API, and for metrics and health too.",
+                        wayOut: "Choose another with --port or --admin-port."
+                    )
+                }
+                try ListeningPort.check(port, of: PublicAddress.loopback, for: "metrics and health", option: "--admin-port")
+            }
+        }
     }
 }

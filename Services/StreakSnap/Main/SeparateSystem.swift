@@ -6,7 +6,7 @@ import Logging
 /// The seven executables as processes of their own, started again when they end by themselves (D10).
 struct SeparateSystem: RunningSystem {
     private let processes: ServiceProcesses
-    private let port: Int
+    private let address: PublicAddress
 
     static func start(_ plan: Plan, logger: Logger) async throws -> SeparateSystem {
         let binaries = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().path
@@ -16,32 +16,32 @@ struct SeparateSystem: RunningSystem {
                 ServiceProcesses.Executable(name: name, path: "\(binaries)/\(name)", environment: plan.environment(of: name))
             }
         )
-        return SeparateSystem(processes: processes, port: plan.options.port)
+        return SeparateSystem(processes: processes, address: plan.address)
     }
 
-    func isReady() async -> Bool { Probe.get("/readyz", port: port) }
+    func isReady() async -> Bool { Probe.get("/readyz", at: address) }
 
     func stop() async { await processes.stop() }
 }
 
 /// A minimal question to our own gateway.
 enum Probe {
-    /// Whether `GET path` on 127.0.0.1 answers 200.
-    static func get(_ path: String, port: Int) -> Bool {
+    /// Whether `GET path` answers 200.
+    static func get(_ path: String, at place: PublicAddress) -> Bool {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = in_port_t(port).bigEndian
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        address.sin_port = in_port_t(place.port).bigEndian
+        address.sin_addr.s_addr = inet_addr(place.local)
         let isConnected = withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
             }
         }
         guard isConnected else { return false }
-        let request = Array("GET \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n".utf8)
+        let request = Array("GET \(path) HTTP/1.1\r\nHost: \(place.local)\r\nConnection: close\r\n\r\n".utf8)
         guard send(descriptor, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else { return false }
         var reply = [UInt8](repeating: 0, count: 12)
         var received = 0

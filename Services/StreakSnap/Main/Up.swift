@@ -1,6 +1,5 @@
 import ArgumentParser
 import DevEnvironment
-import Glibc
 import Kernel
 import Logging
 import Runtime
@@ -11,39 +10,77 @@ struct Up: AsyncParsableCommand {
         abstract: "Run every service against a private NATS and PostgreSQL that this command starts."
     )
 
-    @Option(help: "Port of the public API.") var port = 8080
+    @Option(help: "Port of the public API, 1 to 65535.") var port = 8080
+    @Option(
+        help: "IPv4 address of this machine that the public API listens on; 0.0.0.0 for all. Everything else stays on 127.0.0.1."
+    )
+    var host = PublicAddress.loopback
     @Option(help: "Folder for everything that lasts.") var data = ".run/data"
     @Option(help: "Port of NATS; a free one when absent.") var natsPort: UInt16?
     @Option(help: "Port of PostgreSQL; a free one when absent.") var postgresPort: UInt16?
     @Flag(help: "Run the seven executables as processes instead of in this one.") var separate = false
     @Flag(help: "Let POST /api/dev/clock move the time of the whole environment.") var devClock = false
-    @Option(help: "Cost of password hashes, 4 to 14.") var bcryptCost = 12
+    @Option(help: "Cost of password hashes, 4 to 14; 12 when absent.") var bcryptCost: Int?
     @Option(help: "File that is written with the address when everything answers.") var readyFile: String?
-    @Option(help: "How much is logged.") var logLevel = "info"
+    @Option(help: "How much is logged; info when absent.") var logLevel: String?
     @Option(
         help:
             "Port of /metrics, /healthz and /readyz; with --separate that of the gateway, the services take the next six. 0 means none."
     )
-    var adminPort = 0
-    @Option(help: "Collector that spans are sent to as OTLP/HTTP, http://127.0.0.1:4318.") var otlpEndpoint = ""
+    var adminPort: Int?
+    @Option(help: "Collector that spans are sent to as OTLP/HTTP, http://127.0.0.1:4318.") var otlpEndpoint: String?
+
+    func validate() throws {
+        guard (1...65_535).contains(port) else { throw ValidationError("--port must be from 1 to 65535, not \(port).") }
+        guard natsPort != 0, postgresPort != 0 else {
+            throw ValidationError("--nats-port and --postgres-port must be from 1 to 65535.")
+        }
+        guard PublicAddress.isIPv4(host) else {
+            throw ValidationError("--host must be an IPv4 address of this machine, or 0.0.0.0 for all, not \(host).")
+        }
+        let last = 65_535 - (separate ? Plan.services.count : 0)
+        guard (0...last).contains(adminPort ?? 0) else {
+            throw ValidationError("--admin-port must be from 0 to \(last), not \(adminPort ?? 0).")
+        }
+    }
 
     func run() async throws {
         // NATS and PostgreSQL inherit it.
         Scheduling.preferThroughput()
-        let settings = Settings(values: ["log.level": logLevel], declared: CommonSettings.process)
-        let logger = try Logger(service: "streaksnap", settings: settings)
+        let settings: Settings
+        let logger: Logger
+        let ports: Plan.Ports
+        do {
+            settings = try await Plan.settings(of: self)
+            logger = try Logger(service: "streaksnap", settings: settings)
+            ports = Plan.Ports(self, firstAdmin: try settings.get(CommonSettings.adminPort))
+        } catch {
+            Console.error("streaksnap: \(error)\n")
+            throw ExitCode(64)
+        }
         let environment = DevEnvironment(
             DevEnvironmentConfiguration(dataFolder: data, natsPort: natsPort, postgresPort: postgresPort),
             logger: logger
         )
         let endpoints: Endpoints
-        do { endpoints = try await environment.start() } catch let error as DevEnvironmentError {
+        do {
+            // Before anything is started, which takes seconds.
+            try ports.check()
+            endpoints = try await environment.start()
+        } catch let error as DevEnvironmentError {
             Console.error("streaksnap: \(error)\n")
             throw ExitCode(1)
         }
-        let plan = Plan(endpoints: endpoints, options: self, dataFolder: DevEnvironmentConfiguration(dataFolder: data).dataFolder)
         do {
-            let streams = try await ProvisionedStreams.start(endpoints, hasDevelopmentClock: devClock, logger: logger)
+            let plan = Plan(
+                endpoints: endpoints,
+                options: self,
+                dataFolder: DevEnvironmentConfiguration(dataFolder: data).dataFolder,
+                ports: ports,
+                settings: settings
+            )
+            let hasClock = try settings.get(CommonSettings.developmentClock)
+            let streams = try await ProvisionedStreams.start(endpoints, hasDevelopmentClock: hasClock, logger: logger)
             let system: any RunningSystem =
                 separate
                 ? try await SeparateSystem.start(plan, logger: logger) : try await InProcessSystem.start(plan, logger: logger)
@@ -65,15 +102,15 @@ struct Up: AsyncParsableCommand {
             guard ContinuousClock.now < deadline else { throw NotReady(logs: plan.logFolder) }
             try await Task.sleep(for: .milliseconds(50))
         }
-        let address = "http://127.0.0.1:\(port)"
-        if let readyFile { try plan.write(address + "\n", to: readyFile) }
+        let address = plan.address
+        if let readyFile { try plan.write(address.url + "\n", to: readyFile) }
         Console.out(
             """
-            ready \(address)
-              curl \(address)/api/health
-              deploy/dev demo --port \(port)
-              open \(address)/docs
-
+            ready \(address.url)
+              curl \(address.url)/api/health
+              deploy/dev demo --port \(port)\(host == PublicAddress.loopback ? "" : " --host \(host)")
+              open \(address.url)/docs
+            \(address.isLoopback ? "" : address.remark)
             """
         )
     }

@@ -243,6 +243,8 @@ public struct JetStreamError: Error, Equatable, CustomStringConvertible {
     /// A consumer of that name is configured in a way that cannot be changed.
     static let consumerDiffers = 10_012
     static let streamNameInUse = 10_058
+    /// The stream's last message is not the one that `Nats-Expected-Last-Subject-Sequence` names: somebody else published before.
+    public static let wrongLastSequence = 10_071
 }
 
 extension Interval {

@@ -13,14 +13,15 @@ public final class DevelopmentClock: Clock {
     /// How far it is ahead of the machine's clock.
     public var shift: Interval { Interval(microseconds: offset.load(ordering: .relaxed)) }
 
-    /// The last instant that it is moved to: 9999-12-31T23:59:59.999999Z. Later ones can neither be sent nor shown.
-    public static let latest = Instant.writable.upperBound
-    /// No offset to `latest` is longer, whenever it was worked out.
-    static let longestShift = latest - .epoch
+    /// The last instant that it is moved to: 2100-01-01T00:00:00Z. Up to there the rules of time zones are tested, and what is worked out from
+    /// the present (the end of a session, of a link, of an account) stays far from the year 9999, after which no time can be written.
+    public static let latest = Instant(seconds: 4_102_444_800)
+    /// No offset to `latest` is longer, whenever it was worked out: no machine's clock shows a time before 2025.
+    static let longestShift = latest - Instant(seconds: 1_735_689_600)
 
     /// Moves it; an offset behind the present one is ignored, since time never goes back.
     ///
-    /// - Returns: false for an offset that leads beyond `latest` at any time; then it is not moved.
+    /// - Returns: false for an offset that leads beyond `latest` whenever it is taken up; then it is not moved.
     @discardableResult
     public func shift(to interval: Interval) -> Bool {
         guard interval <= Self.longestShift else { return false }

@@ -4,7 +4,7 @@ public import Kernel
 
 /// Moves the one clock of a development environment and waits until every replica has done what became due (PF-7).
 public struct DevelopmentClockCoordinator: Sendable {
-    private let bus: BusConnection
+    let bus: BusConnection
     private let clock: DevelopmentClock
 
     /// - Parameter clock: the coordinator's own process reads this one.
@@ -21,23 +21,63 @@ public struct DevelopmentClockCoordinator: Sendable {
     /// - Parameters:
     ///   - limit: how long that may take.
     ///   - replicas: how many obey the clock; nil asks the bus in every round, which takes 0.3 s each time.
-    /// - Throws: `VALIDATION_ERROR` naming `set` when the target lies behind the present or after `DevelopmentClock.latest`;
-    ///   `DEADLINE_EXCEEDED` when the environment is still busy after `limit`.
+    /// - Throws: `VALIDATION_ERROR` naming `set` when the target lies behind the present, also because somebody else moved the clock
+    ///   meanwhile, or after `DevelopmentClock.latest`; `DEADLINE_EXCEEDED` when the environment is still busy after `limit`.
     public func set(to target: Instant, limit: Interval = .seconds(120), replicas: Int? = nil) async throws {
-        guard target >= clock.now() else { throw ServiceError.validation(field: "set", "must not lie behind the present time") }
-        guard target <= DevelopmentClock.latest else {
-            throw ServiceError.validation(field: "set", "must not lie after \(DevelopmentClock.latest)")
-        }
-        let offset = target - SystemClock.now()
-        try await DevelopmentClockState(bus: bus).store(offset)
-        clock.shift(to: offset)
+        guard target <= DevelopmentClock.latest else { throw Self.beyond("set") }
+        try await move(field: "set", limit: limit, replicas: replicas) { _ in max(target, .epoch) - SystemClock.now() }
+    }
+
+    /// Moves the clock forward by a step, from wherever it is: steps that are asked for at once, in any gateway, add up.
+    ///
+    /// - Parameters:
+    ///   - step: not negative.
+    ///   - limit: as for `set`.
+    ///   - replicas: as for `set`.
+    /// - Throws: `VALIDATION_ERROR` naming `advance_seconds` when the step is negative or leads beyond `DevelopmentClock.latest`;
+    ///   `DEADLINE_EXCEEDED` as for `set`.
+    public func advance(by step: Interval, limit: Interval = .seconds(120), replicas: Int? = nil) async throws {
+        guard step <= DevelopmentClock.longestShift else { throw Self.beyond("advance_seconds") }
+        try await move(field: "advance_seconds", limit: limit, replicas: replicas) { $0 + step }
+    }
+
+    private func move(
+        field: String,
+        limit: Interval,
+        replicas: Int?,
+        to next: (_ present: Interval) -> Interval
+    ) async throws {
         let deadline = SystemClock.now() + limit
+        let offset = try await store(field: field, deadline: deadline, next)
+        clock.shift(to: offset)
         var quietRounds = 0
         // One service's work is the next one's event: quiet means that nobody had anything to do twice in a row.
         while quietRounds < 2 {
             guard SystemClock.now() < deadline else { throw ServiceError.deadlineExceeded }
             quietRounds = try await round(offset, replicas: replicas, deadline: deadline) ? quietRounds + 1 : 0
         }
+    }
+
+    /// Stores the offset that follows the one that is stored; works it out anew when somebody else was faster.
+    private func store(field: String, deadline: Instant, _ next: (Interval) -> Interval) async throws -> Interval {
+        let state = DevelopmentClockState(bus: bus)
+        while true {
+            let stored = try await state.read()
+            // The clock may be ahead: the stream can have been lost with its broker's disk.
+            let present = max(stored.offset, clock.shift)
+            let offset = next(present)
+            guard offset >= present else {
+                let now = SystemClock.now() + present
+                throw ServiceError.validation(field: field, "must not move the clock back: it shows \(now)")
+            }
+            guard SystemClock.now() + offset <= DevelopmentClock.latest else { throw Self.beyond(field) }
+            if try await state.store(offset, after: stored.sequence) { return offset }
+            guard SystemClock.now() < deadline else { throw ServiceError.deadlineExceeded }
+        }
+    }
+
+    private static func beyond(_ field: String) -> ServiceError {
+        .validation(field: field, "must not move the clock beyond \(DevelopmentClock.latest)")
     }
 
     private struct ServiceInfo: Decodable {

@@ -19,7 +19,18 @@ public struct DevelopmentClockState: Sendable {
     }
 
     /// The offset stored last; zero when the clock was never moved, and when what is stored is none that it could follow.
-    public func load() async throws -> Interval {
+    ///
+    /// - Throws: `ServiceError` when the broker does not answer.
+    public func load() async throws -> Interval { try await read().offset }
+
+    /// What is stored.
+    struct Stored {
+        let offset: Interval
+        /// Where it is in the stream; 0 when nothing is.
+        let sequence: Int
+    }
+
+    func read() async throws -> Stored {
         let reply = try await bus.request(
             "$JS.API.STREAM.MSG.GET.\(Self.stream)",
             headers: [:],
@@ -27,16 +38,19 @@ public struct DevelopmentClockState: Sendable {
             deadline: SystemClock.now() + .seconds(5)
         )
         struct Answer: Decodable {
-            struct Message: Decodable { let data: Data? }
+            struct Message: Decodable {
+                let seq: Int
+                let data: Data?
+            }
             let message: Message?
         }
-        guard let answer = try? JSONDecoder().decode(Answer.self, from: Data(reply.body)), let data = answer.message?.data
-        else { return .zero }
-        guard let offset = Self.offset(data) else {
+        guard let answer = try? JSONDecoder().decode(Answer.self, from: Data(reply.body)), let message = answer.message
+        else { return Stored(offset: .zero, sequence: 0) }
+        guard let offset = Self.offset(message.data ?? Data()) else {
             logger?.warning("the stored offset of the development clock was ignored: the clock could not follow it")
-            return .zero
+            return Stored(offset: .zero, sequence: message.seq)
         }
-        return offset
+        return Stored(offset: offset, sequence: message.seq)
     }
 
     /// An offset as it is written on the bus, in whole microseconds; nil for anything else, and when no clock could follow it.
@@ -49,15 +63,21 @@ public struct DevelopmentClockState: Sendable {
     /// What the broker must have for it.
     public static let configuration = StreamConfiguration(name: stream, subjects: [subject], maxMessages: 1)
 
-    /// Stores the offset.
+    /// Stores the offset in the place of what was read.
     ///
+    /// - Parameter sequence: where what was read is (`Stored.sequence`).
+    /// - Returns: false when another offset was stored meanwhile; then this one is not.
     /// - Throws: `ServiceError` `UNAVAILABLE` also when nobody has made the stream (`configuration`).
-    public func store(_ offset: Interval) async throws {
-        let jetStream = JetStream(connection: bus)
-        let results = await jetStream.publish(
-            [OutgoingEvent(subject: Self.subject, messageID: nil, headers: [:], body: Array("\(offset.microseconds)".utf8))],
-            deadline: SystemClock.now() + .seconds(5)
-        )
-        if case .failure(let error)? = results.first { throw error }
+    func store(_ offset: Interval, after sequence: Int) async throws -> Bool {
+        do {
+            _ = try await JetStream(connection: bus).publish(
+                subject: Self.subject,
+                messageID: nil,
+                headers: ["Nats-Expected-Last-Subject-Sequence": "\(sequence)"],
+                body: Array("\(offset.microseconds)".utf8),
+                deadline: SystemClock.now() + .seconds(5)
+            )
+            return true
+        } catch let error as JetStreamError where error.code == JetStreamError.wrongLastSequence { return false }
     }
 }

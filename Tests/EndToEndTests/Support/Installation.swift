@@ -60,7 +60,7 @@ final class Installation: Sendable {
     }
 
     /// A folder that the user `postgres` can reach.
-    private static func makeFolder() throws -> URL {
+    static func makeFolder() throws -> URL {
         var template = Array("/tmp/streaksnap-e2e-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { throw Guardian.Failure(description: "no folder: \(errno)") }
         let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
