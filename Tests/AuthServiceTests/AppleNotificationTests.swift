@@ -98,7 +98,7 @@ import Testing
         let unsigned = try world.apple.token("{}").split(separator: ".").dropLast().joined(separator: ".") + "."
         #expect(try await world.call("POST", "/api/webhooks/apple", "{\"payload\":\"\(unsigned)\"}").status == 401)
         for nothing in ["{}", "{\"payload\":\"\"}"] {
-            #expect(try await world.call("POST", "/api/webhooks/apple", nothing).status == 401, "no proof comes before anything else")
+            #expect(try await world.call("POST", "/api/webhooks/apple", nothing).status == 401, "who asks comes first")
         }
         #expect(try await world.call("GET", "/api/users/me", token: session.accessToken).status == 200)
     }

@@ -47,6 +47,31 @@ struct ModerationTests {
         }
     }
 
+    @Test func `nobody is told to save a streak that the moderators have ended`() async throws {
+        let people = try await people("sam", "tia")
+        let (sam, tia) = (people[0], people[1])
+        let streak = try await sam.befriend(tia)
+        #expect(try await sam.upload(try Photos.jpeg(77)).status == 201)
+        #expect(try await tia.upload(try Photos.jpeg(78)).status == 201)
+        let filed = try #require(try await sam.post("/api/reports", report("user", tia.id)).data["report_id"].string)
+        let moderator = try await moderator()
+        let acted = try await sam.home.call(
+            "PUT",
+            "/api/admin/moderation/reports/\(filed)",
+            token: moderator.token,
+            json: "{\"action\":\"suspend\"}"
+        )
+        #expect(acted.status == 200, "\(acted.text)")
+        try await eventually("the friend is told") { try await sam.notifications("streak_broken").count == 1 }
+        let told = try #require(try await sam.notifications("streak_broken").first?["body"].string)
+        #expect(told.contains("ended.") && !told.contains("token"), "\(told)")
+        let detail = try await sam.get("/api/streaks/\(streak)")
+        #expect(detail.data["streak"]["status"].string == "broken", "\(detail.text)")
+        #expect(detail.data["recovery"]["possible"].bool == false && detail.data["recovery"]["until"].isNull)
+        #expect(detail.data["recovery"]["refused"].string == "RECOVERY_WINDOW_EXPIRED")
+        #expect(detail.data["streak"]["friend"]["display_name"].string == "Unavailable account")
+    }
+
     @Test func `a photo is reported by those who may see it, and the report names its owner`() async throws {
         let people = try await people("sam", "tia", "uma")
         let (sam, tia, uma) = (people[0], people[1], people[2])

@@ -35,7 +35,7 @@ extension Teller {
                 guard let first = streaks.first, let friend = UserID(first.friendID) else { return }
                 let text = NotificationText.atRisk(
                     count: Int(first.currentCount),
-                    with: known[friend]?.displayName ?? "",
+                    with: Self.name(known[friend]),
                     others: streaks.count - 1,
                     hours: hours
                 )
@@ -73,7 +73,7 @@ extension Teller {
             NewNotification(
                 user: reader,
                 kind: kind,
-                text: text(known[first]?.displayName ?? "", present.count - 1),
+                text: text(Self.name(known[first]), present.count - 1),
                 actor: first
             ),
             work

@@ -141,7 +141,7 @@ struct Teller: Sendable {
         let (one, two) = (try Self.user(one), try Self.user(two))
         let known = try await profiles.known([one, two], work.sql)
         for (reader, other) in [(one, two), (two, one)] {
-            let name = known[other]?.displayName ?? ""
+            let name = Self.name(known[other])
             try await tell(
                 NewNotification(user: reader, kind: kind, text: text(reader, name), actor: other, streak: StreakID(streak)),
                 work
@@ -150,7 +150,12 @@ struct Teller: Sendable {
     }
 
     func name(of user: UserID, _ work: UnitOfWork) async throws -> String {
-        try await profiles.known([user], work.sql)[user]?.displayName ?? ""
+        Self.name(try await profiles.known([user], work.sql)[user])
+    }
+
+    /// How a text calls somebody; whoever may not be seen has no name in it.
+    static func name(_ profile: Profile?) -> String {
+        profile.flatMap { $0.isVisible && !$0.displayName.isEmpty ? $0.displayName : nil } ?? "your friend"
     }
 
     static func user(_ text: String) throws -> UserID { try UserID(parsing: text, field: "user_id") }
