@@ -47,7 +47,7 @@ struct AppScreenTests {
         #expect(user["friendship_status"].isNull && user["direction"].isNull)
         let free = try await home.call("GET", "/api/auth/check-username/\(Person.unique("free"))")
         #expect(free.data["available"].bool == true && free.data["problem"].isNull, "\(free.text)")
-        let refused = try await ada.get("/api/friends/requests?direction=unspecified")
+        let refused = try await ada.get("/api/friends/requests?direction=sideways")
         #expect(refused.status == 400 && refused.text.contains("incoming, outgoing"), "\(refused.text)")
         #expect(!refused.text.contains("unspecified"))
         #expect(!(try await home.call("GET", "/openapi.json")).text.contains("\"unspecified\""))

@@ -74,13 +74,27 @@ import Testing
         )
     }
 
+    @Test func `the preview of a link is as wide as networks show it, and says the same`() async throws {
+        let people = [try person(1, "Ada Lovelace", "ada"), try person(2, "Ben", "ben.b")]
+        for style in [Style.orange, .purple, .green, .dark] {
+            let card = try card(style, 365, people)
+            let png = try await Self.painter.png(CardPoster(card: card, avatars: [nil, nil]).widePoster)
+            let folder = URL(filePath: ".run/artefacts/cards")
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            try Data(png).write(to: folder.appending(path: "wide-\(style.name).png"))
+            #expect(Array(png[16..<24]) == [0, 0, 0x04, 0xB0, 0, 0, 0x02, 0x76], "1200 × 630")
+            let other = try await Self.painter.png(CardPoster(card: try self.card(style, 30, people), avatars: [nil, nil]).widePoster)
+            #expect(png != other, "the count is on it")
+        }
+    }
+
     @Test func `the page says what the card says, and escapes it`() throws {
         let people = [try person(1, "<script>alert('Ada')</script>", "ada"), try person(2, "\"Ben\" & co", "ben.b")]
         let page = SharePage(
             card: try card(.orange, 7, people),
             address: "https://snaps.example/s/abc",
             imagePath: "/s/abc.png",
-            imageAddress: "https://snaps.example/s/abc.png"
+            previewAddress: "https://snaps.example/s/abc.wide.png"
         ).html
         #expect(
             !page.contains("<script") && !page.contains("javascript:") && page.firstMatch(of: /\son[a-z]+=/) == nil,
@@ -88,7 +102,7 @@ import Testing
         )
         #expect(page.contains("&lt;script&gt;alert(&#39;Ada&#39;)&lt;/script&gt;"))
         #expect(page.contains("&quot;Ben&quot; &amp; co"))
-        #expect(page.contains(#"<meta property="og:image" content="https://snaps.example/s/abc.png">"#))
+        #expect(page.contains(#"<meta property="og:image" content="https://snaps.example/s/abc.wide.png">"#))
         #expect(page.contains(#"<meta name="twitter:card" content="summary_large_image">"#))
         #expect(page.contains("Jan 3 – Jan 9, 2026"))
     }
@@ -96,7 +110,7 @@ import Testing
     @Test func `the page lies beside its card`() async throws {
         let card = try card(.purple, 30, [try person(1, "Ada Lovelace", "ada"), try person(4, "山田 太郎", "taro")])
         _ = try await paint(card, as: "page")
-        let page = SharePage(card: card, address: "page.html", imagePath: "page.png", imageAddress: "page.png")
+        let page = SharePage(card: card, address: "page.html", imagePath: "page.png", previewAddress: "page.png")
         try Data(page.html.utf8).write(to: URL(filePath: ".run/artefacts/cards/page.html"))
         try Data(SharePage.nothing.utf8).write(to: URL(filePath: ".run/artefacts/cards/nothing.html"))
         #expect(page.html.contains("<img src=\"page.png\""))

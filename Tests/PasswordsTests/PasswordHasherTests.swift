@@ -121,7 +121,7 @@ private let someone = HashRequester(.signIn, address: nil)
 
     /// One hash at a time, and each takes long enough that all others are there before it ends.
     @Test func oneAddressThatSendsManyKeepsNobodyElseWaiting() async throws {
-        let hasher = PasswordHasher(cost: 11, threads: 1)
+        let hasher = PasswordHasher(cost: 11, threads: 1, longestWait: .seconds(60))
         let flood = HashRequester(.newPassword, address: IPAddress("192.0.2.1"))
         let flooding = Task {
             await withTaskGroup(of: ServiceError.Code?.self) { group in
@@ -143,7 +143,7 @@ private let someone = HashRequester(.signIn, address: nil)
     }
 
     @Test func whoIsCancelledWhileWaitingLeavesTheQueueBeforeAnythingIsHashed() async throws {
-        let hasher = PasswordHasher(cost: 11, threads: 1)
+        let hasher = PasswordHasher(cost: 11, threads: 1, longestWait: .seconds(60))
         let first = Task { try await hasher.hash("p", for: someone) }
         let second = Task { try await hasher.hash("p", for: someone) }
         while hasher.waiting < 1 { await Task.yield() }

@@ -186,7 +186,6 @@ private struct SchemaBuilder {
     var pool: [UInt8] = []
 
     mutating func add(_ enumeration: EnumDescriptor) {
-        // A value that only says that there is none is written, never read or offered.
         let names = enumeration.values.map { value in
             let offset = pool.count
             pool += Array("\"\(value.jsonName)\"".utf8)
@@ -195,14 +194,13 @@ private struct SchemaBuilder {
         var seen: Set<Int32> = []
         let values = names.filter { seen.insert($0.number).inserted }.sorted { $0.number < $1.number }
         let first = Int32(enumValues.count)
-        let offered = zip(enumeration.values, names).filter { !$0.0.isUnspecified }.map(\.1)
-        enumValues += values + offered
+        enumValues += values + names
         enums.append(
             EnumTable(
                 firstValue: first,
                 valueCount: Int32(values.count),
                 firstName: first + Int32(values.count),
-                nameCount: Int32(offered.count)
+                nameCount: Int32(names.count)
             )
         )
     }

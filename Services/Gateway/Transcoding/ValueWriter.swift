@@ -216,10 +216,12 @@ extension SchemaTables {
         case .message: return "must be an object"
         case .enumeration:
             let table = enums[Int(field.typeIndex)]
-            let names = (0..<min(Int(table.nameCount), 50)).map { index in
+            // What only says that there is none is read, since replies may hold it, and not offered.
+            let names = (0..<min(Int(table.nameCount), 50)).compactMap { index -> String? in
                 let entry = enumValues[Int(table.firstName) + index]
                 let text = UnsafeBufferPointer(start: pool + Int(entry.offset) + 1, count: Int(entry.length) - 2)
-                return String(decoding: text, as: UTF8.self)
+                let name = String(decoding: text, as: UTF8.self)
+                return entry.number == 0 && name == "unspecified" ? nil : name
             }
             return "must be one of: " + names.joined(separator: ", ")
         }

@@ -1,3 +1,4 @@
+internal import AuthAPI
 internal import CommonAPI
 internal import Database
 internal import Kernel
@@ -45,7 +46,8 @@ extension StreakRepository {
             withFriends
             ? """
             , p.username, p.display_name, p.avatar_key FROM mine
-            LEFT JOIN (SELECT user_id AS known, username, display_name, avatar_key FROM profile_replica) AS p ON p.known = mine.friend
+            LEFT JOIN (SELECT user_id AS known, CASE WHEN status = \(AccountStatus.active.rawValue) THEN username ELSE '' END AS username,
+                display_name, avatar_key FROM profile_replica) AS p ON p.known = mine.friend
             """ : " FROM mine"
         let rows = try await database.query(
             """
