@@ -83,7 +83,9 @@ import Testing
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             try Data(png).write(to: folder.appending(path: "wide-\(style.name).png"))
             #expect(Array(png[16..<24]) == [0, 0, 0x04, 0xB0, 0, 0, 0x02, 0x76], "1200 × 630")
-            let other = try await Self.painter.png(CardPoster(card: try self.card(style, 30, people), avatars: [nil, nil]).widePoster)
+            let other = try await Self.painter.png(
+                CardPoster(card: try self.card(style, 30, people), avatars: [nil, nil]).widePoster
+            )
             #expect(png != other, "the count is on it")
         }
     }
