@@ -16,7 +16,7 @@ struct ProcessEndTests {
         ]
         .map { (folder.appending(path: "photo.\($0.0)"), $0.1) }
         for (file, bytes) in photos { try Data(bytes).write(to: file) }
-        for _ in 0..<4 {
+        for _ in 0..<8 {
             // HEIC three times: its list of decoders is what is taken down first.
             let files = [photos[0], photos[0], photos[0]] + photos
             let result = try await run(try builtProgram("image-victim").path, files.map(\.0.path), within: .seconds(60))

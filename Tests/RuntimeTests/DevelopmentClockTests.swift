@@ -166,8 +166,16 @@ private final class CountedWarnings: Sendable {
                 #expect(error?.details.map(\.field) == ["set"] && error?.reason == "VALIDATION_ERROR")
             }
             #expect(clocks[0].shift == .zero)
-            try await coordinators[0].set(to: DevelopmentClock.latest, replicas: 0)
-            #expect(clocks[0].now() >= DevelopmentClock.latest)
+        }
+    }
+
+    @Test func `the clock can be set to its end, to the microsecond`() async throws {
+        // Time that passed while it was worked out made it a moment too late, now and then.
+        for _ in 0..<20 {
+            try await withGateways(1) { coordinators, clocks in
+                try await coordinators[0].set(to: DevelopmentClock.latest, replicas: 0)
+                #expect(clocks[0].now() >= DevelopmentClock.latest)
+            }
         }
     }
 }

@@ -25,7 +25,7 @@ public struct DevelopmentClockCoordinator: Sendable {
     ///   meanwhile, or after `DevelopmentClock.latest`; `DEADLINE_EXCEEDED` when the environment is still busy after `limit`.
     public func set(to target: Instant, limit: Interval = .seconds(120), replicas: Int? = nil) async throws {
         guard target <= DevelopmentClock.latest else { throw Self.beyond("set") }
-        try await move(field: "set", limit: limit, replicas: replicas) { _ in max(target, .epoch) - SystemClock.now() }
+        try await move(field: "set", limit: limit, replicas: replicas) { max(target, .epoch) - $1 }
     }
 
     /// Moves the clock forward by a step, from wherever it is: steps that are asked for at once, in any gateway, add up.
@@ -38,14 +38,14 @@ public struct DevelopmentClockCoordinator: Sendable {
     ///   `DEADLINE_EXCEEDED` as for `set`.
     public func advance(by step: Interval, limit: Interval = .seconds(120), replicas: Int? = nil) async throws {
         guard step <= DevelopmentClock.longestShift else { throw Self.beyond("advance_seconds") }
-        try await move(field: "advance_seconds", limit: limit, replicas: replicas) { $0 + step }
+        try await move(field: "advance_seconds", limit: limit, replicas: replicas) { present, _ in present + step }
     }
 
     private func move(
         field: String,
         limit: Interval,
         replicas: Int?,
-        to next: (_ present: Interval) -> Interval
+        to next: (_ present: Interval, _ now: Instant) -> Interval
     ) async throws {
         let deadline = SystemClock.now() + limit
         let offset = try await store(field: field, deadline: deadline, next)
@@ -59,18 +59,19 @@ public struct DevelopmentClockCoordinator: Sendable {
     }
 
     /// Stores the offset that follows the one that is stored; works it out anew when somebody else was faster.
-    private func store(field: String, deadline: Instant, _ next: (Interval) -> Interval) async throws -> Interval {
+    private func store(field: String, deadline: Instant, _ next: (Interval, Instant) -> Interval) async throws -> Interval {
         let state = DevelopmentClockState(bus: bus)
         while true {
             let stored = try await state.read()
             // The clock may be ahead: the stream can have been lost with its broker's disk.
             let present = max(stored.offset, clock.shift)
-            let offset = next(present)
+            // Read once, for the target is compared with it.
+            let now = SystemClock.now()
+            let offset = next(present, now)
             guard offset >= present else {
-                let now = SystemClock.now() + present
-                throw ServiceError.validation(field: field, "must not move the clock back: it shows \(now)")
+                throw ServiceError.validation(field: field, "must not move the clock back: it shows \(now + present)")
             }
-            guard SystemClock.now() + offset <= DevelopmentClock.latest else { throw Self.beyond(field) }
+            guard now + offset <= DevelopmentClock.latest else { throw Self.beyond(field) }
             if try await state.store(offset, after: stored.sequence) { return offset }
             guard SystemClock.now() < deadline else { throw ServiceError.deadlineExceeded }
         }
