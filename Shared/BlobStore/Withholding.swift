@@ -15,13 +15,18 @@ extension BlobStore {
     public func release(_ owner: UserID) async throws { try await delete(try marker(of: "\(owner)")) }
 
     /// Stops serving the blobs of an owner through links that were made for one viewer.
-    public func hide(_ owner: UserID, from viewer: UserID) async throws {
-        try await put(try marker(of: "\(owner)", from: viewer), [UInt8(ascii: "1")])
+    ///
+    /// - Parameter now: of the clock that links expire by.
+    public func hide(_ owner: UserID, from viewer: UserID, at now: Instant) async throws {
+        // Negative: hidden since.
+        try await put(try marker(of: "\(owner)", from: viewer), Array("\(-now.seconds)".utf8))
     }
 
-    /// Serves them to this viewer again, through links made from now on: those that expire by `limit` stay dead.
-    public func show(_ owner: UserID, to viewer: UserID, throughLinksAfter limit: Instant) async throws {
-        try await put(try marker(of: "\(owner)", from: viewer), Array("\(limit.seconds)".utf8))
+    /// Serves them to this viewer again, through links made since: those of before, which live for `lifetime`, stay dead.
+    public func show(_ owner: UserID, to viewer: UserID, linksLive lifetime: Interval) async throws {
+        let key = try marker(of: "\(owner)", from: viewer)
+        guard let since = try await content(of: key), since < 0 else { return }
+        try await put(key, Array("\(-since + lifetime.seconds)".utf8))
     }
 
     /// Forgets that they were hidden: every link of that time has expired.
@@ -46,12 +51,16 @@ extension BlobStore {
     }
 
     private func isHidden(_ owner: some StringProtocol, from viewer: UserID, _ expires: Instant?) async throws -> Bool {
-        let key = try marker(of: owner, from: viewer)
-        guard try await info(of: key) != nil else { return false }
-        let text = String(decoding: try await read(key, limit: 32), as: UTF8.self)
-        // Hidden altogether, or what was written by a version to come.
-        guard let limit = Int64(text), limit > 1 else { return true }
+        guard let limit = try await content(of: try marker(of: owner, from: viewer)) else { return false }
+        guard limit > 0 else { return true }
         return expires.map { $0.seconds <= limit } ?? false
+    }
+
+    /// The number in a marker; nil when there is no such marker.
+    private func content(of key: BlobKey) async throws -> Int64? {
+        guard try await info(of: key) != nil else { return nil }
+        // What is no number is taken for hidden, to be safe.
+        return Int64(String(decoding: try await read(key, limit: 32), as: UTF8.self)) ?? -1
     }
 
     private func marker(of owner: some StringProtocol, from viewer: UserID) throws -> BlobKey {

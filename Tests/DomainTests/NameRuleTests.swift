@@ -36,13 +36,15 @@ import Testing
     }
 
     @Test func `versions are compared number by number`() throws {
-        let ordered = try ["1", "1.0", "1.2", "1.10", "2", "2025-12", "2026-01", "2026-01-15", "2026-02"].map {
+        let ordered = try [
+            "1", "1.0", "1.2", "1.010", "2", "2025-12", "2026-01", "2026-01-15", "2026-02", "12345678901234567890123",
+        ].map {
             try #require(TermsVersion($0))
         }
         for (index, version) in ordered.enumerated() {
             for (other, later) in ordered.enumerated() { #expect((version < later) == (index < other), "\(version) \(later)") }
         }
-        for wrong in ["", ".", "1.", "-1", "1..2", "v1", "1.2.3.4.5.6.7.8.9", "1234567890123456789", "1,2", " 1", "１"] {
+        for wrong in ["", ".", "1.", "-1", "1..2", "v1", "1,2", " 1", "１"] {
             #expect(TermsVersion(wrong) == nil, "\(wrong)")
         }
     }

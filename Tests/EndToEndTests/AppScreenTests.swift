@@ -42,8 +42,11 @@ struct AppScreenTests {
     @Test func `nothing is said to be unspecified`() async throws {
         let home = try await Installation.shared.value
         let (ada, ben) = (try await Person.register("ada", at: home), try await Person.register("ben", at: home))
-        let found = try await ada.get("/api/friends/search?q=\(ben.username)").data["users"].list
-        let user = try #require(found.first { $0["user"]["user_id"].string == ben.id })
+        try await eventually("the index has heard of him") {
+            try await ada.get("/api/friends/search?q=\(ben.username)").data["users"].list.count == 1
+        }
+        let user = try await ada.get("/api/friends/search?q=\(ben.username)").data["users"][0]
+        #expect(user["user"]["user_id"].string == ben.id)
         #expect(user["friendship_status"].isNull && user["direction"].isNull)
         let free = try await home.call("GET", "/api/auth/check-username/\(Person.unique("free"))")
         #expect(free.data["available"].bool == true && free.data["problem"].isNull, "\(free.text)")

@@ -110,7 +110,7 @@ struct BadInputTests {
             ($0.method, $0.path, $0.isSignedIn, $0.fields) = ("GET", "/api/streaks/42", true, ["streak_id"])
         },
         Case("a page size beyond its bounds") {
-            ($0.method, $0.path, $0.isSignedIn, $0.fields) = ("GET", "/api/notifications?limit=101", true, ["limit"])
+            ($0.method, $0.path, $0.isSignedIn, $0.fields) = ("GET", "/api/notifications?limit=-1", true, ["limit"])
         },
         Case("a value that an enum does not have", "{\"action\":\"perhaps\"}") {
             ($0.method, $0.isSignedIn, $0.fields) = ("PUT", true, ["action"])

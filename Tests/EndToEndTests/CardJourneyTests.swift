@@ -190,7 +190,11 @@ extension ClockTests {
             #expect(shared.status == 200 && shared.data["platform"].string == platform, "\(shared.text)")
         }
         let export = try await ivy.export().json["media"]
-        #expect(export["milestone_shares"].list.compactMap { $0["platform"].string }.sorted() == ["instagram", "tiktok"])
+        #expect(
+            export["milestone_shares"].list.compactMap { $0["platform"].string }.sorted() == [
+                "instagram", "link", "photos", "tiktok",
+            ]
+        )
         #expect(export["milestone_cards"].list.contains { $0["id"].string == card.id })
     }
 

@@ -2,21 +2,16 @@ public import Kernel
 
 /// A version of the terms of service (AU-9): numbers between dots or hyphens, `2.1` or `2026-01`, compared number by number.
 public struct TermsVersion: Comparable, Sendable, CustomStringConvertible {
-    /// Most numbers a version has.
-    static let mostNumbers = 8
-
     public let description: String
-    private let numbers: [UInt64]
+    /// The digits of each, without leading zeros.
+    private let numbers: [[UInt8]]
 
     /// A version; nil for any other text.
     public init?(_ text: String) {
         let parts = text.utf8.split(omittingEmptySubsequences: false) { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-") }
-        let numbers = parts.compactMap { part in
-            part.isEmpty || part.count > 18 || !part.allSatisfy { (48...57).contains($0) } ? nil : UInt64(Substring(part))
-        }
-        guard numbers.count == parts.count, numbers.count <= Self.mostNumbers else { return nil }
+        guard parts.allSatisfy({ part in !part.isEmpty && part.allSatisfy { (48...57).contains($0) } }) else { return nil }
         self.description = text
-        self.numbers = numbers
+        self.numbers = parts.map { Array($0.drop { $0 == UInt8(ascii: "0") }) }
     }
 
     /// What somebody accepts.
@@ -53,5 +48,9 @@ public struct TermsVersion: Comparable, Sendable, CustomStringConvertible {
     public static func == (one: TermsVersion, other: TermsVersion) -> Bool { !(one < other) && !(other < one) }
 
     /// `2.1` comes before `2.1.0`, which says more.
-    public static func < (one: TermsVersion, other: TermsVersion) -> Bool { one.numbers.lexicographicallyPrecedes(other.numbers) }
+    public static func < (one: TermsVersion, other: TermsVersion) -> Bool {
+        one.numbers.lexicographicallyPrecedes(other.numbers) { one, other in
+            one.count == other.count ? one.lexicographicallyPrecedes(other) : one.count < other.count
+        }
+    }
 }

@@ -11,8 +11,9 @@ public struct SampleStreak: Hashable, Sendable {
     public let friendName: String
     public let ledger: StreakLedger
 
-    /// What it looks like at `now`.
-    public func state(at now: Instant) -> StreakState { fold(ledger, .mutual, at: now) }
+    /// What it looks like at noon of the date it was made for: the same all day.
+    public var state: StreakState { fold(ledger, .mutual, at: noon) }
+    private let noon: Instant
 
     /// The samples there are, each in another situation: both have posted today, the reader is waited for, the friend is.
     public static func all(at now: Instant) -> [SampleStreak] {
@@ -42,17 +43,17 @@ public struct SampleStreak: Hashable, Sendable {
         (reader, friend) = (UserID(high: 0, low: 0), UserID(high: 0, low: number))
         (friendUsername, friendName) = (username, name)
         let today = Zone.utc.date(at: now)
+        noon = Zone.utc.start(of: today) + .hours(12)
         let start = today.advanced(by: -days)
         let missed = recovered.map { today.advanced(by: -$0) }
         var contributions: [StreakLedger.Contribution] = []
         for date in start...today {
-            // In the morning and before noon; today's as early as they must be to lie in the past.
-            let morning = Zone.utc.start(of: date)
+            let midnight = Zone.utc.start(of: date)
             if date != today || posted != .friend {
-                contributions.append(.init(user: reader, date: date, receivedAt: date == today ? morning : morning + .hours(9)))
+                contributions.append(.init(user: reader, date: date, receivedAt: midnight + .hours(9)))
             }
             if date != missed && (date != today || posted != .reader) {
-                contributions.append(.init(user: friend, date: date, receivedAt: date == today ? morning : morning + .hours(11)))
+                contributions.append(.init(user: friend, date: date, receivedAt: midnight + .hours(11)))
             }
         }
         var recoveries: [StreakLedger.Recovery] = []

@@ -22,11 +22,11 @@ struct HiddenPairs: Sendable {
             for pair in due {
                 for (owner, viewer) in [(pair.one, pair.other), (pair.other, pair.one)] {
                     if pair.isBlocked {
-                        try await blobs.hide(owner, from: viewer)
+                        try await blobs.hide(owner, from: viewer, at: clock.now())
                     } else if pair.isShown {
                         try await blobs.forgetHidden(owner, from: viewer)
                     } else {
-                        try await blobs.show(owner, to: viewer, throughLinksAfter: clock.now() + MediaLinks.lifetime)
+                        try await blobs.show(owner, to: viewer, linksLive: MediaLinks.lifetime)
                     }
                 }
                 if pair.isBlocked || pair.isShown {

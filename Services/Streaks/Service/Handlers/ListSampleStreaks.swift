@@ -8,11 +8,11 @@ extension StreaksService {
     /// AU-8.
     func listSampleStreaks(_: ListSampleStreaksRequest, context _: CallContext) async throws -> ListSampleStreaksReply {
         let now = clock.now()
-        return ListSampleStreaksReply(streaks: StreaksDomain.SampleStreak.all(at: now).compactMap { Self.shown($0, now) })
+        return ListSampleStreaksReply(streaks: StreaksDomain.SampleStreak.all(at: now).compactMap(Self.shown))
     }
 
-    private static func shown(_ sample: StreaksDomain.SampleStreak, _ now: Instant) -> StreaksAPI.SampleStreak? {
-        let state = sample.state(at: now)
+    private static func shown(_ sample: StreaksDomain.SampleStreak) -> StreaksAPI.SampleStreak? {
+        let state = sample.state
         guard let view = MutualView(sample.ledger, state, reader: sample.reader) else { return nil }
         let dates = view.yourDate.advanced(by: -89)...view.yourDate
         let next = StreakKeeper.policy.milestones.next(after: state.count)
