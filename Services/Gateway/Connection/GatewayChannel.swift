@@ -3,14 +3,38 @@ internal import Logging
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOHTTPTypes
+internal import Synchronization
 
 /// One connection: Hummingbird's HTTP/1 with the gateway's own rules behind the parser.
 struct GatewayChannel: ServerChildChannel {
+    /// A connection that waits to be handled.
+    struct Value: ServerChildChannelValue {
+        let http: HTTP1Channel.Value
+        let claim: Claim
+
+        var channel: any Channel { http.channel }
+    }
+
+    /// Who looks after a connection: the first who asks.
+    final class Claim: Sendable {
+        private let isTaken = Atomic(false)
+
+        /// - Returns: false when somebody has it already.
+        func take() -> Bool { !isTaken.exchange(true, ordering: .acquiringAndReleasing) }
+    }
+
     let http: HTTP1Channel
     let refusals: Refusals
 
-    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<HTTP1Channel.Value> {
-        http.setup(channel: channel, logger: logger).flatMapThrowing { value in
+    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
+        http.setup(channel: channel, logger: logger).flatMapThrowing { http in
+            let value = Value(http: http, claim: Claim())
+            // A server that stops drops connections it has just accepted, and a client may be gone before this has ended. NIO ends the
+            // process when a channel's writer is released that nobody has finished, so it is held here until that has been done.
+            channel.closeFuture.whenComplete { _ in
+                guard value.claim.take() else { return }
+                Task { try? await value.http.executeThenClose { _, _ in } }
+            }
             let pipeline = channel.pipeline.syncOperations
             let parser = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
             try pipeline.addHandler(ConnectionHandler(refusals), position: .after(parser))
@@ -18,5 +42,8 @@ struct GatewayChannel: ServerChildChannel {
         }
     }
 
-    func handle(value: HTTP1Channel.Value, logger: Logger) async { await http.handle(value: value, logger: logger) }
+    func handle(value: Value, logger: Logger) async {
+        guard value.claim.take() else { return }
+        await http.handle(value: value.http, logger: logger)
+    }
 }

@@ -79,6 +79,9 @@ final class EchoGateway: Sendable {
         return result + [UInt8(length)] + bytes
     }
 
+    /// Stops it as an operator does.
+    func stop() async { await host.stop() }
+
     /// Opens a connection.
     func connect() throws -> RawConnection { try RawConnection(port: port) }
 

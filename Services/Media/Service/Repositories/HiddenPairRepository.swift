@@ -26,14 +26,15 @@ struct HiddenPairRepository: Sendable {
         )
     }
 
-    /// The same for everybody whom a person blocks or is blocked by, before that is forgotten.
+    /// The same for everybody whom a person blocks or is blocked by, before that is forgotten, as if every link of before had expired: of who
+    /// is gone for good nothing is served anyway, and nothing may be left.
     static func noteAll(of user: UserID, _ sql: Transaction) async throws {
         _ = try await sql.execute(
             """
-            INSERT INTO hidden_pair AS known (one, other, due_at)
-            SELECT DISTINCT least(blocker, blocked), greatest(blocker, blocked), now() FROM block_replica
+            INSERT INTO hidden_pair AS known (one, other, due_at, is_shown)
+            SELECT DISTINCT least(blocker, blocked), greatest(blocker, blocked), now(), true FROM block_replica
             WHERE (blocker = \(user) OR blocked = \(user)) AND blocker <> blocked
-            ON CONFLICT (one, other) DO UPDATE SET revision = known.revision + 1, is_shown = false, due_at = EXCLUDED.due_at
+            ON CONFLICT (one, other) DO UPDATE SET revision = known.revision + 1, is_shown = true, due_at = EXCLUDED.due_at
             """
         )
     }
