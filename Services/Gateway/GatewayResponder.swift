@@ -144,6 +144,8 @@ struct GatewayResponder: HTTPResponder {
     ) async throws -> Response {
         let principal = try await authenticator.principal(request.headers[.authorization], for: route.policy.auth)
         try course.pass(limits.ask(user: principal?.userID, cost: route.policy.cost))
+        // Before any of the body is read: what is refused after an upload has been stored leaves it behind.
+        let idempotencyKey = try Self.idempotencyKey(request)
         let budget = Interval.milliseconds(Int64(route.policy.timeoutMilliseconds))
         var deadline = SystemClock.now() + budget
         let body: [UInt8]
@@ -164,7 +166,7 @@ struct GatewayResponder: HTTPResponder {
             trace: exchange.trace,
             deadline: deadline,
             principal: principal,
-            idempotencyKey: try Self.idempotencyKey(request),
+            idempotencyKey: idempotencyKey,
             clientAddress: course.client
         )
         let reply: [UInt8]

@@ -76,6 +76,16 @@ struct AppScreenTests {
         #expect(second.status == 409 && second.code == "ALREADY_POSTED", "\(second.text)")
     }
 
+    @Test(arguments: ["", String(repeating: "k", count: 300), "ünïcödé"])
+    func `an upload with a key that is none is refused, and nothing of it is kept`(key: String) async throws {
+        let (ada, _, _) = try await pair("ada", "ben")
+        let refused = try await ada.upload(try Photos.jpeg(13), key: key)
+        #expect(refused.status == 400, "\(refused.text)")
+        try await BadUploadTests.expectNothing(of: ada)
+        #expect(try await ada.setAvatar(try Photos.jpeg(13), key: key).status == 400)
+        try await BadUploadTests.expectNothing(of: ada)
+    }
+
     @Test func `a friend list says of each streak whether it runs`() async throws {
         let (ada, ben, streak) = try await pair("ada", "ben")
         let entry = try #require(try await ada.get("/api/friends").data["friends"].list.first)
