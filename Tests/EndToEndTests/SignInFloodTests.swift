@@ -6,7 +6,7 @@ import Testing
 extension RestartTests {
     @Test func `an address that registers without end keeps nobody else from signing in`() async throws {
         let home = try await Installation(
-            ["--bcrypt-cost", "11"],
+            ["--bcrypt-cost", "9"],
             environment: ["STREAKSNAP_HTTP_TRUSTED_PROXIES": "127.0.0.1"]
         )
         let ada = try await Person.register("ada", at: home)
