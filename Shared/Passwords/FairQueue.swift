@@ -41,10 +41,8 @@ struct FairQueue<Ticket: Hashable & Sendable>: Sendable {
 
     /// Puts somebody behind the others of the same address.
     mutating func add(_ ticket: Ticket, of requester: HashRequester) -> Admission {
-        if requester.network != nil {
-            let ofAddress = HashRequester.Purpose.allCases.reduce(0) { sum, purpose in
-                sum + (lines[purpose]?.tickets[requester.network]?.count ?? 0)
-            }
+        if let network = requester.network {
+            let ofAddress = waiting.values.count { $0.network == network }
             guard ofAddress < limitOfAddress else { return .addressFull }
         }
         guard waiting.count < limit else { return .full }

@@ -97,13 +97,8 @@ public struct AppleToken: Hashable, Sendable {
 
     /// The name to store at the first sign-in; nil when the app sent none.
     public static func name(display: String?, full: String?, given: String?, family: String?) -> String? {
-        let parts = [given, family].compactMap { $0.map(trimmed) }.filter { !$0.isEmpty }.joined(separator: " ")
+        let parts = [given, family].compactMap { $0.map(DisplayName.trimmed) }.filter { !$0.isEmpty }.joined(separator: " ")
         return [display, full, parts].compactMap { $0 }.lazy.compactMap(DisplayName.cleaned).first
-    }
-
-    private static func trimmed(_ text: String) -> String {
-        let start = text.drop { $0.isWhitespace }
-        return String(start.reversed().drop { $0.isWhitespace }.reversed())
     }
 }
 

@@ -11,17 +11,17 @@ public enum DisplayName {
     /// - Throws: `VALIDATION_ERROR` naming `display_name` when nothing of it can be seen, or it holds a control character or one that
     ///   changes the direction of text.
     public static func checked(_ text: String) throws(ServiceError) -> String {
-        let scalars = trimmed(text.unicodeScalars)
-        guard scalars.contains(where: isVisible) else {
+        let name = trimmed(text)
+        guard name.unicodeScalars.contains(where: isVisible) else {
             throw ServiceError.validation(field: "display_name", "must have a character that can be seen")
         }
-        guard scalars.allSatisfy(isAllowed) else {
+        guard name.unicodeScalars.allSatisfy(isAllowed) else {
             throw ServiceError.validation(
                 field: "display_name",
                 "must not have control characters or characters that change direction"
             )
         }
-        return String(String.UnicodeScalarView(scalars))
+        return name
     }
 
     /// What can be used of a text that nobody typed as a name; nil when nothing can.
@@ -35,9 +35,10 @@ public enum DisplayName {
         cleaned(String(email.prefix { $0 != "@" })) ?? username
     }
 
-    private static func trimmed(_ scalars: String.UnicodeScalarView) -> [Unicode.Scalar] {
-        let start = scalars.drop { $0.properties.isWhitespace }
-        return start.reversed().drop { $0.properties.isWhitespace }.reversed()
+    /// A text without white space around it.
+    static func trimmed(_ text: String) -> String {
+        let start = text.unicodeScalars.drop { $0.properties.isWhitespace }
+        return String(String.UnicodeScalarView(start.reversed().drop { $0.properties.isWhitespace }.reversed()))
     }
 
     /// Joiners, which emoji and some scripts need, and other marks that are drawn only with a neighbour do not make a name alone.

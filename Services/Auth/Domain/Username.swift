@@ -12,17 +12,13 @@ public enum Username {
 
     /// Names that speak for the service or its staff, and addresses that must reach it: nobody may have them, however they are punctuated.
     private static let reserved: Set = [
-        "abuse", "account", "accounts", "admin", "administrator", "all", "anonymous", "api", "auth", "billing", "bot", "contact",
-        "deleted",
-        "everyone", "guest", "help", "helpdesk", "here", "hostmaster", "info", "legal", "login", "mail", "me", "mod",
-        "moderation",
-        "moderator", "news", "noreply", "notifications", "null", "official", "operator", "owner", "payments", "postmaster",
-        "press",
-        "privacy", "register", "root", "safety", "security", "service", "settings", "signup", "staff", "streaksnap",
-        "streaksnapofficial",
-        "streaksnapsupport", "streaksnapteam", "superuser", "support", "sysadmin", "system", "team", "terms", "trust",
-        "undefined",
-        "unknown", "user", "users", "verified", "verify", "webmaster", "www",
+        "abuse", "account", "accounts", "admin", "administrator", "all", "anonymous", "api", "auth", "billing", "bot",
+        "contact", "deleted", "everyone", "guest", "help", "helpdesk", "here", "hostmaster", "info", "legal", "login",
+        "mail", "me", "mod", "moderation", "moderator", "news", "noreply", "notifications", "null", "official", "operator",
+        "owner", "payments", "postmaster", "press", "privacy", "register", "root", "safety", "security", "service",
+        "settings", "signup", "staff", "streaksnap", "streaksnapofficial", "streaksnapsupport", "streaksnapteam",
+        "superuser", "support", "sysadmin", "system", "team", "terms", "trust", "undefined", "unknown", "user", "users",
+        "verified", "verify", "webmaster", "www",
     ]
 
     /// Whether the name is one that nobody may choose; `ad.min_` is as little anybody's as `admin`.

@@ -56,21 +56,11 @@ extension AuthService {
     /// An account without a password is one of Apple's; its identity token, which lives for minutes, is the proof (AU-5).
     private func requireAppleUser(of account: Account, _ request: DeleteAccountRequest) async throws {
         guard let token = request.appleIdentityToken, !token.isEmpty else {
-            throw ServiceError(
-                .failedPrecondition,
-                "APPLE_TOKEN_REQUIRED",
-                "Sign in with Apple again to delete this account.",
-                details: [.init(field: "apple_identity_token", message: "is required")]
-            )
+            throw Self.appleTokenRequired("is required")
         }
         let identity = try await apple.identity(token, nonce: request.appleNonce)
         guard identity.token.isRecent(at: clock.now()) else {
-            throw ServiceError(
-                .failedPrecondition,
-                "APPLE_TOKEN_REQUIRED",
-                "Sign in with Apple again to delete this account.",
-                details: [.init(field: "apple_identity_token", message: "must be at most 5 minutes old")]
-            )
+            throw Self.appleTokenRequired("must be at most 5 minutes old")
         }
         guard try await appleUsers.account(of: identity.token.subject) == account.id else {
             throw ServiceError(
@@ -80,6 +70,15 @@ extension AuthService {
                 details: [.init(field: "apple_identity_token", message: "is somebody else's")]
             )
         }
+    }
+
+    private static func appleTokenRequired(_ problem: String) -> ServiceError {
+        ServiceError(
+            .failedPrecondition,
+            "APPLE_TOKEN_REQUIRED",
+            "Sign in with Apple again to delete this account.",
+            details: [.init(field: "apple_identity_token", message: problem)]
+        )
     }
 
     /// Stores the life of a locked account and tells what follows from it.

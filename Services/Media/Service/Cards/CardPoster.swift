@@ -89,10 +89,9 @@ struct CardPoster {
         return zip(card.people, centres).enumerated().flatMap { index, pair in
             let (person, x) = pair
             let circle = Poster.Circle(x: x, y: 1_420, radius: 112)
-            let disc = palette.discs[Int(truncatingIfNeeded: Self.number(of: person) % UInt64(palette.discs.count))]
             var layers: [Poster.Layer] = [
                 .glow(.init(x: x, y: 1_434, radius: 168), .init(0x000000, opacity: 0.38)),
-                .disc(.init(x: x, y: 1_420, radius: 121), .white()), .disc(circle, disc),
+                .disc(.init(x: x, y: 1_420, radius: 121), .white()), .disc(circle, disc(of: person)),
                 line(person.initials, "Inter Bold", size: 92, least: 48, x: x, y: .middle(1_420), width: 170),
             ]
             if index < avatars.count, let avatar = avatars[index] { layers.append(.photo(circle, avatar)) }
@@ -133,6 +132,8 @@ struct CardPoster {
         )
     }
 
-    /// A number that is a person's for good.
-    static func number(of person: CardPerson) -> UInt64 { StableHash.fnv1a(person.id.description.utf8) }
+    /// The disc behind a person without avatar, the same on every card.
+    func disc(of person: CardPerson) -> Poster.Colour {
+        palette.discs[Int(truncatingIfNeeded: StableHash.fnv1a(person.id.description.utf8) % UInt64(palette.discs.count))]
+    }
 }

@@ -37,9 +37,8 @@ extension CardPoster {
         return zip(card.people, middles).enumerated().flatMap { index, pair in
             let (person, y) = pair
             let circle = Poster.Circle(x: 890, y: y - 30, radius: 84)
-            let disc = palette.discs[Int(truncatingIfNeeded: Self.number(of: person) % UInt64(palette.discs.count))]
             var layers: [Poster.Layer] = [
-                .disc(.init(x: 890, y: y - 30, radius: 91), .white()), .disc(circle, disc),
+                .disc(.init(x: 890, y: y - 30, radius: 91), .white()), .disc(circle, disc(of: person)),
                 line(person.initials, "Inter Bold", size: 68, least: 36, x: 890, y: .middle(y - 30), width: 130),
             ]
             if index < avatars.count, let avatar = avatars[index] { layers.append(.photo(circle, avatar)) }
