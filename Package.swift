@@ -33,14 +33,13 @@ func contract(_ name: String, _ dependencies: [Target.Dependency] = []) -> Targe
 func service(
     _ name: String,
     apis: [Target.Dependency],
-    extra: [Target.Dependency] = [],
-    main: [Target.Dependency] = []
+    extra: [Target.Dependency] = []
 ) -> [Target] {
     [
         .target(name: "\(name)Domain", dependencies: ["Kernel"], path: "Services/\(name)/Domain", swiftSettings: strict),
         .target(
             name: "\(name)Service",
-            dependencies: [.byName(name: "\(name)Domain"), "Kernel", "Wire", "Bus", "Database", "Outbox", "Runtime", "CommonAPI"]
+            dependencies: [.byName(name: "\(name)Domain"), "Kernel", "Wire", "Bus", "Database", "Outbox", "Runtime", "ServiceRuntime", "CommonAPI"]
                 + apis + extra,
             path: "Services/\(name)/Service",
             resources: [.embedInCode("Migrations")],
@@ -48,11 +47,25 @@ func service(
         ),
         .executableTarget(
             name: name.lowercased(),
-            dependencies: [.byName(name: "\(name)Service"), "Runtime"] + main,
+            dependencies: [.byName(name: "\(name)Service"), "Runtime", "ServiceRuntime"],
             path: "Services/\(name)/Main",
             swiftSettings: strict
         ),
     ]
+}
+
+/// One feature of a service, or the core that its features share (D14): a folder beside `Service/`, with tables of its own.
+func feature(_ service: String, _ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .target(
+        name: "\(service)\(name)",
+        dependencies: [
+            .byName(name: "\(service)Domain"), .byName(name: "\(service)API"), "Kernel", "Wire", "Bus", "Database", "Outbox", "Runtime",
+            "ServiceRuntime", "CommonAPI",
+        ] + dependencies,
+        path: "Services/\(service)/\(name)",
+        resources: [.embedInCode("Migrations")],
+        swiftSettings: strict
+    )
 }
 
 /// A test target.
@@ -92,12 +105,17 @@ let sharedModules: [Target] = [
     shared(
         "Runtime",
         [
-            "Kernel", "Wire", "Bus", "Database", "Outbox", "CommonAPI", hummingbird, logging, crypto,
+            "Kernel", "Wire", "Bus", hummingbird, logging,
             .product(name: "Configuration", package: "swift-configuration"),
             .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
             .product(name: "NIOHTTP1", package: "swift-nio"),
-        ],
+        ]
+    ),
+    // Apart from Runtime: a gateway has no database.
+    shared(
+        "ServiceRuntime",
+        ["Kernel", "Wire", "Bus", "Database", "Outbox", "Runtime", "CommonAPI", logging, crypto],
         resources: [.embedInCode("Migrations")]
     ),
     shared("BlobStore", ["Kernel", "WorkPool", "OutgoingHTTP", crypto, logging]),
@@ -146,19 +164,34 @@ let services: [[Target]] = [
         extra: ["Passwords", "Replicas", "Tokens", "OutgoingHTTP", "WorkPool", crypto, logging]
     ),
     service("Social", apis: ["AuthAPI", "MediaAPI", "SocialAPI", "StreaksAPI"], extra: ["Replicas"]),
-    service(
-        "Streaks",
-        apis: ["AuthAPI", "BillingAPI", "MediaAPI", "StreaksAPI", "SocialAPI"],
-        extra: ["Replicas", logging],
-        main: ["StreaksReplay"]
-    ),
     [
+        .target(name: "StreaksDomain", dependencies: ["Kernel"], path: "Services/Streaks/Domain", swiftSettings: strict),
         .target(
             name: "StreaksReplay",
             dependencies: ["StreaksDomain", "Kernel"],
             path: "Services/Streaks/Replay",
             swiftSettings: strict
-        )
+        ),
+        feature("Streaks", "Core", ["AuthAPI", "SocialAPI", "Replicas", logging]),
+        feature("Streaks", "Mutual", ["StreaksCore", "AuthAPI", "BillingAPI", "MediaAPI", "SocialAPI", "Replicas", logging]),
+        feature("Streaks", "Prompts", ["StreaksCore", "Replicas"]),
+        feature("Streaks", "Progress", ["StreaksCore"]),
+        feature("Streaks", "Reminders", ["StreaksCore"]),
+        .target(
+            name: "StreaksService",
+            dependencies: [
+                "StreaksCore", "StreaksMutual", "StreaksPrompts", "StreaksProgress", "StreaksReminders", "StreaksReplay", "StreaksAPI",
+                "Kernel", "Runtime", "ServiceRuntime",
+            ],
+            path: "Services/Streaks/Service",
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "streaks",
+            dependencies: ["StreaksService", "Runtime", "ServiceRuntime"],
+            path: "Services/Streaks/Main",
+            swiftSettings: strict
+        ),
     ],
     service(
         "Media",
@@ -189,7 +222,7 @@ let gateway: [Target] = [
         name: "streaksnap",
         dependencies: [
             "AuthService", "SocialService", "StreaksService", "MediaService", "NotificationsService", "BillingService",
-            "GatewayService", "Runtime", "Outbox", "Bus", "Kernel", "DevEnvironment", "Images", arguments, logging,
+            "GatewayService", "Runtime", "ServiceRuntime", "Outbox", "Bus", "Kernel", "DevEnvironment", "Images", arguments, logging,
         ],
         path: "Services/StreakSnap/Main",
         swiftSettings: strict
@@ -258,13 +291,13 @@ let testTargets: [Target] = [
     tests(
         "RuntimeTests",
         [
-            "Runtime", "Replicas", "AuthAPI", "BillingAPI", "SocialAPI", "CommonAPI", "Outbox", "Bus", "Database", "Kernel",
+            "Runtime", "ServiceRuntime", "Replicas", "AuthAPI", "BillingAPI", "SocialAPI", "CommonAPI", "Outbox", "Bus", "Database", "Kernel",
             "Processes", "Wire", "TestSupport", "mutation-victim", logging,
         ]
     ),
     .executableTarget(
         name: "mutation-victim",
-        dependencies: ["Runtime", "Outbox", "Bus", "Database", "Kernel", "Wire", logging],
+        dependencies: ["Runtime", "ServiceRuntime", "Outbox", "Bus", "Database", "Kernel", "Wire", logging],
         path: "Tests/Helpers/mutation-victim",
         swiftSettings: strict
     ),
@@ -272,7 +305,7 @@ let testTargets: [Target] = [
         "SocialServiceTests",
         [
             "SocialService", "SocialDomain", "SocialAPI", "StreaksAPI", "MediaAPI", "AuthAPI", "CommonAPI", "Replicas", "Outbox",
-            "Runtime", "Bus", "Database", "Kernel", "Wire", "TestSupport", logging,
+            "Runtime", "ServiceRuntime", "Bus", "Database", "Kernel", "Wire", "TestSupport", logging,
         ]
     ),
     tests(
@@ -286,7 +319,7 @@ let testTargets: [Target] = [
     tests(
         "BillingServiceTests",
         [
-            "BillingService", "BillingAPI", "StreaksAPI", "Outbox", "Runtime", "Bus", "Database", "Kernel", "Wire", "TestSupport",
+            "BillingService", "BillingAPI", "StreaksAPI", "Outbox", "Runtime", "ServiceRuntime", "Bus", "Database", "Kernel", "Wire", "TestSupport",
         ]
     ),
     tests(
@@ -294,14 +327,14 @@ let testTargets: [Target] = [
         [
             "StreaksService", "StreaksDomain", "StreaksAPI", "MediaAPI", "SocialAPI", "BillingAPI", "AuthAPI", "Replicas",
             "Outbox",
-            "Runtime", "Bus", "Database", "Kernel", "Wire", "TestSupport", logging,
+            "Runtime", "ServiceRuntime", "Bus", "Database", "Kernel", "Wire", "TestSupport", logging,
         ]
     ),
     tests("TokensTests", ["Tokens", "Kernel", "Processes", crypto]),
     tests(
         "AuthServiceTests",
         [
-            "AuthService", "AuthDomain", "AuthAPI", "GatewayService", "Runtime", "Outbox", "OutgoingHTTP", "Bus", "Database",
+            "AuthService", "AuthDomain", "AuthAPI", "GatewayService", "Runtime", "ServiceRuntime", "Outbox", "OutgoingHTTP", "Bus", "Database",
             "Kernel",
             "Wire",
             "TestSupport", crypto, logging, hummingbird, .product(name: "JWTKit", package: "jwt-kit"),

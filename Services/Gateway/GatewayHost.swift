@@ -12,7 +12,11 @@ internal import Tokens
 internal import Transcoding
 
 /// One running gateway: HTTP in, bus requests out. Start: bus → services' routes and keys → port. Stop: port → requests → bus.
-public final class GatewayHost: Sendable {
+public final class GatewayHost: Program {
+    public static let name = "gateway"
+    public static let about = "HTTP in, bus requests out"
+    public static let settings: [any AnySetting] = CommonSettings.process + GatewaySettings.all
+
     private let settings: Settings
     private let logger: Logger
     private let metrics: Metrics
@@ -28,12 +32,13 @@ public final class GatewayHost: Sendable {
         var server: Task<Void, any Error>?
         var helpers: [Task<Void, Never>] = []
         var spans: Task<Void, Never>?
+        var port = 0
     }
 
     /// A gateway that is not started yet.
     ///
     /// - Throws: `Settings.Invalid`.
-    public init(settings: Settings, logger: Logger, metrics: Metrics = Metrics()) throws {
+    public init(settings: Settings, logger: Logger, metrics: Metrics) throws {
         self.settings = settings
         self.logger = logger
         self.metrics = metrics.labelled([("service", "gateway")])
@@ -41,11 +46,13 @@ public final class GatewayHost: Sendable {
         self.crossOrigin = try CrossOrigin(try settings.get(GatewaySettings.corsOrigins))
     }
 
+    /// The port it listens on; 0 unless it does.
+    public var port: Int { parts.withLock { $0.port } }
+
     /// Brings the gateway up.
     ///
-    /// - Returns: the port it listens on.
     /// - Throws: `Settings.Invalid`; the bus's or the operating system's error when it cannot connect or listen.
-    public func start() async throws -> Int {
+    public func start() async throws {
         let tracer = try Tracer(settings, service: "gateway", logger: logger, metrics: metrics)
         let bus = try await BusConnection.waiting(
             try BusConfiguration(settings, name: "gateway"),
@@ -78,7 +85,8 @@ public final class GatewayHost: Sendable {
                 Task { await catalog.run(expecting: expected) }, Task { await keys.run() }, Task { await feed.run() },
             ]
         }
-        return try await listen(responder)
+        let port = try await listen(responder)
+        parts.withLock { $0.port = port }
     }
 
     /// Whether every service answers and tokens can be verified.

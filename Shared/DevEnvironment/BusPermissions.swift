@@ -23,14 +23,14 @@ public struct BusPermissions: Sendable, Equatable {
         "billing": ["auth", "streaks"],
     ]
 
-    /// Whose events each service consumes. The operator's process makes a durable consumer for each (`streaksnap streams`).
-    public static let sources: [String: [String]] = [
-        "auth": ["billing", "media", "social", "streaks"],
-        "social": ["auth"],
-        "streaks": ["auth", "billing", "social"],
-        "media": ["auth", "social"],
-        "notifications": ["auth", "social", "streaks"],
-        "billing": ["auth", "streaks"],
+    /// Whose events each feature of a service consumes. The operator's process makes a durable consumer for each (`streaksnap streams`).
+    public static let sources: [String: [String: [String]]] = [
+        "auth": ["accounts": ["billing", "media", "social", "streaks"]],
+        "social": ["friends": ["auth"]],
+        "streaks": ["core": ["auth", "billing", "social"]],
+        "media": ["snaps": ["auth", "social"]],
+        "notifications": ["log": ["auth", "social", "streaks"]],
+        "billing": ["tokens": ["auth", "streaks"]],
     ]
 
     /// The rights of every user: the services, the gateway, and the operator (who makes the streams; development command, tests) with all.
@@ -38,13 +38,14 @@ public struct BusPermissions: Sendable, Equatable {
         services.map { service(named: $0) } + [gateway, BusPermissions(user: "operator", publish: nil, subscribe: nil)]
 
     private static func service(named name: String) -> BusPermissions {
-        // Whoever is connected to the gateway for server-sent events is told of by notifications.
+        // What users with an open stream of server-sent events receive.
         let live = name == "notifications" ? ["live.>"] : []
         let calls = (callees[name] ?? []).map { "rpc.\($0).>" }
-        let events = (sources[name] ?? []).flatMap { consuming($0, as: name) }
+        let features = (sources[name] ?? [:]).sorted { $0.key < $1.key }
+        let events = features.flatMap { feature, sources in sources.flatMap { consuming($0, as: "\(name)-\(feature)") } }
         return BusPermissions(
             user: name,
-            publish: ["_INBOX.>", "evt.\(name).>", "relay.\(name).>"] + calls + live + events + [readingClock],
+            publish: ["_INBOX.>", "evt.\(name).>", "relay.\(name).>"] + calls + live + unique(events) + [readingClock],
             subscribe: ["rpc.\(name).>", "relay.\(name).>", "dev.clock.>", "$SRV.>", "_INBOX.\(name).>"]
         )
     }
@@ -56,17 +57,23 @@ public struct BusPermissions: Sendable, Equatable {
         subscribe: ["live.>", "evt.auth.v1.SessionsRevoked", "dev.clock.>", "$SRV.>", "_INBOX.gateway.>"]
     )
 
-    /// Reading a stream through the durable consumer of one's own name, and by the places of its messages.
+    /// Reading a stream through a durable consumer of one's own (`EventConsumer.durableName`), and by the places of its messages.
     ///
     /// Nothing that makes, changes or removes a stream or consumer: who may update a stream can have any subject captured in it, passwords
     /// included, and who may make a consumer can have it deliver to any subject, whatever this table says. The rights of JetStream are by
     /// subject, and `deliver_subject` is in the body.
-    private static func consuming(_ source: String, as name: String) -> [String] {
+    private static func consuming(_ source: String, as durable: String) -> [String] {
         let stream = "EVT_\(source.uppercased())"
         return [
-            "$JS.API.CONSUMER.MSG.NEXT.\(stream).\(name)", "$JS.API.CONSUMER.INFO.\(stream).\(name)",
+            "$JS.API.CONSUMER.MSG.NEXT.\(stream).\(durable)", "$JS.API.CONSUMER.INFO.\(stream).\(durable)",
             "$JS.API.STREAM.MSG.GET.\(stream)",
         ]
+    }
+
+    /// Two features may read one stream.
+    private static func unique(_ subjects: [String]) -> [String] {
+        var known: Set<String> = []
+        return subjects.filter { known.insert($0).inserted }
     }
 
     private static let readingClock = "$JS.API.STREAM.MSG.GET.DEV_CLOCK"

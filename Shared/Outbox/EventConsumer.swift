@@ -4,60 +4,75 @@ internal import Kernel
 public import Logging
 internal import Synchronization
 
-/// Hears the events of other services for one service: each event once, those of one aggregate in order (D5).
+/// Consumes the events of other services for one feature: each event once, those of one aggregate in order (D5).
 ///
 /// What happens to an event: the inbox entry and the handler's effects are one transaction. An event whose handler fails is put aside in
 /// `event_retry`, where it is tried again with back-off; later events of the same aggregate queue up behind it, all others go on. After
 /// `maxAttempts` it is parked until an operator re-drives it. While the database is away, or transactions cannot be serialised, the
-/// event is waited with.
+/// event waits.
 ///
 /// What holds whatever dies, freezes or comes back, and however long that takes:
 ///
 /// - **Once.** An event has its effect in the transaction that enters it in the inbox, and only if it was not there.
-/// - **In order.** The service notes how far it has heard a stream (`hearing_lease.position`): a place before which every event is in the
-///   inbox. Whoever hears goes on from there in the order of the stream and passes no event before it is in the inbox, by his own
-///   transaction or another's. So an event of an aggregate always finds those before it heard (`StreamReading`).
+/// - **In order.** The feature notes how far it has come in a stream (`consumer_lease.position`): a place before which every event is in
+///   the inbox. The replica that reads goes on from there in the order of the stream and passes no event before it is in the inbox, by its
+///   own transaction or another's. So an event of an aggregate always finds those before it consumed (`StreamReading`).
 /// - **All.** The broker keeps events for 7 days and is told nothing; what was received and not handled is simply read again.
 ///
-/// A service's replicas take turns by a lease, which only spares double work: neither guarantee needs it.
+/// Everything is kept per feature (durable, lease, position, inbox, retries), because a replica may run some features of its executable
+/// only: what it has no handler for must stay for the replica that does. Replicas take turns by a lease, which only spares double work:
+/// neither guarantee needs it.
 public final class EventConsumer: Sendable {
-    let service: String
+    /// The feature that consumes.
+    public let feature: String
+    /// The name of its durables.
+    let durable: String
     let database: Database
     let work: UnitOfWorkFactory
     let logger: Logger
     let handlers: [String: EventHandler]
     let maxAttempts: Int
+    let leaseLength: Double
     let jetStream: JetStream
     let replica: ID<EventConsumer>
     /// Messages that are asked for at once.
     static let batch = 100
-    /// How long handling those may take before another turn is begun. While the database is away they are waited with for so long too.
+    /// How long handling those may take before another turn is begun. While the database is away they wait for so long too.
     static let batchLimit = Duration.seconds(120)
-    /// The streams this replica hears now.
-    let turns = Mutex<[String: StreamHearing]>([:])
+    /// The streams this replica reads now.
+    let turns = Mutex<[String: ConsumerTurn]>([:])
 
     /// - Parameters:
-    ///   - service: the service that hears; its durables, which the operator's process makes, carry its name.
+    ///   - service: the service that consumes.
+    ///   - feature: the feature of it; its durables, which the operator's process makes, are called `durableName`.
     ///   - handlers: those of one event type run in this order, in one transaction.
     ///   - maxAttempts: tries before an event is parked.
+    ///   - leaseLength: how long a replica that died holds up the others, in seconds.
     public init(
         service: String,
+        feature: String,
         handlers: [EventHandler],
         database: Database,
         work: UnitOfWorkFactory,
         jetStream: JetStream,
         logger: Logger,
-        maxAttempts: Int = 10
+        maxAttempts: Int = 10,
+        leaseLength: Double = 6
     ) {
-        self.service = service
+        self.feature = feature
+        self.durable = Self.durableName(service: service, feature: feature)
         self.handlers = Dictionary(handlers.map { ($0.subject, $0) }, uniquingKeysWith: EventHandler.init(_:then:))
         self.database = database
         self.work = work
         self.jetStream = jetStream
         self.logger = logger
         self.maxAttempts = maxAttempts
+        self.leaseLength = leaseLength
         self.replica = work.ids.make()
     }
+
+    /// The durable consumer of a feature on every stream that it reads: `streaks-mutual`.
+    public static func durableName(service: String, feature: String) -> String { "\(service)-\(feature)" }
 
     /// Services whose events this consumer handles: `auth`, …
     public var sources: [String] { Set(handlers.values.map(\.source)).sorted() }
@@ -68,24 +83,24 @@ public final class EventConsumer: Sendable {
     /// `EVT_AUTH` for `auth`.
     public static func streamName(ofService service: String) -> String { "EVT_" + service.uppercased() }
 
-    /// Hears all streams until the task is cancelled, and then ends the events it is at. A stream that does not exist yet, a broker or a
+    /// Consumes all streams until the task is cancelled, and then ends the events it is at. A stream that does not exist yet, a broker or a
     /// database that is away are waited for; one stream never waits for another.
     public func run() async {
         await withTaskGroup(of: Void.self) { tasks in
-            for stream in streams { tasks.addTask { [self] in await hear(stream: stream) } }
+            for stream in streams { tasks.addTask { [self] in await consume(stream: stream) } }
         }
     }
 
     /// One batch: aggregates side by side, the events of one in order.
-    func hear(_ batch: [StreamMessage], _ hearing: StreamHearing) async {
+    func consume(_ batch: [StreamMessage], _ turn: ConsumerTurn) async {
         guard !batch.isEmpty else { return }
-        // Only a short cut, for passes that begin with much that was heard: the transaction looks again.
-        let known = hearing.mayRepeat ? (try? await heard(among: batch)) ?? [] : []
+        // Only a short cut, for passes that begin with much that was consumed: the transaction looks again.
+        let known = turn.mayRepeat ? (try? await consumed(among: batch)) ?? [] : []
         var handled: Set<Int> = []
         var groups: [String: [(StreamMessage, StoredEvent, EventHandler)]] = [:]
         for message in batch {
-            // A service can have a message of one stream delivered into another; there it is nobody's.
-            guard let handler = handlers[message.subject], Self.streamName(ofService: handler.source) == hearing.lease.stream
+            // A service can have a message of one stream delivered into another; there no handler may see it.
+            guard let handler = handlers[message.subject], Self.streamName(ofService: handler.source) == turn.lease.stream
             else {
                 handled.insert(message.streamSequence)
                 continue
@@ -106,7 +121,7 @@ public final class EventConsumer: Sendable {
                 tasks.addTask { [self] in
                     var done: [Int] = []
                     for (message, event, handler) in group {
-                        guard await hear(event, with: handler, hearing) else { break }
+                        guard await consume(event, with: handler, turn) else { break }
                         done.append(message.streamSequence)
                     }
                     return done
@@ -114,22 +129,22 @@ public final class EventConsumer: Sendable {
             }
             for await done in tasks { handled.formUnion(done) }
         }
-        hearing.finished(batch, handled: handled, repeated: known.count)
+        turn.finished(batch, handled: handled, repeated: known.count)
     }
 
-    private func heard(among batch: [StreamMessage]) async throws -> Set<EventID> {
+    private func consumed(among batch: [StreamMessage]) async throws -> Set<EventID> {
         let ids = batch.compactMap { StoredEvent($0)?.id }
-        let rows = try await database.query("SELECT event_id FROM inbox WHERE event_id = ANY(\(ids))")
+        let rows = try await database.query("SELECT event_id FROM inbox WHERE event_id = ANY(\(ids)) AND feature = \(feature)")
         return Set(try rows.map { try $0.decode(as: EventID.self) })
     }
 
     /// - Returns: false when this replica's turn has ended: the event, and those after it, are left to the next one.
-    private func hear(_ event: StoredEvent, with handler: EventHandler, _ hearing: StreamHearing) async -> Bool {
+    private func consume(_ event: StoredEvent, with handler: EventHandler, _ turn: ConsumerTurn) async -> Bool {
         var tries = 0
-        while hearing.goesOn {
+        while turn.goesOn {
             do {
-                if try await apply(event, with: handler, hearing.lease) { return true }
-                hearing.end()
+                if try await apply(event, with: handler, turn.lease) { return true }
+                turn.end()
             } catch {
                 tries += 1
                 logger.warning("an event waits", metadata: ["event": "\(event.id)", "error": "\(error)"])
@@ -139,9 +154,9 @@ public final class EventConsumer: Sendable {
         return false
     }
 
-    /// - Returns: false when another replica hears now.
+    /// - Returns: false when another replica reads now.
     /// - Throws: what may pass by itself; every other failure has the event put aside.
-    private func apply(_ event: StoredEvent, with handler: EventHandler, _ lease: HearingLease) async throws -> Bool {
+    private func apply(_ event: StoredEvent, with handler: EventHandler, _ lease: ConsumerLease) async throws -> Bool {
         do {
             return try await attempt(event, lease) { work in try await handler.handle(event, work) }
         } catch {
@@ -150,8 +165,8 @@ public final class EventConsumer: Sendable {
                 "an event failed and will be tried again",
                 metadata: ["event": "\(event.id)", "subject": "\(event.subject)", "error": "\(error)"]
             )
-            return try await attempt(event, lease) { work in
-                try await Self.enqueue(event, attempts: 1, error: "\(error)", work.sql)
+            return try await attempt(event, lease) { [self] work in
+                try await enqueue(event, attempts: 1, error: "\(error)", work.sql)
             }
         }
     }
@@ -159,31 +174,33 @@ public final class EventConsumer: Sendable {
     /// One transaction: the inbox, and what is to be done unless it was done before or an earlier event of the aggregate waits.
     private func attempt(
         _ event: StoredEvent,
-        _ lease: HearingLease,
+        _ lease: ConsumerLease,
         _ body: @escaping @Sendable (UnitOfWork) async throws -> Void
     ) async throws -> Bool {
-        try await work.run(trace: event.trace, requestID: event.requestID) { work in
+        try await work.run(trace: event.trace, requestID: event.requestID) { [self] work in
             switch try await lease.enter(event, work.sql) {
             case .lost: return false
-            case .heardBefore: return true
+            case .consumedBefore: return true
             case .new: break
             }
-            let waiting = try await work.sql.query("SELECT 1 FROM event_retry WHERE aggregate = \(event.aggregate) LIMIT 1")
+            let waiting = try await work.sql.query(
+                "SELECT 1 FROM event_retry WHERE feature = \(feature) AND aggregate = \(event.aggregate) LIMIT 1"
+            )
             if waiting.isEmpty {
                 try await body(work)
             } else {
-                try await Self.enqueue(event, attempts: 0, error: "waits for an earlier event of its aggregate", work.sql)
+                try await enqueue(event, attempts: 0, error: "waits for an earlier event of its aggregate", work.sql)
             }
             return true
         }
     }
 
-    private static func enqueue(_ event: StoredEvent, attempts: Int, error: String, _ sql: Transaction) async throws {
+    private func enqueue(_ event: StoredEvent, attempts: Int, error: String, _ sql: Transaction) async throws {
         _ = try await sql.execute(
             """
-            INSERT INTO event_retry (event_id, aggregate, subject, trace, request_id, body, attempts, next_attempt_at, last_error)
-            VALUES (\(event.id), \(event.aggregate), \(event.subject), \(event.trace), \(event.requestID), \(event.body), \(attempts),
-                clock_timestamp() + make_interval(secs => \(EventRetry.delay(afterAttempt: attempts))), \(EventRetry.text(error)))
+            INSERT INTO event_retry (event_id, feature, aggregate, subject, trace, request_id, body, attempts, next_attempt_at, last_error)
+            VALUES (\(event.id), \(feature), \(event.aggregate), \(event.subject), \(event.trace), \(event.requestID), \(event.body),
+                \(attempts), clock_timestamp() + make_interval(secs => \(EventRetry.delay(afterAttempt: attempts))), \(EventRetry.text(error)))
             """
         )
     }

@@ -1,6 +1,6 @@
 public import Wire
 
-/// What a service does when it hears one kind of event. Runs inside a transaction with the inbox entry: its effects happen once (D5).
+/// What a feature does with one kind of event. Runs inside a transaction with the inbox entry: its effects happen once (D5).
 public struct EventHandler: Sendable {
     /// `evt.<service>.v1.<Message>`.
     public let subject: String
@@ -21,6 +21,6 @@ public struct EventHandler: Sendable {
         }
     }
 
-    /// The service that tells it: the second word of the subject.
-    var source: String { subject.split(separator: ".").dropFirst().first.map(String.init) ?? "" }
+    /// The service that emits it: the second word of the subject.
+    public var source: String { subject.split(separator: ".").dropFirst().first.map(String.init) ?? "" }
 }

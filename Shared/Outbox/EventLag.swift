@@ -11,7 +11,7 @@ public struct OutboxLag: Sendable, Equatable {
     public static let most = 100_000
 }
 
-/// Events that a service heard and has not come to terms with yet.
+/// Events that a feature has consumed and not handled yet.
 public struct RetryLag: Sendable, Equatable {
     /// Those that are tried again, or wait behind such a one.
     public let retrying: Int
@@ -56,15 +56,15 @@ extension EventConsumer {
             SELECT count(*) FILTER (WHERE parked_at IS NULL), count(*) FILTER (WHERE parked_at IS NOT NULL),
                 count(*) FILTER (WHERE parked_at IS NULL AND EXISTS (
                     SELECT 1 FROM event_retry AS parked
-                    WHERE parked.aggregate = waiting.aggregate AND parked.position < waiting.position AND parked.parked_at IS NOT NULL))
-            FROM event_retry AS waiting
+                    WHERE parked.feature = waiting.feature AND parked.aggregate = waiting.aggregate AND parked.position < waiting.position AND parked.parked_at IS NOT NULL))
+            FROM event_retry AS waiting WHERE feature = \(feature)
             """
         )
         let (retrying, parked, heldBack) = try rows.first?.decode(as: (Int.self, Int.self, Int.self)) ?? (0, 0, 0)
         return RetryLag(retrying: retrying, parked: parked, heldBack: heldBack)
     }
 
-    /// Events that will be heard without anybody's doing: 0 when the service has heard everything, parked ones and what waits behind
+    /// Events that will be consumed without anybody's doing: 0 when the service has consumed everything, parked ones and what waits behind
     /// them left out.
     public func backlog() async throws -> Int {
         let pending = try await pending()
@@ -83,7 +83,9 @@ extension EventConsumer {
     private func position(in stream: String) async throws -> Int {
         // Our own is noted once in a second.
         if let turn = turns.withLock({ $0[stream] }) { return turn.position?.sequence ?? 0 }
-        let rows = try await database.query("SELECT position FROM hearing_lease WHERE stream = \(stream)")
+        let rows = try await database.query(
+            "SELECT position FROM consumer_lease WHERE feature = \(feature) AND stream = \(stream)"
+        )
         return try rows.first?.decode(as: Int.self) ?? 0
     }
 }

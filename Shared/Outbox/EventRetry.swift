@@ -10,15 +10,16 @@ extension EventConsumer {
         let due = try await database.query(
             """
             SELECT event_id FROM event_retry AS head
-            WHERE parked_at IS NULL AND next_attempt_at <= (SELECT clock_timestamp())
-              AND position = (SELECT min(position) FROM event_retry AS earlier WHERE earlier.aggregate = head.aggregate)
+            WHERE feature = \(feature) AND parked_at IS NULL AND next_attempt_at <= (SELECT clock_timestamp())
+              AND position = (SELECT min(position) FROM event_retry AS earlier
+                  WHERE earlier.feature = head.feature AND earlier.aggregate = head.aggregate)
             ORDER BY position LIMIT 100
             """
         )
         var dealtWith = 0
         var failure: (any Error)?
         for row in due {
-            // One that must wait for the moment must not hold up the others.
+            // One that must wait must not hold up the others.
             do { if try await retry(try row.decode(as: EventID.self)) { dealtWith += 1 } } catch { failure = error }
         }
         if let failure, dealtWith == 0 { throw failure }
@@ -30,10 +31,10 @@ extension EventConsumer {
 
     private func retry(_ id: EventID) async throws -> Bool {
         do {
-            return try await work.run(trace: "", requestID: "") { [handlers] work in
-                guard let event = try await Self.lock(id, work.sql) else { return false }
+            return try await work.run(trace: "", requestID: "") { [self] work in
+                guard let event = try await lock(id, work.sql) else { return false }
                 try await handlers[event.subject]?.handle(event, work.continuing(event))
-                return try await work.sql.execute("DELETE FROM event_retry WHERE event_id = \(id)") == 1
+                return try await work.sql.execute("DELETE FROM event_retry WHERE \(isThis(id))") == 1
             }
         } catch let failure {
             if failure is CancellationError { throw failure }
@@ -43,12 +44,12 @@ extension EventConsumer {
         }
     }
 
-    private static func lock(_ id: EventID, _ sql: Transaction) async throws -> StoredEvent? {
+    private func lock(_ id: EventID, _ sql: Transaction) async throws -> StoredEvent? {
         // Another replica may have it: skip, do not wait.
         let rows = try await sql.query(
             """
             SELECT aggregate, subject, trace, request_id, body FROM event_retry
-            WHERE event_id = \(id) AND parked_at IS NULL AND next_attempt_at <= clock_timestamp() FOR UPDATE SKIP LOCKED
+            WHERE \(isThis(id)) AND parked_at IS NULL AND next_attempt_at <= clock_timestamp() FOR UPDATE SKIP LOCKED
             """
         )
         guard let row = rows.first else { return nil }
@@ -58,13 +59,15 @@ extension EventConsumer {
         return StoredEvent(id: id, aggregate: aggregate, subject: subject, trace: trace, requestID: requestID, body: body)
     }
 
+    private func isThis(_ id: EventID) -> Query { "event_id = \(id) AND feature = \(feature)" }
+
     private func recordFailure(_ id: EventID, _ failure: any Error) async throws {
         let rows = try await database.query(
             """
             UPDATE event_retry SET attempts = attempts + 1, last_error = \(EventRetry.text("\(failure)")),
                 next_attempt_at = clock_timestamp() + make_interval(secs => least(300, 0.2 * power(2, attempts + 1))),
                 parked_at = CASE WHEN attempts + 1 >= \(maxAttempts) THEN clock_timestamp() END
-            WHERE event_id = \(id) RETURNING subject, attempts, parked_at IS NOT NULL
+            WHERE \(isThis(id)) RETURNING subject, attempts, parked_at IS NOT NULL
             """
         )
         guard let row = rows.first else { return }
@@ -72,7 +75,7 @@ extension EventConsumer {
         logger.log(
             level: isParked ? .error : .warning,
             isParked ? "an event was parked" : "an event failed again",
-            metadata: ["event": "\(id)", "subject": "\(subject)", "attempts": "\(attempts)", "error": "\(failure)"]
+            metadata: ["event": "\(id)", "feature": "\(feature)", "subject": "\(subject)", "attempts": "\(attempts)", "error": "\(failure)"]
         )
     }
 }

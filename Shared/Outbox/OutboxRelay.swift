@@ -92,7 +92,7 @@ public final class OutboxRelay: Sendable {
             }
         }
         // The task is cancelled by now, and what is cancelled sends no statement.
-        await Task { [self] in await giveUpLease() }.value
+        await Task { [self] in await releaseLease() }.value
     }
 
     /// Rests after a full batch while transactions run here: where thousands of events wait, what makes them comes first, because a streak
@@ -111,7 +111,7 @@ public final class OutboxRelay: Sendable {
         } catch {
             logger.warning("events stay in the outbox", metadata: ["error": "\(error)"])
         }
-        await giveUpLease()
+        await releaseLease()
     }
 
     /// Publishes what waits, up to one batch.
@@ -150,7 +150,7 @@ public final class OutboxRelay: Sendable {
     }
 
     /// Publishes once more every kept event that was committed since an instant: for a broker that lost its disk, or a consumer that lost
-    /// its schema. Those that heard an event ignore it; those whose inbox is empty hear it (again). Rows are kept 7 days.
+    /// its schema. Those that consumed an event ignore it; those whose inbox is empty consume it (again). Rows are kept 7 days.
     ///
     /// - Returns: how many events will leave again.
     public func replay(since: Instant) async throws -> Int {
@@ -176,7 +176,7 @@ public final class OutboxRelay: Sendable {
         return total
     }
 
-    /// Forgets published events that are older than `age`, and what was heard so long ago that no replay can bring it again: the oldest
+    /// Forgets published events that are older than `age`, and what was consumed so long ago that no replay can bring it again: the oldest
     /// first, a few thousand a statement, so that none runs into its time-out after a week of many events.
     public func purge(olderThan age: Interval = .days(7)) async throws {
         let seconds = Double(age.seconds)
@@ -194,10 +194,10 @@ public final class OutboxRelay: Sendable {
         // An event can be replayed on the last day of its row and then lie in a stream for as long again.
         while try await database.execute(
             """
-            DELETE FROM inbox WHERE event_id IN (
-                SELECT event_id FROM inbox
-                WHERE heard_at < (SELECT clock_timestamp() - make_interval(secs => \(2 * seconds + 86_400)))
-                ORDER BY heard_at LIMIT \(Self.purged))
+            DELETE FROM inbox WHERE (event_id, feature) IN (
+                SELECT event_id, feature FROM inbox
+                WHERE consumed_at < (SELECT clock_timestamp() - make_interval(secs => \(2 * seconds + 86_400)))
+                ORDER BY consumed_at LIMIT \(Self.purged))
             """
         ) == Self.purged {}
     }
@@ -306,7 +306,7 @@ public final class OutboxRelay: Sendable {
         return taken == 1
     }
 
-    private func giveUpLease() async {
+    private func releaseLease() async {
         turn.withLock { $0 = Turn() }
         _ = try? await database.execute("UPDATE outbox_lease SET held_until = '-infinity' WHERE holder = \(replica)")
     }

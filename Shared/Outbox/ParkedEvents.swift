@@ -12,15 +12,16 @@ public struct ParkedEvents: Sendable {
     public func list(limit: Int = 100) async throws -> [ParkedEvent] {
         try await database.query(
             """
-            SELECT event_id, aggregate, subject, attempts, last_error, parked_at FROM event_retry
+            SELECT event_id, feature, aggregate, subject, attempts, last_error, parked_at FROM event_retry
             WHERE parked_at IS NOT NULL ORDER BY position LIMIT \(limit)
             """
         ).map { row in
-            let (id, aggregate, subject, attempts, error, parkedAt) = try row.decode(
-                as: (EventID.self, String.self, String.self, Int.self, String.self, Instant.self)
+            let (id, feature, aggregate, subject, attempts, error, parkedAt) = try row.decode(
+                as: (EventID.self, String.self, String.self, String.self, Int.self, String.self, Instant.self)
             )
             return ParkedEvent(
                 id: id,
+                feature: feature,
                 aggregate: aggregate,
                 subject: subject,
                 attempts: attempts,
@@ -30,9 +31,9 @@ public struct ParkedEvents: Sendable {
         }
     }
 
-    /// Gives parked events a fresh start: one, or all when `id` is nil. What waits behind them follows in order.
+    /// Gives parked events a fresh start: one, in every feature that parked it, or all when `id` is nil. What waits behind them follows in order.
     ///
-    /// - Returns: how many will be tried again; 0 when the event is not parked.
+    /// - Returns: how many will be tried again, counted per feature; 0 when the event is not parked.
     public func redrive(_ id: EventID? = nil) async throws -> Int {
         if let id {
             return try await database.execute(
@@ -52,6 +53,8 @@ public struct ParkedEvents: Sendable {
 public struct ParkedEvent: Sendable {
     /// The event's id.
     public let id: EventID
+    /// The feature whose handler failed.
+    public let feature: String
     /// What it is about.
     public let aggregate: String
     /// Its type.

@@ -9,7 +9,7 @@ public struct EventTopology: Sendable, Equatable {
     public struct Stream: Sendable, Equatable {
         /// What it keeps.
         public var configuration: StreamConfiguration
-        /// Durable consumers, each named like the service that reads.
+        /// Durable consumers, each named after the feature that reads (`EventConsumer.durableName`).
         public var readers: [String]
 
         /// A stream with its readers.
@@ -29,14 +29,16 @@ public struct EventTopology: Sendable, Equatable {
     ///
     /// - Parameters:
     ///   - services: each gets the stream `EVT_<NAME>` for the subjects `evt.<name>.>`.
-    ///   - sources: whose events each service consumes, by the name of the consuming one.
+    ///   - sources: whose events each feature consumes, by service and feature.
     ///   - replicas: copies of every stream in a cluster of brokers: 1, 3 or 5.
-    public init(services: [String], sources: [String: [String]], replicas: Int = 1) {
+    public init(services: [String], sources: [String: [String: [String]]], replicas: Int = 1) {
         streams = services.map { service in
-            Stream(
-                .events(ofService: service, replicas: replicas),
-                readers: sources.filter { $0.value.contains(service) }.keys.sorted()
-            )
+            let readers = sources.flatMap { reader, features in
+                features.filter { $0.value.contains(service) }.keys.map {
+                    EventConsumer.durableName(service: reader, feature: $0)
+                }
+            }
+            return Stream(.events(ofService: service, replicas: replicas), readers: readers.sorted())
         }
     }
 }

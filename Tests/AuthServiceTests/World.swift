@@ -79,7 +79,7 @@ final class World: Sendable {
                 "auth.bcrypt-cost": "\(bcryptCost)", "auth.refresh-secret": String(repeating: "secret", count: 6),
                 "auth.apple-client-ids": "com.example.app, com.example.web", "auth.apple-keys-url": apple.url,
             ],
-            declared: CommonSettings.service + AuthModule.settings
+            declared: AuthModule.settings
         )
         let host = try ServiceHost<AuthModule>(settings: settings, logger: Self.logger, clock: manualClock)
         try await host.start()
@@ -103,11 +103,11 @@ final class World: Sendable {
                 "blob.folder": nats.files.appendingPathComponent("blobs").path,
                 "media.signing-key": String(repeating: "k", count: 40), "http.trusted-proxies": "127.0.0.1",
             ],
-            declared: CommonSettings.process + GatewaySettings.all
+            declared: GatewayHost.settings
         )
-        let host = try GatewayHost(settings: settings, logger: PostgresServer.silence)
-        let port = try await host.start()
-        gateway.withLock { $0 = (host, port) }
+        let host = try GatewayHost(settings: settings, logger: PostgresServer.silence, metrics: Metrics())
+        try await host.start()
+        gateway.withLock { $0 = (host, host.port) }
         try await eventually("the gateway is ready") { host.isReady }
     }
 

@@ -9,6 +9,7 @@ import Wire
 @testable import BillingService
 @testable import Outbox
 @testable import Runtime
+@testable import ServiceRuntime
 
 /// `billing` on a schema of its own, without a broker: what it tells lies in its outbox.
 struct World {

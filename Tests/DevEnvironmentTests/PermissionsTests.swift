@@ -15,11 +15,13 @@ import Testing
             #expect(publish.filter { $0.hasPrefix("evt.") } == ["evt.\(name).>"])
             #expect(publish.allSatisfy { $0 != ">" && !$0.contains("*") })
             // Of JetStream: reading, what it consumes, by its own consumer. Whoever makes or changes streams or consumers has every right.
-            let reading = (BusPermissions.sources[name] ?? []).map { "EVT_\($0.uppercased())" }.flatMap {
-                [
-                    "$JS.API.CONSUMER.MSG.NEXT.\($0).\(name)", "$JS.API.CONSUMER.INFO.\($0).\(name)",
-                    "$JS.API.STREAM.MSG.GET.\($0)",
-                ]
+            let reading = (BusPermissions.sources[name] ?? [:]).flatMap { feature, sources in
+                sources.map { "EVT_\($0.uppercased())" }.flatMap {
+                    [
+                        "$JS.API.CONSUMER.MSG.NEXT.\($0).\(name)-\(feature)", "$JS.API.CONSUMER.INFO.\($0).\(name)-\(feature)",
+                        "$JS.API.STREAM.MSG.GET.\($0)",
+                    ]
+                }
             }
             #expect(Set(publish.filter { $0.hasPrefix("$") }) == Set(reading + ["$JS.API.STREAM.MSG.GET.DEV_CLOCK"]))
             #expect(subscribe.filter { $0.hasPrefix("rpc.") || $0.hasPrefix("_INBOX") } == ["rpc.\(name).>", "_INBOX.\(name).>"])
@@ -83,7 +85,7 @@ import Testing
             let social = try RawNATS(url: url, user: "social", password: endpoints.natsPassword(of: "social"))
             for subject in [
                 "rpc.auth.v1.GetMe", "rpc.streaks.v1.X", "evt.social.v1.X", "_INBOX.gateway.1", "relay.social.x",
-                "$JS.API.CONSUMER.MSG.NEXT.EVT_AUTH.social", "$JS.API.CONSUMER.INFO.EVT_AUTH.social",
+                "$JS.API.CONSUMER.MSG.NEXT.EVT_AUTH.social-friends", "$JS.API.CONSUMER.INFO.EVT_AUTH.social-friends",
                 "$JS.API.STREAM.MSG.GET.EVT_AUTH",
             ] { #expect(try social.canPublish(subject), "social to \(subject)") }
             for subject in [
@@ -136,6 +138,9 @@ import Testing
         ]
     }
 
+    /// Every durable consumer that there is.
+    private static let durables = BusPermissions.sources.flatMap { service, features in features.keys.map { "\(service)-\($0)" } }
+
     @Test func nobodyButTheOperatorReachesMoreOfJetStreamThanItsOwnReading() async throws {
         try await withEnvironment { _, endpoints, _ in
             for rights in BusPermissions.table {
@@ -146,7 +151,7 @@ import Testing
                     password: endpoints.natsPassword(of: rights.user)
                 )
                 for source in BusPermissions.services {
-                    for consumer in [rights.user, BusPermissions.services.first { $0 != rights.user } ?? ""] {
+                    for consumer in Self.durables {
                         for subject in Self.jetStreamSubjects("EVT_\(source.uppercased())", consumer) {
                             let isAllowed = try raw.canPublish(subject)
                             #expect(isAllowed == publish.contains(subject), "\(rights.user) to \(subject)")
@@ -169,15 +174,15 @@ import Testing
             )
             #expect(!made.contains("error") && made.contains("EVT_AUTH"))
             let consumer = try chief.request(
-                "$JS.API.CONSUMER.DURABLE.CREATE.EVT_AUTH.media",
-                #"{"stream_name":"EVT_AUTH","config":{"durable_name":"media","ack_policy":"none","deliver_policy":"all"}}"#
+                "$JS.API.CONSUMER.DURABLE.CREATE.EVT_AUTH.media-snaps",
+                #"{"stream_name":"EVT_AUTH","config":{"durable_name":"media-snaps","ack_policy":"none","deliver_policy":"all"}}"#
             )
             #expect(!consumer.contains("error") && consumer.contains("media"))
             #expect(try auth.request("evt.auth.v1.Made", "hello").contains(#""seq":1"#))
-            #expect(try media.request("$JS.API.CONSUMER.INFO.EVT_AUTH.media").contains(#""num_pending":1"#))
+            #expect(try media.request("$JS.API.CONSUMER.INFO.EVT_AUTH.media-snaps").contains(#""num_pending":1"#))
             #expect(try media.request("$JS.API.STREAM.MSG.GET.EVT_AUTH", #"{"seq":1}"#).contains("aGVsbG8="))
             #expect(
-                try media.request("$JS.API.CONSUMER.MSG.NEXT.EVT_AUTH.media", #"{"batch":1,"expires":5000000000}"#) == "hello"
+                try media.request("$JS.API.CONSUMER.MSG.NEXT.EVT_AUTH.media-snaps", #"{"batch":1,"expires":5000000000}"#) == "hello"
             )
         }
     }

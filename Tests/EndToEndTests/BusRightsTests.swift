@@ -46,7 +46,10 @@ import Testing
         }
         for service in services {
             let consumed = service.metadata?["consumes"]?.split(separator: ",").map(String.init) ?? []
-            #expect(Set(consumed) == Set(BusPermissions.sources[service.name] ?? []), "\(service.name)")
+            let rights = (BusPermissions.sources[service.name] ?? [:]).flatMap { feature, sources in
+                sources.map { "\(feature):\($0)" }
+            }
+            #expect(Set(consumed) == Set(rights), "\(service.name)")
         }
         #expect(Set(services.map(\.name)) == Set(BusPermissions.services))
         await bus.close()
@@ -74,7 +77,7 @@ import Testing
         for round in 0..<40 {
             for source in ["AUTH", "SOCIAL"] {
                 try attacker.publish(
-                    "$JS.API.CONSUMER.MSG.NEXT.EVT_\(source).media",
+                    "$JS.API.CONSUMER.MSG.NEXT.EVT_\(source).media-snaps",
                     body: Array(#"{"batch":1,"expires":20000000000}"#.utf8),
                     reply: "rpc.billing.v1.SpendToken"
                 )
@@ -82,7 +85,7 @@ import Testing
             try await attacker.flush()
             let name = "Ada \(round)"
             _ = try await home.call("PUT", "/api/users/me", token: ada.token, json: #"{"display_name":"\#(name)"}"#)
-            stolen = try await jetStream.consumerInfo(stream: "EVT_AUTH", durable: "media").delivered
+            stolen = try await jetStream.consumerInfo(stream: "EVT_AUTH", durable: "media-snaps").delivered
         }
         #expect(stolen >= 40)
         // Everything that was delivered to billing has been looked at by the time it answers.

@@ -99,10 +99,10 @@ struct CrossOriginTests {
     @Test func `a gateway does not start with a wrong setting`() async {
         let settings = Settings(
             values: ["http.cors-origins": "app.example.com"],
-            declared: CommonSettings.process + GatewaySettings.all
+            declared: GatewayHost.settings
         )
         let error = #expect(throws: Settings.Invalid.self) {
-            try GatewayHost(settings: settings, logger: .init(label: "gateway"))
+            try GatewayHost(settings: settings, logger: .init(label: "gateway"), metrics: Metrics())
         }
         #expect("\(error as Any)".contains("--http-cors-origins"))
     }

@@ -112,12 +112,12 @@ struct FailureTests {
             try await eventually("everything is marked") { try await teller.relay.backlog() == 0 }
             // Eight days later, replayed yesterday.
             try await world.source.execute("UPDATE outbox SET created_at = created_at - interval '8 days'")
-            try await world.hearer.execute("UPDATE inbox SET heard_at = heard_at - interval '8 days'")
+            try await world.hearer.execute("UPDATE inbox SET consumed_at = consumed_at - interval '8 days'")
             try await teller.relay.purge()
             try await hearer.relay.purge()
             #expect(try await teller.relay.replay(since: .epoch) == 0)
             #expect(try await world.hearer.query("SELECT 1 FROM inbox").count == 3)
-            try await world.hearer.execute("UPDATE inbox SET heard_at = heard_at - interval '8 days'")
+            try await world.hearer.execute("UPDATE inbox SET consumed_at = consumed_at - interval '8 days'")
             try await hearer.relay.purge()
             #expect(try await world.hearer.query("SELECT 1 FROM inbox").isEmpty)
         }

@@ -10,7 +10,7 @@ import Testing
 struct ProvisionerTests {
     private let topology = EventTopology(
         services: ["auth", "social"],
-        sources: ["social": ["auth"], "media": ["auth", "social"]]
+        sources: ["social": ["friends": ["auth"]], "media": ["snaps": ["auth", "social"]]]
     )
 
     private func withBroker(_ body: (NatsServer, BusConnection, JetStream) async throws -> Void) async throws {
@@ -26,7 +26,7 @@ struct ProvisionerTests {
 
     /// Whether everything is there.
     private func isThere(_ jetStream: JetStream) async throws -> Bool {
-        for (stream, readers) in [("EVT_AUTH", ["media", "social"]), ("EVT_SOCIAL", ["media"])] {
+        for (stream, readers) in [("EVT_AUTH", ["media-snaps", "social-friends"]), ("EVT_SOCIAL", ["media-snaps"])] {
             for reader in readers { _ = try await jetStream.consumerInfo(stream: stream, durable: reader) }
         }
         return true
@@ -84,7 +84,7 @@ struct ProvisionerTests {
         try FileManager.default.removeItem(at: nats.files.appendingPathComponent("store"))
         try await nats.start()
         try await eventually("the whole disk was lost") { try await isThere(jetStream) }
-        try await jetStream.deleteConsumer(stream: "EVT_SOCIAL", durable: "media")
+        try await jetStream.deleteConsumer(stream: "EVT_SOCIAL", durable: "media-snaps")
         try await eventually("one consumer was lost") { try await isThere(jetStream) }
         try await bus.expectDone("STREAM.DELETE.EVT_AUTH")
         try await eventually("one stream was lost") { try await isThere(jetStream) }

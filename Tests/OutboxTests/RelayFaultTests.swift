@@ -136,7 +136,7 @@ struct RelayFaultTests {
             )
             try await world.source.execute(
                 """
-                INSERT INTO inbox (event_id, heard_at) SELECT gen_random_uuid(), now() - make_interval(days => CASE WHEN i > 2 THEN 16 ELSE 14 END)
+                INSERT INTO inbox (event_id, feature, consumed_at) SELECT gen_random_uuid(), 'all', now() - make_interval(days => CASE WHEN i > 2 THEN 16 ELSE 14 END)
                 FROM generate_series(1, 12000) AS i
                 """
             )

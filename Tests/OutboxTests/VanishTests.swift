@@ -53,7 +53,7 @@ struct VanishTests {
             await successor.stop()
             try await eventually("it is the woken one's turn") {
                 let rows = try await world.hearer.query(
-                    "SELECT holder <> \(successor.consumer.replica) AND held_until > clock_timestamp() FROM hearing_lease"
+                    "SELECT holder <> \(successor.consumer.replica) AND held_until > clock_timestamp() FROM consumer_lease"
                 )
                 return try rows.first?.decode(as: Bool.self) ?? false
             }

@@ -76,7 +76,7 @@ final class World: Sendable {
         provisioning = keepsStreams ? Task { await provisioner.watch(every: .milliseconds(200)) } : Task {}
     }
 
-    static let topology = EventTopology(services: ["source"], sources: ["hearer": ["source"]])
+    static let topology = EventTopology(services: ["source"], sources: ["hearer": ["all": ["source"]]])
     static let stream = StreamConfiguration.events(ofService: "source")
 
     /// Makes what is missing, once.
@@ -238,6 +238,7 @@ final class Replica: Sendable {
         work = UnitOfWorkFactory(database: database, clock: SystemClock(), ids: ids, relay: relay)
         consumer = EventConsumer(
             service: service,
+            feature: "all",
             handlers: handlers,
             database: database,
             work: work,

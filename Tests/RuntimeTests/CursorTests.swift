@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import Runtime
+@testable import ServiceRuntime
 
 /// Any bytes where a position should be: what somebody could make who works out the checksum.
 private struct RawPosition: CursorPosition {

@@ -35,6 +35,7 @@ struct EventOperationTests {
     private func consumer(_ fixture: Fixture) -> EventConsumer {
         EventConsumer(
             service: "listener",
+            feature: "all",
             handlers: [EventHandler(Tested.self) { _, _ in throw Broken() }],
             database: fixture.database,
             work: fixture.work,
@@ -46,14 +47,14 @@ struct EventOperationTests {
 
     private func settings() async throws -> Settings {
         let url = try await PostgresServer.shared().connectionString
-        return Settings(values: ["database.url": url], declared: CommonSettings.service)
+        return Settings(values: ["database.url": url], declared: ServiceSettings.all)
     }
 
     @Test("The metrics show what waits in the outbox, what was not heard, and what is tried again")
     func metrics() async throws {
         try await withFixture { fixture in
             let jetStream = JetStream(connection: fixture.bus)
-            let topology = EventTopology(services: ["tester"], sources: ["listener": ["tester"]])
+            let topology = EventTopology(services: ["tester"], sources: ["listener": ["all": ["tester"]]])
             try await StreamProvisioner(topology, jetStream: jetStream, logger: PostgresServer.silence).provision()
             let relay = OutboxRelay(
                 database: fixture.database,
@@ -74,13 +75,13 @@ struct EventOperationTests {
             #expect(shows(#"streaksnap_outbox_backlog{service="tester"} 3"#))
             let age = metrics.gauge("streaksnap_outbox_oldest_age_seconds", help: "").current
             #expect((90...150).contains(age))
-            #expect(shows(#"streaksnap_consumer_pending{service="tester",stream="EVT_TESTER"} 0"#))
+            #expect(shows(#"streaksnap_consumer_pending{feature="all",service="tester",stream="EVT_TESTER"} 0"#))
 
             #expect(try await relay.relayBatch() == 3)
             await lag.look()
             #expect(shows(#"streaksnap_outbox_backlog{service="tester"} 0"#))
             #expect(shows(#"streaksnap_outbox_oldest_age_seconds{service="tester"} 0"#))
-            #expect(shows(#"streaksnap_consumer_pending{service="tester",stream="EVT_TESTER"} 3"#))
+            #expect(shows(#"streaksnap_consumer_pending{feature="all",service="tester",stream="EVT_TESTER"} 3"#))
 
             let hearing = Task { await consumer.run() }
             defer { hearing.cancel() }
@@ -89,7 +90,7 @@ struct EventOperationTests {
                 await lag.look()
                 return shows(#"streaksnap_events_parked{service="tester"} 1"#)
                     && shows(#"streaksnap_events_retrying{service="tester"} 2"#)
-                    && shows(#"streaksnap_consumer_pending{service="tester",stream="EVT_TESTER"} 0"#)
+                    && shows(#"streaksnap_consumer_pending{feature="all",service="tester",stream="EVT_TESTER"} 0"#)
             }
             hearing.cancel()
             await hearing.value
@@ -101,23 +102,21 @@ struct EventOperationTests {
         try await withFixture { fixture in
             let settings = try await settings()
             func run(_ words: String...) async throws -> String {
-                let command = try #require(EventsCommand(["events"] + words + ["--log-level", "error"]))
-                #expect(command.remaining == ["--log-level", "error"])
-                return try await command.run(schema: fixture.database.schema, settings)
+                try await EventsCommand.command(schema: fixture.database.schema).run(words, settings).output
             }
             #expect(try await run("parked") == "no event is parked\n")
             for (number, error) in ["first\nfailure", "second"].enumerated() {
                 let id = EventID(high: 7, low: UInt64(number))
                 try await fixture.database.execute(
                     """
-                    INSERT INTO event_retry (event_id, aggregate, subject, trace, request_id, body, attempts, parked_at, last_error)
-                    VALUES (\(id), 'one', 'evt.tester.v1.Tested', '', '', '', 10, clock_timestamp(), \(error))
+                    INSERT INTO event_retry (event_id, feature, aggregate, subject, trace, request_id, body, attempts, parked_at, last_error)
+                    VALUES (\(id), 'all', 'one', 'evt.tester.v1.Tested', '', '', '', 10, clock_timestamp(), \(error))
                     """
                 )
             }
             let lines = try await run("parked").split(separator: "\n").map { $0.split(separator: "\t").map(String.init) }
             #expect(lines.count == 3)
-            #expect(lines[1][0] == "\(EventID(high: 7, low: 0))" && lines[1][1...3] == ["evt.tester.v1.Tested", "one", "10"])
+            #expect(lines[1][0] == "\(EventID(high: 7, low: 0))" && lines[1][1...4] == ["all", "evt.tester.v1.Tested", "one", "10"])
             #expect(lines[1].last == "first failure" && lines[2].last == "second")
 
             #expect(try await run("redrive", lines[2][0]) == "to be tried again: 1\n")
@@ -128,10 +127,10 @@ struct EventOperationTests {
             )
             #expect(waiting.count == 2)
             for words in [[], ["redrive", "nonsense"], ["redrive", "a", "b"], ["purge"]] {
-                let command = try #require(EventsCommand(["events"] + words))
-                await #expect(throws: Settings.Invalid.self) { try await command.run(schema: "none", settings) }
+                await #expect(throws: Settings.Invalid.self) {
+                    try await EventsCommand.command(schema: "none").run(words, settings)
+                }
             }
         }
-        #expect(EventsCommand(["--log-level", "events"]) == nil)
     }
 }

@@ -7,33 +7,34 @@ import TestSupport
 import Testing
 
 @testable import Runtime
+@testable import ServiceRuntime
 
 /// A service with one RPC that changes something, and a way to fail at the start.
 private enum TestModule: ServiceModule {
     static let name = "hosted"
     static let about = "tests"
-    static let migrations: [MigrationSet] = []
     static let descriptor: (bytes: [UInt8], hash: String) = ([1, 2, 3], "hash")
     static let fails = Setting("test.fails", default: false, help: "Whether it does not start.")
-    static let settings: [any AnySetting] = [fails]
     static let change = Method<Note, Note>(service: "hosted", version: "v1", name: "Change", isIdempotent: false)
     /// How often the RPC ran, by the text of its request.
     static let runs = Mutex<[String: Int]>([:])
 
     struct Broken: Error {}
 
-    static func assemble(_ environment: ServiceEnvironment) async throws -> ServiceAssembly {
-        if try environment.settings.get(fails) { throw Broken() }
-        return ServiceAssembly(
-            endpoints: [
-                Endpoint(change) { request, _ in
-                    _ = try await environment.database.query("SELECT pg_sleep(0.005)")
-                    runs.withLock { $0[request.text, default: 0] += 1 }
-                    return request
-                }
-            ]
-        )
-    }
+    static let features = [
+        ServiceFeature("changes", settings: [fails]) { environment in
+            if try environment.settings.get(fails) { throw Broken() }
+            return FeatureParts(
+                endpoints: [
+                    Endpoint(change) { request, _ in
+                        _ = try await environment.database.query("SELECT pg_sleep(0.005)")
+                        runs.withLock { $0[request.text, default: 0] += 1 }
+                        return request
+                    }
+                ]
+            )
+        }
+    ]
 }
 
 /// Tells those who ask when to end.
@@ -79,7 +80,7 @@ struct HostTests {
             values: [
                 "nats.url": nats.url, "database.url": postgres.connectionString, "database.pool": "3", "test.fails": "\(fails)",
             ],
-            declared: CommonSettings.service + TestModule.settings
+            declared: TestModule.settings
         )
         return try ServiceHost(settings: settings, logger: Logger(label: "test") { _ in Recorder(lines: lines) })
     }

@@ -8,6 +8,7 @@ import Testing
 import Wire
 
 @testable import Runtime
+@testable import ServiceRuntime
 
 /// A message for tests: its bytes are its text.
 struct Note: Message {

@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 
 @testable import Runtime
+@testable import ServiceRuntime
 
 private let url = Setting("nats.url", default: "fallback", help: "The bus.")
 private let pool = Setting("database.pool", default: 8, help: "Connections.")
@@ -125,8 +126,8 @@ struct SettingsTests {
 
     @Test("--help lists every setting with argument, variable and default, and shows no secret")
     func help() {
-        let text = Settings.help(program: "p", about: "About.", declared: CommonSettings.service)
-        for setting in CommonSettings.service {
+        let text = Settings.help(program: "p", about: "About.", declared: ServiceSettings.all)
+        for setting in ServiceSettings.all {
             #expect(text.contains(setting.argument) && text.contains(setting.environmentName) && text.contains(setting.help))
             if let fallback = setting.defaultText, !setting.isSecret { #expect(text.contains("[\(fallback)]")) }
         }

@@ -7,6 +7,7 @@ import TestSupport
 import Testing
 
 @testable import Runtime
+@testable import ServiceRuntime
 
 @Suite("The metrics page", .timeLimit(.minutes(5)))
 struct PrometheusTests {

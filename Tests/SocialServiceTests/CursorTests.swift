@@ -3,6 +3,7 @@ import SocialAPI
 import Testing
 
 @testable import Runtime
+@testable import ServiceRuntime
 @testable import SocialService
 
 /// What somebody can send who works out a cursor's checksum: any position, which the database must bear (PF-3).

@@ -4,6 +4,7 @@ import SocialAPI
 import Testing
 
 @testable import Runtime
+@testable import ServiceRuntime
 @testable import SocialService
 
 /// Of two friendships of a pair the later one has the greater id: `streaks` goes by it.

@@ -12,6 +12,7 @@ import Testing
 import Wire
 
 @testable import Runtime
+@testable import ServiceRuntime
 @testable import SocialService
 
 /// The services that `social` asks, answering what a test wants.

@@ -24,7 +24,7 @@ import Testing
         try story.at("2026-05-04T09:00:00Z", .breakOff(by: b))
         let again = try story.at("2026-05-04T10:00:00Z", .breakOff(by: b))
         #expect(again.brokenAt == moment("2026-05-04T09:00:00Z"))
-        for day in ["05", "09", "30"] { #expect(try story.look("2026-05-\(day)T12:00:00Z").status == .broken) }
+        for day in ["05", "09", "30"] { #expect(try story.settle("2026-05-\(day)T12:00:00Z").status == .broken) }
         #expect(story.keys("broken").count == 1)
         #expect(story.keys("restored").isEmpty)
     }

@@ -24,7 +24,7 @@ import Testing
         var story = try Story()
         try story.noon(1...2)
         try story.post(Story.a, "2026-05-03T12:00:00Z")
-        let state = try story.look("2026-05-20T12:00:00Z")
+        let state = try story.settle("2026-05-20T12:00:00Z")
         let may = try #require(CalendarMonth("2026-05"))
         let days = MutualView.days(may.dates, story.ledger, state, reader: Story.a)
         #expect(days.count == 31)

@@ -20,11 +20,11 @@ import Testing
         var story = story
         let instant = moment(end)
         #expect(fold(story.ledger, .mutual, at: instant - .seconds(1)).nextDue == instant, "due at its end")
-        var state = try story.look((instant - .seconds(1)).description)
+        var state = try story.settle((instant - .seconds(1)).description)
         #expect(state.status == .active && state.openDate == day(date) && state.deadlineAt == instant && state.isAtRisk)
         #expect(story.keys("broken") == [])
         for later in [Interval.zero, .seconds(1), .seconds(60), .days(3)] {
-            state = try story.look((instant + later).description)
+            state = try story.settle((instant + later).description)
             #expect(state.status == .broken && state.missedDate == day(date) && state.brokenAt == instant)
             #expect(state.brokenBy == by && state.count == 1 && state.longest == 1)
         }
@@ -57,7 +57,7 @@ import Testing
         var story = try pair("America/Santiago", start: "2026-09-05T15:00:00Z")
         let early = StreakCommand.contribute(a, receivedAt: moment("2026-09-06T03:59:59Z"), capturedAt: nil)
         #expect(story.refusal("2026-09-06T03:59:59Z", early) == "ALREADY_POSTED")
-        #expect(try story.look("2026-09-06T03:59:59Z").openDate == day("2026-09-06"), "yesterday is complete")
+        #expect(try story.settle("2026-09-06T03:59:59Z").openDate == day("2026-09-06"), "yesterday is complete")
         let state = try story.post(a, "2026-09-06T04:00:00Z")
         #expect(state.openDate == day("2026-09-06"))
         try ends(story, "2026-09-06", at: "2026-09-07T03:00:00Z", by: b)
@@ -79,8 +79,8 @@ import Testing
         #expect(state.status == .active && state.count == 2 && state.lastCompletedDate == day("2011-12-29"))
         #expect(state.mark(on: day("2011-12-30")) == .neutral && state.openDate == day("2011-12-31"))
         #expect(state.deadlineAt == moment("2011-12-31T10:00:00Z"))
-        #expect(try story.look("2011-12-31T09:59:59Z").status == .active)
-        let broken = try story.look("2011-12-31T10:00:00Z")
+        #expect(try story.settle("2011-12-31T09:59:59Z").status == .active)
+        let broken = try story.settle("2011-12-31T10:00:00Z")
         #expect(broken.missedDate == day("2011-12-31") && broken.brokenBy == nil && broken.count == 2)
         #expect(story.keys("broken").last == "broken:2011-12-31")
     }
@@ -89,12 +89,12 @@ import Testing
         var story = try Story(.mutual, ["Pacific/Kiritimati", "Pacific/Pago_Pago"], from: "2026-06-07T12:00:00Z")
         try story.post(a, "2026-06-07T12:00:00Z")
         try story.post(b, "2026-06-08T12:00:00Z")
-        #expect(try story.look("2026-06-08T12:00:00Z").lastCompletedDate == day("2026-06-08"))
+        #expect(try story.settle("2026-06-08T12:00:00Z").lastCompletedDate == day("2026-06-08"))
         // In Kiritimati 06-09 lasts from 06-08T10:00Z to 06-09T10:00Z, in Pago Pago from 06-09T11:00Z to 06-10T11:00Z.
         try story.post(a, "2026-06-08T13:00:00Z")
         for hour in 0..<46 {
             let now = moment("2026-06-08T13:00:00Z") + .hours(Int64(hour))
-            let state = try story.look(now.description)
+            let state = try story.settle(now.description)
             #expect(state.status == .active && state.nextDue == moment("2026-06-10T11:00:00Z"), "\(now)")
         }
         try ends(story, "2026-06-09", at: "2026-06-10T11:00:00Z", by: b)
@@ -110,14 +110,14 @@ import Testing
         var story = try Story()
         try story.noon(1...2)
         try story.post(a, "2026-05-03T12:00:00Z")
-        if isLookedAt { #expect(try story.look("2026-05-04T00:00:00Z").status == .broken) }
+        if isLookedAt { #expect(try story.settle("2026-05-04T00:00:00Z").status == .broken) }
         let state = try story.post(b, "2026-05-04T00:00:30Z", captured: "2026-05-03T23:59:59Z")
         #expect(state.status == .active && state.count == 3 && state.lastCompletedDate == day("2026-05-03"))
         #expect(story.keys("completed").last == "completed:2026-05-03")
         #expect(story.keys("broken").count == 1 && story.keys("restored").count == 1, "whoever was told one is told the other")
         // The new date is still free for both.
         for user in [a, b] { try story.post(user, "2026-05-04T00:01:00Z") }
-        #expect(try story.look("2026-05-04T00:01:00Z").count == 4)
+        #expect(try story.settle("2026-05-04T00:01:00Z").count == 4)
     }
 
     @Test("A late upload counts until six hours after the end of its date, and not a second longer") func tolerance() throws {
@@ -179,7 +179,7 @@ import Testing
             var story = try Story()
             try story.noon(1...2)
             try story.post(a, "2026-05-03T12:00:00Z")
-            #expect(try story.look("2026-05-04T00:00:00Z").brokenBy == b)
+            #expect(try story.settle("2026-05-04T00:00:00Z").brokenBy == b)
             // Of the fourth only an hour is lost.
             let state = try story.at(declared, .declareOutage(from: moment(from), until: moment("2026-05-04T01:00:00Z")))
             #expect(state.mark(on: day("2026-05-03")) == (isExcused ? .neutral : .missed))

@@ -10,19 +10,19 @@ import Testing
         var story = try Story()
         try story.noon(1...2)
         let now = moment("2026-05-06T00:01:00Z")
-        let one = try story.ledger.applying(.look, .mutual, at: now, lastLook: story.lastLook)
-        let other = try story.ledger.applying(.look, .mutual, at: now, lastLook: story.lastLook)
+        let one = try story.ledger.applying(.settle, .mutual, at: now, settledAt: story.settledAt)
+        let other = try story.ledger.applying(.settle, .mutual, at: now, settledAt: story.settledAt)
         #expect(one == other)
         #expect(one.effects.map(\.key) == ["broken:2026-05-03"])
-        #expect(try one.ledger.applying(.look, .mutual, at: now, lastLook: now).effects == [])
+        #expect(try one.ledger.applying(.settle, .mutual, at: now, settledAt: now).effects == [])
     }
 
     @Test("Settling three days late says the same as settling at once") func late() throws {
         var early = try Story()
         try early.noon(1...2)
         var late = early
-        for hour in 3...5 { _ = try early.look("2026-05-0\(hour)T00:01:00Z") }
-        #expect(try early.look("2026-05-06T15:00:00Z") == late.look("2026-05-06T15:00:00Z"))
+        for hour in 3...5 { _ = try early.settle("2026-05-0\(hour)T00:01:00Z") }
+        #expect(try early.settle("2026-05-06T15:00:00Z") == late.settle("2026-05-06T15:00:00Z"))
         #expect(early.told == late.told)
     }
 
@@ -37,7 +37,7 @@ import Testing
         var story = try Story()
         try story.noon(1...3)
         try story.post(a, "2026-05-04T12:00:00Z")
-        #expect(try story.look("2026-05-05T00:01:00Z").status == .broken)
+        #expect(try story.settle("2026-05-05T00:01:00Z").status == .broken)
         // Ten hours after midnight: no late arrival any more, but it had been received in time.
         let snap = StreakCommand.contribute(b, receivedAt: moment("2026-05-04T23:59:00Z"), capturedAt: nil)
         let state = try story.at("2026-05-05T10:00:00Z", snap)
@@ -65,7 +65,7 @@ import Testing
         try story.post(a, "2026-05-04T12:00:00Z")
         try story.at("2026-05-05T00:30:00Z", .recover(a))
         try story.post(b, "2026-05-05T03:00:00Z", captured: "2026-05-04T22:00:00Z")
-        #expect(try story.look("2026-05-06T00:00:00Z").missedDate == day("2026-05-05"))
+        #expect(try story.settle("2026-05-06T00:00:00Z").missedDate == day("2026-05-05"))
     }
 
     @Test("A late upload never breaks a streak by giving back a token that still keeps another date") func tokenStillNeeded()
@@ -82,23 +82,23 @@ import Testing
         let state = try story.post(b, "2026-05-05T12:00:00Z", captured: "2026-05-05T10:00:00Z")
         #expect(state.mark(on: day("2026-05-04")) == .complete)
         #expect(state.tokensReturned == 0 && state.tokensInUse == 1)
-        #expect(try story.look("2026-05-06T11:00:00Z").status == .active)
+        #expect(try story.settle("2026-05-06T11:00:00Z").status == .active)
     }
 
     @Test("An outage declared days later does not leave the dates in between as missed") func outageDaysLater() throws {
         var story = try Story()
         try story.noon(1...3)
         try story.post(a, "2026-05-04T12:00:00Z")
-        #expect(try story.look("2026-05-06T18:00:00Z").status == .broken)
+        #expect(try story.settle("2026-05-06T18:00:00Z").status == .broken)
         let outage = StreakCommand.declareOutage(from: moment("2026-05-04T20:00:00Z"), until: moment("2026-05-04T23:00:00Z"))
         var state = try story.at("2026-05-06T18:00:00Z", outage)
         #expect(state.status == .active && state.count == 3)
         #expect(state.mark(on: day("2026-05-05")) == .neutral)
         #expect(story.keys("restored") == ["restored:2026-05-04"])
         // Six hours were left of 05-06: too few to hold it against anyone; 05-07 counts again.
-        state = try story.look("2026-05-07T00:00:00Z")
+        state = try story.settle("2026-05-07T00:00:00Z")
         #expect(state.mark(on: day("2026-05-06")) == .neutral)
-        #expect(try story.look("2026-05-08T00:00:00Z").missedDate == day("2026-05-07"))
+        #expect(try story.settle("2026-05-08T00:00:00Z").missedDate == day("2026-05-07"))
     }
 
     @Test("An outage over two dates saves both") func outageOverTwoDates() throws {
@@ -117,7 +117,7 @@ import Testing
             for from in ["2026-05-04T10:00:00Z", second] {
                 try story.at("2026-05-04T20:00:00Z", .declareOutage(from: moment(from), until: moment(from) + .minutes(90)))
             }
-            #expect(try story.look("2026-05-05T00:00:00Z").status == status)
+            #expect(try story.settle("2026-05-05T00:00:00Z").status == status)
         }
     }
 

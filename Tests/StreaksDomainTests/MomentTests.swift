@@ -7,8 +7,8 @@ import Testing
 @Suite struct MomentTests {
     private let user = UserID(high: 7, low: 42)
 
-    private func plan(_ zones: ZoneHistory, hour: Int = 10, at now: Instant) -> UserMoments {
-        UserMoments(of: user, zones: zones, startHour: hour, at: now)
+    private func plan(_ zones: ZoneHistory, hour: Int = 10, at now: Instant) -> UserReminders {
+        UserReminders(of: user, zones: zones, startHour: hour, at: now)
     }
 
     /// A life in steps: what is told when somebody looks at the instants asked for, `delay` late each time.
@@ -16,18 +16,18 @@ import Testing
         let user: UserID
         var zones: ZoneHistory
         var hour = 10
-        var progress: MomentProgress
-        var told: [Moment] = []
+        var progress: ReminderProgress
+        var told: [Reminder] = []
         var looks = 0
 
         init(_ user: UserID, _ zones: ZoneHistory, hour: Int, since: Instant) {
             (self.user, self.zones, self.hour) = (user, zones, hour)
-            progress = MomentProgress(since: since)
+            progress = ReminderProgress(since: since)
         }
 
         /// Looks at `now`. - Returns: when to look again.
         mutating func look(at now: Instant) -> Instant {
-            let plan = UserMoments(of: user, zones: zones, startHour: hour, at: now)
+            let plan = UserReminders(of: user, zones: zones, startHour: hour, at: now)
             for moment in plan.due(after: progress) {
                 progress.note(moment)
                 told.append(moment)
@@ -44,7 +44,7 @@ import Testing
             }
         }
 
-        func dates(_ kind: Moment.Kind) -> [CalendarDate] { told.filter { $0.kind == kind }.map(\.date) }
+        func dates(_ kind: Reminder.Kind) -> [CalendarDate] { told.filter { $0.kind == kind }.map(\.date) }
     }
 
     @Test(
@@ -61,7 +61,7 @@ import Testing
             let last = first.advanced(by: 40)
             life.live(from: zone.start(of: first), until: zone.end(of: last.advanced(by: 1)))
             let dates = (0...40).map { first.advanced(by: $0) }.filter { zone.start(of: $0) < zone.end(of: $0) }
-            for kind in [Moment.Kind.windowOpened, Moment.Kind.dayEnding] {
+            for kind in [Reminder.Kind.windowOpened, Reminder.Kind.dayEnding] {
                 let told = life.dates(kind)
                 #expect(told == told.sorted() && Set(told).count == told.count, "\(zone) \(kind)")
                 #expect(dates.allSatisfy(told.contains), "\(zone) \(hour) \(first) \(kind)")
@@ -105,14 +105,14 @@ import Testing
         var now = Instant(seconds: Int64.random(in: 1_700_000_000...1_800_000_000, using: &random))
         var life = Life(user, ZoneHistory(random.pick(RandomHistory.zones)), hour: 10, since: now)
         for _ in 0..<120 {
-            let next = life.look(at: now)
+            let next = life.settle(at: now)
             #expect(next > now)
             let pause = Interval.minutes(Int64.random(in: 1...900, using: &random))
             now = random.chance(70) ? next : min(next, now + pause)
             if random.chance(20) { life.zones.change(to: random.pick(RandomHistory.zones), at: now) }
             if random.chance(10) { life.hour = Int.random(in: 0...23, using: &random) }
             let before = life.told.count
-            _ = life.look(at: now)
+            _ = life.settle(at: now)
             for moment in life.told[before...] {
                 #expect(moment.at <= now && now < moment.until)
                 switch moment.kind {
@@ -121,7 +121,7 @@ import Testing
                 }
             }
         }
-        for kind in Moment.Kind.allCases {
+        for kind in Reminder.Kind.allCases {
             #expect(Set(life.dates(kind)).count == life.dates(kind).count, "\(kind)")
         }
     }
@@ -132,10 +132,10 @@ import Testing
         var life = Life(user, ZoneHistory(.utc), hour: 10, since: start)
         life.live(from: start, until: moment("2026-05-03T00:00:00Z"))
         #expect(life.dates(.dayEnding).count == 2)
-        _ = life.look(at: moment("2026-05-06T23:30:00Z"))
+        _ = life.settle(at: moment("2026-05-06T23:30:00Z"))
         #expect(life.dates(.dayEnding).suffix(1) == [day("2026-05-06")])
         #expect(life.dates(.windowOpened) == [day("2026-05-01"), day("2026-05-02")])
-        #expect(life.look(at: moment("2026-05-07T00:00:00Z")) > moment("2026-05-07T09:59:00Z"), "at midnight it is too late")
+        #expect(life.settle(at: moment("2026-05-07T00:00:00Z")) > moment("2026-05-07T09:59:00Z"), "at midnight it is too late")
         #expect(life.told.count { $0.kind == .dayEnding } == 3)
     }
 
@@ -155,7 +155,7 @@ import Testing
     @Test("A date that the zone leaves out has no moments (Apia, 2011-12-30)") func missingDate() throws {
         let zone = try #require(Zone("Pacific/Apia"))
         let moments = plan(ZoneHistory(zone), at: moment("2011-12-29T20:00:00Z"))
-        for kind in Moment.Kind.allCases { #expect(moments.moment(kind, on: day("2011-12-30")) == nil) }
+        for kind in Reminder.Kind.allCases { #expect(moments.moment(kind, on: day("2011-12-30")) == nil) }
         #expect(moments.moment(.dayEnding, on: day("2011-12-29"))?.until == moment("2011-12-30T10:00:00Z"))
     }
 
@@ -165,8 +165,8 @@ import Testing
             SnapWindow(startHour: 23, on: day("2026-05-01"), in: .utc).pushAt(user: $0, on: day("2026-05-01")) < now
                 - .minutes(40)
         }
-        let moments = UserMoments(of: try #require(someone), zones: ZoneHistory(.utc), startHour: 23, at: now)
-        let due = moments.due(after: MomentProgress(since: now - .days(1)))
+        let moments = UserReminders(of: try #require(someone), zones: ZoneHistory(.utc), startHour: 23, at: now)
+        let due = moments.due(after: ReminderProgress(since: now - .days(1)))
         #expect(due.filter { $0.kind == .windowClosing }.map(\.date) == [day("2026-05-01")])
         #expect(due.first { $0.kind == .windowClosing }?.until == moment("2026-05-02T01:00:00Z"))
     }
@@ -176,9 +176,9 @@ import Testing
             plan(ZoneHistory(.utc), at: moment("2026-05-01T09:00:00Z")).moment(.windowOpened, on: day("2026-05-01"))
         )
         let now = opened.at + .minutes(1)
-        let due = plan(ZoneHistory(.utc), at: now).due(after: MomentProgress(since: now))
+        let due = plan(ZoneHistory(.utc), at: now).due(after: ReminderProgress(since: now))
         #expect(!due.contains { $0.kind == .windowOpened })
-        #expect(plan(ZoneHistory(.utc), at: now).due(after: MomentProgress(since: opened.at)).contains(opened))
+        #expect(plan(ZoneHistory(.utc), at: now).due(after: ReminderProgress(since: opened.at)).contains(opened))
     }
 
     @Test("Only a streak that counts and lacks this person's snap is at stake (NO-5)") func stakes() throws {

@@ -33,31 +33,31 @@ import Testing
         var random = Seeded(seed)
         // The ledger without its checkpoint is the service's rows: it is there for what reaches behind.
         var (short, whole) = (first, first)
-        var lastLook = first.start
+        var settledAt = first.start
         var told: [String] = []
         func act(_ command: StreakCommand, at now: Instant) throws {
-            let full = try whole.applying(command, policy, at: now, lastLook: lastLook)
-            let change = (try? short.applying(command, policy, at: now, lastLook: lastLook)) ?? full
+            let full = try whole.applying(command, policy, at: now, settledAt: settledAt)
+            let change = (try? short.applying(command, policy, at: now, settledAt: settledAt)) ?? full
             #expect(Set(change.effects) == Set(full.effects))
-            if manner.isDoubled { #expect(try whole.applying(command, policy, at: now, lastLook: lastLook) == full) }
+            if manner.isDoubled { #expect(try whole.applying(command, policy, at: now, settledAt: settledAt) == full) }
             // Of what two have worked out one is stored, and told once.
             told += change.effects.map(\.key)
             whole = full.ledger
             short = manner.isCompacted && random.chance(30) ? change.ledger.compacted(policy, at: now) : change.ledger
-            lastLook = now
-            if manner.isDoubled { told += try whole.applying(.look, policy, at: now, lastLook: now).effects.map(\.key) }
+            settledAt = now
+            if manner.isDoubled { told += try whole.applying(.settle, policy, at: now, settledAt: now).effects.map(\.key) }
         }
         for step in manner.isShuffled ? shuffled(steps, &random) : steps {
             for _ in 0..<Int.random(in: manner.looks, using: &random) {
-                let gap = step.at - lastLook
-                let moment = lastLook + Interval(microseconds: Int64.random(in: 0...max(0, gap.microseconds), using: &random))
-                try act(.look, at: moment)
+                let gap = step.at - settledAt
+                let moment = settledAt + Interval(microseconds: Int64.random(in: 0...max(0, gap.microseconds), using: &random))
+                try act(.settle, at: moment)
             }
-            if manner.isLate, step.command == .look { continue }
+            if manner.isLate, step.command == .settle { continue }
             do { try act(step.command, at: step.at) } catch is ServiceError {}
         }
         let end = (steps.last?.at ?? first.start) + .days(10)
-        try act(.look, at: end)
+        try act(.settle, at: end)
         return Outcome(state: fold(whole, policy, at: end), told: told.sorted())
     }
 

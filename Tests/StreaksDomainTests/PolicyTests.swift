@@ -14,12 +14,12 @@ import Testing
         // 2026-05-01 is a Friday.
         var story = try Story(policy, ["Europe/Berlin"], freezes: 1)
         try story.post(a, "2026-05-01T12:00:00Z")
-        var state = try story.look("2026-05-03T23:00:00Z")
+        var state = try story.settle("2026-05-03T23:00:00Z")
         #expect(state.count == 1 && state.openDate == day("2026-05-04"))
         #expect(state.mark(on: day("2026-05-02")) == .neutral && state.mark(on: day("2026-05-03")) == .neutral)
-        state = try story.look("2026-05-05T10:00:00Z")
+        state = try story.settle("2026-05-05T10:00:00Z")
         #expect(state.mark(on: day("2026-05-04")) == .frozen && state.count == 2 && state.freezesLeft == 0)
-        state = try story.look("2026-05-06T10:00:00Z")
+        state = try story.settle("2026-05-06T10:00:00Z")
         #expect(state.status == .broken && state.missedDate == day("2026-05-05") && state.count == 0 && state.longest == 2)
         // On Friday evening the next deadline is Monday's.
         state = try story.post(a, "2026-05-08T12:00:00Z")
@@ -30,7 +30,7 @@ import Testing
     @Test("Freezes are earned every seven dates and never more than five are in hand (CI-2)") func earned() throws {
         var story = try Story(.checkIn(freezeEvery: 7), ["UTC"], freezes: 4)
         try story.noon(1...14)
-        #expect(try story.look("2026-05-14T13:00:00Z").freezesLeft == 5)
+        #expect(try story.settle("2026-05-14T13:00:00Z").freezesLeft == 5)
         #expect(story.keys("freeze-earned").count == 2)
     }
 
@@ -46,7 +46,7 @@ import Testing
     @Test("A cover set by the service undoes a break (insurance, repair: CI-3, TS-3)") func cover() throws {
         var story = try Story(.typed, ["UTC"])
         try story.noon(1...5)
-        #expect(try story.look("2026-05-07T00:00:00Z").count == 0)
+        #expect(try story.settle("2026-05-07T00:00:00Z").count == 0)
         story.ledger.recoveries.append(
             StreakLedger.Recovery(
                 kind: .cover,
@@ -70,7 +70,7 @@ import Testing
         #expect(story.refusal("2026-05-05T08:00:00Z", .pause(until: day("2026-05-21"))) == "ALREADY_PAUSED")
         let state = try story.at("2026-05-06T08:00:00Z", .resume)
         #expect(state.count == 3 && state.deadlineAt == moment("2026-05-07T00:00:00Z"))
-        #expect(try story.look("2026-05-07T00:00:00Z").status == .broken)
+        #expect(try story.settle("2026-05-07T00:00:00Z").status == .broken)
         #expect(try Story().refusal("2026-05-02T00:00:00Z", .pause(until: day("2026-05-09"))) == "PAUSE_NOT_ALLOWED")
     }
 
@@ -78,7 +78,7 @@ import Testing
         var story = try Story(.team, ["UTC", "UTC", "UTC", "UTC", "UTC"])
         let users = story.ledger.participants.map(\.user)
         for user in users.prefix(2) { try story.post(user, "2026-05-01T12:00:00Z") }
-        #expect(try story.look("2026-05-01T12:00:00Z").count == 0)
+        #expect(try story.settle("2026-05-01T12:00:00Z").count == 0)
         #expect(try story.post(users[2], "2026-05-01T13:00:00Z").count == 1)
         #expect(try story.post(users[3], "2026-05-01T14:00:00Z").count == 1)
         var pair = try Story(.team, ["UTC", "UTC"])
@@ -88,14 +88,14 @@ import Testing
     @Test("A team's grace: twelve more hours once in seven dates") func grace() throws {
         var story = try Story(.team)
         try story.noon(1...2)
-        #expect(try story.look("2026-05-04T11:59:59Z").status == .active)
+        #expect(try story.settle("2026-05-04T11:59:59Z").status == .active)
         // In the grace a contribution goes to the missed date first, the next to today.
         try story.post(a, "2026-05-04T11:00:00Z")
         var state = try story.post(Story.b, "2026-05-04T11:30:00Z")
         #expect(state.count == 3 && state.lastCompletedDate == day("2026-05-03"))
         for user in [a, Story.b] { state = try story.post(user, "2026-05-04T11:45:00Z") }
         #expect(state.count == 4)
-        state = try story.look("2026-05-06T00:00:00Z")
+        state = try story.settle("2026-05-06T00:00:00Z")
         #expect(state.status == .broken && state.brokenAt == moment("2026-05-06T00:00:00Z"), "the grace is used up")
     }
 
@@ -108,17 +108,17 @@ import Testing
         )
         // Two of three are 60 % and more; before, two of two were needed and two there.
         for user in [a, late] { try story.post(user, "2026-05-03T12:00:00Z") }
-        #expect(try story.look("2026-05-03T12:00:00Z").count == 3)
+        #expect(try story.settle("2026-05-03T12:00:00Z").count == 3)
     }
 
     @Test("A habit three times a week counts weeks (HA-3)") func weeks() throws {
         // 2026-05-04 is a Monday.
         var story = try Story(.habit(.timesPerWeek(3)), ["UTC"], from: "2026-05-04T08:00:00Z")
         for date in ["04", "06", "10", "11", "12", "16"] { try story.post(a, "2026-05-\(date)T12:00:00Z") }
-        var state = try story.look("2026-05-18T00:00:00Z")
+        var state = try story.settle("2026-05-18T00:00:00Z")
         #expect(state.count == 2 && state.status == .active && state.deadlineAt == moment("2026-05-25T00:00:00Z"))
         try story.post(a, "2026-05-20T12:00:00Z")
-        state = try story.look("2026-05-25T00:00:00Z")
+        state = try story.settle("2026-05-25T00:00:00Z")
         #expect(state.status == .broken && state.brokenAt == moment("2026-05-25T00:00:00Z"))
     }
 

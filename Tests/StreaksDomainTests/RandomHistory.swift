@@ -21,7 +21,7 @@ struct RandomHistory {
     var pauses: [StreakLedger.Pause] = []
     var outages: [StreakLedger.Outage] = []
     var manualFreezes: [StreakLedger.ManualFreeze] = []
-    var lastLook: Instant
+    var settledAt: Instant
     /// Everything told so far, by key.
     var told: [String: StreakEffect] = [:]
     var trace: [String] = []
@@ -51,7 +51,7 @@ struct RandomHistory {
             freezeGrants: granted > 0 ? [StreakLedger.FreezeGrant(at: now, count: granted)] : []
         )
         first = short
-        lastLook = now
+        settledAt = now
         newest = short.firstDate
         self.random = random
     }
@@ -83,7 +83,7 @@ struct RandomHistory {
             case 15 where policy.longestPause != nil: act(.pause(until: newest.advanced(by: random.pick([1, 4]))))
             case 16 where policy.longestPause != nil: act(.resume)
             case 17 where policy.freezes != nil: act(.freeze(newest.advanced(by: random.pick([0, -1]))))
-            case 50...: act(.look)
+            case 50...: act(.settle)
             default: break
             }
         }
@@ -97,15 +97,15 @@ struct RandomHistory {
         do throws(ServiceError) {
             let change: StreakChange
             do throws(ServiceError) {
-                change = try short.applying(command, policy, at: now, lastLook: lastLook)
+                change = try short.applying(command, policy, at: now, settledAt: settledAt)
             } catch {
                 guard error == .ledgerTooShort else { throw error }
-                change = try whole().applying(command, policy, at: now, lastLook: lastLook)
+                change = try whole().applying(command, policy, at: now, settledAt: settledAt)
             }
             remember(change)
             check(change)
             short = random.chance(40) ? change.ledger.compacted(policy, at: now) : change.ledger
-            lastLook = now
+            settledAt = now
         } catch {
             trace[trace.count - 1] += " → \(error.reason)"
         }

@@ -24,7 +24,7 @@ import Testing
         for date in 4...8 { #expect(state.mark(on: day("2026-05-0\(date)")) == .covered) }
         #expect(state.openDate == day("2026-05-09") && !state.isAtRisk, "covered, and open to be completed")
         try story.noon(10...10)
-        #expect(try story.look("2026-05-11T00:00:00Z").count == 4)
+        #expect(try story.settle("2026-05-11T00:00:00Z").count == 4)
     }
 
     @Test("What was asked too late is refused, however early it is done") func tooLate() throws {
@@ -36,8 +36,8 @@ import Testing
 
     @Test("Asked for a date at risk and done after it broke the streak, the token undoes the break") func riskThenBreak() throws {
         var story = try broken()
-        #expect(try story.look("2026-05-04T19:00:00Z").dateToRecover == day("2026-05-04"))
-        #expect(try story.look("2026-05-05T03:00:00Z").dateToRecover == day("2026-05-04"))
+        #expect(try story.settle("2026-05-04T19:00:00Z").dateToRecover == day("2026-05-04"))
+        #expect(try story.settle("2026-05-05T03:00:00Z").dateToRecover == day("2026-05-04"))
         let state = try story.at("2026-05-05T03:00:00Z", asked("2026-05-04T19:00:00Z", by: b))
         #expect(state.status == .active && state.tokensInUse == 1)
         #expect(story.keys("restored") == ["restored:2026-05-04"])
@@ -57,7 +57,7 @@ import Testing
 
     @Test("A streak that has ended has no date to recover and takes no token") func ended() throws {
         var story = try broken()
-        _ = try story.look("2026-05-05T01:00:00Z")
+        _ = try story.settle("2026-05-05T01:00:00Z")
         try story.at("2026-05-05T02:00:00Z", .end)
         #expect(story.refusal("2026-05-05T03:00:00Z", .recover(a)) == "STREAK_NOT_BROKEN")
         #expect(story.refusal("2026-05-05T03:00:00Z", asked("2026-05-05T01:30:00Z", by: a)) == "STREAK_NOT_BROKEN")
@@ -76,8 +76,8 @@ import Testing
                 try story.post(participant.user, now.description)
             }
         }
-        while try story.look(now.description).status == .active { now = now + .hours(1) }
-        let broken = try story.look(now.description)
+        while try story.settle(now.description).status == .active { now = now + .hours(1) }
+        let broken = try story.settle(now.description)
         let brokenAt = try #require(broken.brokenAt)
         let asked = brokenAt + .minutes(Int64.random(in: 0...(24 * 60), using: &random))
         let done = max(asked, now) + .minutes(Int64.random(in: 0...(6 * 24 * 60), using: &random))

@@ -6,7 +6,7 @@ import Testing
 struct Story {
     var ledger: StreakLedger
     let policy: StreakPolicy
-    var lastLook: Instant?
+    var settledAt: Instant?
     var told: [StreakEffect] = []
 
     static let a = UserID(high: 1, low: 1)
@@ -31,9 +31,9 @@ struct Story {
     @discardableResult
     mutating func at(_ time: String, _ command: StreakCommand) throws -> StreakState {
         let now = try #require(Instant(rfc3339: time))
-        let change = try ledger.applying(command, policy, at: now, lastLook: lastLook)
+        let change = try ledger.applying(command, policy, at: now, settledAt: settledAt)
         ledger = change.ledger
-        lastLook = now
+        settledAt = now
         told += change.effects
         return change.state
     }
@@ -51,7 +51,7 @@ struct Story {
         }
     }
 
-    mutating func look(_ time: String) throws -> StreakState { try at(time, .look) }
+    mutating func look(_ time: String) throws -> StreakState { try at(time, .settle) }
 
     func may(_ day: Int, _ time: String) -> String { "2026-05-\(day < 10 ? "0" : "")\(day)T\(time)Z" }
 

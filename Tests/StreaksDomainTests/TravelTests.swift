@@ -25,7 +25,7 @@ import Testing
         try fly(&story, a, "2026-05-01T14:00:00Z", to: "Pacific/Honolulu")
         #expect(refused(story, a, "2026-05-01T14:00:00Z") == "ALREADY_POSTED", "the first, again")
         #expect(refused(story, a, "2026-05-02T10:00:00Z") == "ALREADY_POSTED", "the second, again")
-        let state = try story.look("2026-05-02T10:00:00Z")
+        let state = try story.settle("2026-05-02T10:00:00Z")
         #expect(state.count == 2 && state.status == .active && state.openDate == day("2026-05-03"))
         #expect(state.deadlineAt == moment("2026-05-04T10:00:00Z"), "the third ends in Honolulu")
         try story.post(b, "2026-05-02T20:00:00Z")
@@ -41,8 +41,8 @@ import Testing
             try story.post(b, "2026-05-02T20:00:00Z")
             try fly(&story, a, flight, to: "Pacific/Auckland")
             let end = moment("2026-05-03T10:00:00Z")
-            #expect(try story.look((end - .seconds(1)).description).status == .active, "b's date is not over")
-            let state = try story.look(end.description)
+            #expect(try story.settle((end - .seconds(1)).description).status == .active, "b's date is not over")
+            let state = try story.settle(end.description)
             #expect(state.status == (isMissed ? .broken : .active) && state.count == 1)
             #expect(state.mark(on: day("2026-05-02")) == (isMissed ? .missed : .neutral))
             #expect(state.brokenBy == (isMissed ? a : nil))
@@ -55,7 +55,7 @@ import Testing
         for user in [a, b] { try story.post(user, "2026-05-01T20:00:00Z") }
         try fly(&story, a, "2026-05-02T11:00:00Z", to: "Pacific/Auckland")
         #expect(try story.post(a, "2026-05-02T12:00:00Z").mark(on: day("2026-05-03")) == .open, "in Auckland it is the third")
-        let state = try story.look("2026-05-03T10:00:00Z")
+        let state = try story.settle("2026-05-03T10:00:00Z")
         #expect(state.status == .broken && state.brokenBy == b && state.missedDate == day("2026-05-02"))
     }
 
@@ -65,7 +65,7 @@ import Testing
         try story.post(a, "2026-05-02T08:00:00Z")
         try fly(&story, a, "2026-05-02T09:00:00Z", to: "Asia/Tokyo")
         #expect(
-            try story.look("2026-05-02T09:00:00Z").deadlineAt == moment("2026-05-03T00:00:00Z"),
+            try story.settle("2026-05-02T09:00:00Z").deadlineAt == moment("2026-05-03T00:00:00Z"),
             "b's midnight is the later one"
         )
         #expect(refused(story, a, "2026-05-02T14:59:59Z") == "ALREADY_POSTED")
@@ -85,7 +85,7 @@ import Testing
                 try fly(&story, user, now.description, to: zones[round % zones.count])
                 if refused(story, user, now.description) == nil { try story.post(user, now.description) }
             }
-            let state = try story.look(now.description)
+            let state = try story.settle(now.description)
             #expect(state.count <= 2, "the first and, in Kiritimati, the second of May; round \(round)")
             #expect(state.status == .active && state.longest == state.count)
             now = now + .minutes(1)
@@ -93,7 +93,7 @@ import Testing
         #expect(story.keys("completed").count == 2)
         // The harvested date is spent: on the real second of May there is nothing more to win.
         for user in [a, b] { #expect(refused(story, user, "2026-05-02T12:00:00Z") == "ALREADY_POSTED") }
-        #expect(try story.look("2026-05-02T12:00:00Z").count == 2)
+        #expect(try story.settle("2026-05-02T12:00:00Z").count == 2)
     }
 
     @Test("A date is open until one's clock first shows a later one, and never again", arguments: 0..<40)

@@ -43,7 +43,7 @@ import Testing
         try story.post(a, "2026-05-03T12:00:00Z")
         try story.at("2026-05-04T10:00:00Z", .recover(a))
         try story.post(b, "2026-05-04T12:00:00Z")
-        let state = try story.look("2026-05-06T12:00:00Z")
+        let state = try story.settle("2026-05-06T12:00:00Z")
         let marks = (1...6).map { MutualView.mark(on: day("2026-05-0\($0)"), story.ledger, state, reader: a) }
         #expect(marks == [.both, .both, .recovered, .recovered, .broken, .none])
         let early = fold(story.ledger, .mutual, at: moment("2026-05-03T13:00:00Z"))

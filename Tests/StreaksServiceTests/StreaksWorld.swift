@@ -13,6 +13,7 @@ import Testing
 import Wire
 
 @testable import Runtime
+@testable import ServiceRuntime
 @testable import StreaksService
 
 /// The services that `streaks` asks, answering what a test wants.

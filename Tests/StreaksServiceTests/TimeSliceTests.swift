@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import Runtime
+@testable import ServiceRuntime
 @testable import StreaksService
 
 /// Counts how often the tasks on it get a thread: one time more than they have given it up.

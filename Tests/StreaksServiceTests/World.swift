@@ -13,6 +13,7 @@ import Wire
 
 @testable import Outbox
 @testable import Runtime
+@testable import ServiceRuntime
 @testable import StreaksService
 
 /// Nobody to ask: what `streaks` must know of people was told to it before.

@@ -1,5 +1,5 @@
 import AuthService
 import Runtime
+import ServiceRuntime
 
-await AuthCommands.runIfAsked()
-await ServiceMain.run(AuthModule.self)
+await ProgramMain.run(ServiceHost<AuthModule>.self)

@@ -7,12 +7,13 @@ internal import OutgoingHTTP
 internal import Passwords
 internal import Replicas
 public import Runtime
+public import ServiceRuntime
 
 /// How `auth` is put together.
 public enum AuthModule: ServiceModule {
     public static let name = "auth"
     public static let about = "accounts, sessions and profiles"
-    public static let migrations = [
+    private static let ownMigrations = [
         MigrationSet("entitlement_replica", EntitlementReplica.migrations),
         MigrationSet("block_replica", BlockReplica.migrations),
         MigrationSet(
@@ -38,6 +39,8 @@ public enum AuthModule: ServiceModule {
         MigrationSet("auth_avatars", [Migration(version: 1, name: "avatars", sql: PackageResources.V0401_avatars_sql)]),
     ]
     public static var descriptor: (bytes: [UInt8], hash: String) { (AuthMethods.descriptorSet, AuthMethods.descriptorHash) }
+
+    public static var commands: [ProgramCommand] { AuthCommands.all }
 
     static let keyFolder = Setting<String>(
         "auth.key-folder",
@@ -75,11 +78,15 @@ public enum AuthModule: ServiceModule {
             "The version of the terms in force, as 2026-01 or 2.1: only it can be accepted. Empty: any that is not older than the accepted one."
     )
 
-    public static let settings: [any AnySetting] = [
+    private static let ownSettings: [any AnySetting] = [
         keyFolder, bcryptCost, refreshSecret, appleClients, appleKeys, termsVersion, LinkSettings.publicURL,
     ]
 
-    public static func assemble(_ environment: ServiceEnvironment) async throws -> ServiceAssembly {
+    public static let features = [
+        ServiceFeature("accounts", settings: ownSettings, migrations: ownMigrations, assemble: assemble)
+    ]
+
+    @Sendable private static func assemble(_ environment: ServiceEnvironment) async throws -> FeatureParts {
         let settings = environment.settings
         let service = AuthService(
             accounts: AccountRepository(
@@ -105,7 +112,7 @@ public enum AuthModule: ServiceModule {
             ids: environment.ids,
             logger: environment.logger
         )
-        return ServiceAssembly(
+        return FeatureParts(
             endpoints: service.endpoints(),
             consumers: FactConsumers.all + service.blocks.handlers() + [service.moderationHandler, service.avatarHandler],
             jobs: [

@@ -6,7 +6,7 @@ internal import Kernel
 internal import Logging
 internal import Passwords
 internal import Replicas
-internal import Runtime
+internal import ServiceRuntime
 
 /// Accounts, sessions and profiles. The table of contents: one handler file per RPC, in `Handlers/`.
 ///

@@ -1,4 +1,5 @@
 import BillingService
 import Runtime
+import ServiceRuntime
 
-await ServiceMain.run(BillingModule.self)
+await ProgramMain.run(ServiceHost<BillingModule>.self)

@@ -2,13 +2,14 @@ internal import BillingAPI
 internal import Database
 internal import Kernel
 internal import Outbox
-public import Runtime
+internal import Runtime
+public import ServiceRuntime
 
 /// How `billing` is put together.
 public enum BillingModule: ServiceModule {
     public static let name = "billing"
     public static let about = "entitlements and the ledgers of recovery tokens"
-    public static let migrations = [
+    private static let ownMigrations = [
         MigrationSet("billing", [Migration(version: 1, name: "ledgers", sql: PackageResources.V0001_ledgers_sql)]),
         MigrationSet(
             "billing_recovery",
@@ -20,9 +21,11 @@ public enum BillingModule: ServiceModule {
     ]
     public static var descriptor: (bytes: [UInt8], hash: String) { (BillingMethods.descriptorSet, BillingMethods.descriptorHash) }
 
-    public static func assemble(_ environment: ServiceEnvironment) async throws -> ServiceAssembly {
+    public static let features = [ServiceFeature("tokens", migrations: ownMigrations, assemble: assemble)]
+
+    @Sendable private static func assemble(_ environment: ServiceEnvironment) async throws -> FeatureParts {
         let service = service(database: environment.database, work: environment.work, clock: environment.clock)
-        return ServiceAssembly(
+        return FeatureParts(
             endpoints: service.endpoints(),
             consumers: [TokenEarnedConsumer.handler(service.tokens), TokenReturnedConsumer.handler(service.tokens)]
                 + LifecycleConsumers.all,

@@ -1,3 +1,4 @@
 import GatewayService
+import Runtime
 
-await GatewayMain.run()
+await ProgramMain.run(GatewayHost.self)

@@ -1,5 +1,5 @@
 import MediaService
 import Runtime
+import ServiceRuntime
 
-await MediaCommands.runIfAsked()
-await ServiceMain.run(MediaModule.self)
+await ProgramMain.run(ServiceHost<MediaModule>.self)

@@ -4,7 +4,7 @@ internal import Images
 internal import Kernel
 internal import Logging
 internal import MediaAPI
-internal import Runtime
+internal import ServiceRuntime
 
 /// Pictures of people: recorded → stored → shown and told, in this order (D6). What does not come to its end is deleted by the collector.
 struct Avatars: Sendable {

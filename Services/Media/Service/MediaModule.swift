@@ -8,6 +8,7 @@ internal import MediaAPI
 internal import Outbox
 internal import Replicas
 public import Runtime
+public import ServiceRuntime
 internal import SocialAPI
 internal import StreaksAPI
 
@@ -15,7 +16,7 @@ internal import StreaksAPI
 public enum MediaModule: ServiceModule {
     public static let name = "media"
     public static let about = "daily snaps, their renditions, the feed, avatars, and milestone cards"
-    public static let migrations = [
+    private static let ownMigrations = [
         MigrationSet("block_replica", BlockReplica.migrations),
         MigrationSet("profile_replica", ProfileReplica.migrations),
         MigrationSet(
@@ -41,6 +42,8 @@ public enum MediaModule: ServiceModule {
     ]
     public static var descriptor: (bytes: [UInt8], hash: String) { (MediaMethods.descriptorSet, MediaMethods.descriptorHash) }
 
+    public static var commands: [ProgramCommand] { [MediaCommands.checkBlobs] }
+
     static let threads = Setting("media.threads", default: 2, help: "Photos decoded at once.")
     static let queue = Setting(
         "media.queue",
@@ -48,9 +51,13 @@ public enum MediaModule: ServiceModule {
         help: "Photos that may wait to be decoded; more are answered UNAVAILABLE."
     )
 
-    public static let settings: [any AnySetting] = BlobSettings.all + [LinkSettings.publicURL, threads, queue]
+    private static let ownSettings: [any AnySetting] = BlobSettings.all + [LinkSettings.publicURL, threads, queue]
 
-    public static func assemble(_ environment: ServiceEnvironment) async throws -> ServiceAssembly {
+    public static let features = [
+        ServiceFeature("snaps", settings: ownSettings, migrations: ownMigrations, assemble: assemble)
+    ]
+
+    @Sendable private static func assemble(_ environment: ServiceEnvironment) async throws -> FeatureParts {
         let settings = environment.settings
         let snaps = SnapRepository(database: environment.database)
         let blobs = try await BlobSettings.store(settings, logger: environment.logger)
@@ -110,7 +117,7 @@ public enum MediaModule: ServiceModule {
             ids: environment.ids,
             logger: environment.logger
         )
-        return ServiceAssembly(
+        return FeatureParts(
             endpoints: service.endpoints(),
             consumers: blocks.handlers() + [profiles.handler()] + LifecycleConsumers.all,
             jobs: jobs(service, environment.database)

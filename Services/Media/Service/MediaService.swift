@@ -4,7 +4,7 @@ internal import Kernel
 internal import Logging
 internal import MediaAPI
 internal import Replicas
-internal import Runtime
+internal import ServiceRuntime
 internal import SocialAPI
 internal import StreaksAPI
 

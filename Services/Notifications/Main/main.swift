@@ -1,4 +1,5 @@
 import NotificationsService
 import Runtime
+import ServiceRuntime
 
-await ServiceMain.run(NotificationsModule.self)
+await ProgramMain.run(ServiceHost<NotificationsModule>.self)

@@ -3,13 +3,14 @@ internal import Kernel
 internal import NotificationsAPI
 internal import Outbox
 internal import Replicas
-public import Runtime
+internal import Runtime
+public import ServiceRuntime
 
 /// How `notifications` is put together.
 public enum NotificationsModule: ServiceModule {
     public static let name = "notifications"
     public static let about = "the in-app notification log, fed by the events of the other services"
-    public static let migrations = [
+    private static let ownMigrations = [
         MigrationSet("profile_replica", ProfileReplica.migrations),
         MigrationSet("block_replica", BlockReplica.migrations),
         MigrationSet(
@@ -22,9 +23,13 @@ public enum NotificationsModule: ServiceModule {
         (NotificationsMethods.descriptorSet, NotificationsMethods.descriptorHash)
     }
 
-    public static let settings: [any AnySetting] = [LinkSettings.publicURL]
+    private static let ownSettings: [any AnySetting] = [LinkSettings.publicURL]
 
-    public static func assemble(_ environment: ServiceEnvironment) async throws -> ServiceAssembly {
+    public static let features = [
+        ServiceFeature("log", settings: ownSettings, migrations: ownMigrations, assemble: assemble)
+    ]
+
+    @Sendable private static func assemble(_ environment: ServiceEnvironment) async throws -> FeatureParts {
         let log = NotificationRepository(database: environment.database)
         let profiles = ProfileReplica(
             database: environment.database,
@@ -33,7 +38,7 @@ public enum NotificationsModule: ServiceModule {
         )
         let blocks = BlockReplica(database: environment.database, bus: environment.bus)
         let teller = Teller(log: log, profiles: profiles, blocks: blocks)
-        return ServiceAssembly(
+        return FeatureParts(
             endpoints: NotificationsService(log: log, profiles: profiles).endpoints(),
             consumers: [profiles.handler()] + blocks.handlers() + teller.friendshipHandlers + teller.streakHandlers
                 + teller.socialHandlers + teller.momentHandlers + LifecycleConsumers.all,

@@ -1,4 +1,5 @@
 import Runtime
+import ServiceRuntime
 import SocialService
 
-await ServiceMain.run(SocialModule.self)
+await ProgramMain.run(ServiceHost<SocialModule>.self)

@@ -4,7 +4,8 @@ internal import Kernel
 internal import MediaAPI
 internal import Outbox
 internal import Replicas
-public import Runtime
+internal import Runtime
+public import ServiceRuntime
 internal import SocialAPI
 internal import StreaksAPI
 
@@ -12,7 +13,7 @@ internal import StreaksAPI
 public enum SocialModule: ServiceModule {
     public static let name = "social"
     public static let about = "friends, search, nudges, blocks, reports and moderation"
-    public static let migrations = [
+    private static let ownMigrations = [
         MigrationSet("profile_replica", ProfileReplica.migrations),
         MigrationSet(
             "social",
@@ -36,9 +37,13 @@ public enum SocialModule: ServiceModule {
         help: "Friend lists kept in memory while they do not change, some 30 kB each with 50 friends; 0: none."
     )
 
-    public static let settings: [any AnySetting] = [LinkSettings.publicURL, keptFriendPages]
+    private static let ownSettings: [any AnySetting] = [LinkSettings.publicURL, keptFriendPages]
 
-    public static func assemble(_ environment: ServiceEnvironment) async throws -> ServiceAssembly {
+    public static let features = [
+        ServiceFeature("friends", settings: ownSettings, migrations: ownMigrations, assemble: assemble)
+    ]
+
+    @Sendable private static func assemble(_ environment: ServiceEnvironment) async throws -> FeatureParts {
         let service = service(
             database: environment.database,
             bus: environment.bus,
@@ -46,7 +51,7 @@ public enum SocialModule: ServiceModule {
             avatars: AvatarLinks(base: try environment.settings.get(LinkSettings.publicURL)),
             keptFriendPages: try environment.settings.get(keptFriendPages)
         )
-        return ServiceAssembly(
+        return FeatureParts(
             endpoints: service.endpoints(),
             consumers: [service.profiles.handler()] + LifecycleConsumers.all,
             jobs: [

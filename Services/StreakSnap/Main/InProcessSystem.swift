@@ -5,23 +5,24 @@ import Logging
 import MediaService
 import NotificationsService
 import Runtime
+import ServiceRuntime
 import SocialService
 import StreaksService
 
 /// The seven services in this process: the same code and subjects as apart (D10).
 struct InProcessSystem: RunningSystem {
-    private let hosts: [any Replica]
+    private let hosts: [any Program]
     private let gateway: GatewayHost
     private let admin: Task<Void, Never>?
 
     static func start(_ plan: Plan, logger: Logger) async throws -> InProcessSystem {
         let metrics = Metrics()
-        let hosts: [any Replica] = [
+        let hosts: [any Program] = [
             try await make(AuthModule.self, plan, metrics), try await make(SocialModule.self, plan, metrics),
             try await make(StreaksModule.self, plan, metrics), try await make(MediaModule.self, plan, metrics),
             try await make(NotificationsModule.self, plan, metrics), try await make(BillingModule.self, plan, metrics),
         ]
-        let settings = try await settings("gateway", plan, CommonSettings.process + GatewaySettings.all)
+        let settings = try await settings("gateway", plan, GatewayHost.settings)
         let gateway = try GatewayHost(
             settings: settings,
             logger: try Logger(service: "gateway", settings: settings),
@@ -31,7 +32,7 @@ struct InProcessSystem: RunningSystem {
             gateway.isReady && hosts.allSatisfy(\.isReady)
         }
         for host in hosts { try await host.start() }
-        _ = try await gateway.start()
+        try await gateway.start()
         return InProcessSystem(hosts: hosts, gateway: gateway, admin: admin)
     }
 
@@ -48,19 +49,10 @@ struct InProcessSystem: RunningSystem {
         try await Settings(arguments: [], environment: plan.environment(of: name), declared: declared)
     }
 
-    private static func make<Module: ServiceModule>(_: Module.Type, _ plan: Plan, _ metrics: Metrics) async throws -> any Replica
+    private static func make<Module: ServiceModule>(_: Module.Type, _ plan: Plan, _ metrics: Metrics) async throws -> any Program
     {
-        let settings = try await settings(Module.name, plan, CommonSettings.service + Module.settings)
+        let settings = try await settings(Module.name, plan, Module.settings)
         let logger = try Logger(service: Module.name, settings: settings)
         return try ServiceHost<Module>(settings: settings, logger: logger, metrics: metrics)
     }
 }
-
-/// One service of whatever module.
-private protocol Replica: Sendable {
-    var isReady: Bool { get }
-    func start() async throws
-    func stop() async
-}
-
-extension ServiceHost: Replica {}

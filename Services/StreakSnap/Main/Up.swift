@@ -85,7 +85,7 @@ struct Up: AsyncParsableCommand {
                 separate
                 ? try await SeparateSystem.start(plan, logger: logger) : try await InProcessSystem.start(plan, logger: logger)
             try await announce(system, plan)
-            await ServiceMain.untilAskedToStop()
+            await ProgramMain.untilAskedToStop()
             await system.stop()
             await streams.stop()
         } catch {

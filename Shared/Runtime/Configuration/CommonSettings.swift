@@ -14,27 +14,6 @@ public enum CommonSettings {
     )
     /// Its password.
     public static let natsPassword = Setting<String>("nats.password", default: nil, isSecret: true, help: "Password on the bus.")
-    /// Where the service's database is.
-    public static let databaseURL = Setting<String>(
-        "database.url",
-        default: nil,
-        isSecret: true,
-        help: "The service's PostgreSQL, as a libpq connection string or URI."
-    )
-    /// How many connections to it.
-    public static let databasePool = Setting("database.pool", default: 8, help: "Connections to PostgreSQL.")
-    /// Longest a statement may run.
-    public static let statementTimeout = Setting(
-        "database.statement-timeout",
-        default: 5_000,
-        help: "Longest a statement may run, in ms."
-    )
-    /// How many requests at once.
-    public static let maxInFlight = Setting(
-        "rpc.max-in-flight",
-        default: 512,
-        help: "Requests handled at once; more are answered UNAVAILABLE at once."
-    )
     /// Port of health and metrics.
     public static let adminPort = Setting(
         "admin.port",
@@ -73,10 +52,6 @@ public enum CommonSettings {
         default: 1,
         help: "Copies of every event stream in a NATS cluster."
     )
-
-    /// Those of a service with a database.
-    public static let service: [any AnySetting] =
-        process + [databaseURL, databasePool, statementTimeout, maxInFlight]
 
     /// Those of every process.
     public static let process: [any AnySetting] = [

@@ -3,7 +3,7 @@ internal import Kernel
 public import Logging
 
 extension BusConnection {
-    /// Connects, waiting for a broker that is away as long as it takes; says so now and then. What the connection asks is counted and traced.
+    /// Connects, waiting for a broker that is away as long as it takes; logs that it waits. What the connection asks is counted and traced.
     ///
     /// - Throws: `BusConnectionError` when the broker refuses the credentials, `CancellationError`.
     public static func waiting(
@@ -14,15 +14,33 @@ extension BusConnection {
     ) async throws -> BusConnection {
         var configuration = configuration
         configuration.connectTimeout = .seconds(5)
-        let observer = Observers(
-            all: [MetricsObserver(metrics, role: "client"), TracingObserver(tracer: tracer, kind: .client)]
-        )
+        let observer = metrics.observer(ofRequestsAs: .client, tracer)
         while true {
             do {
                 return try await connect(configuration, logger: logger, observer: observer)
             } catch let error as BusConnectionError where error.isPassing {
                 logger.warning("waiting for the bus", metadata: ["error": "\(error)"])
             }
+        }
+    }
+}
+
+/// A part in a request on the bus.
+public enum RequestRole: Sendable {
+    /// Who asks.
+    case client
+    /// Who answers.
+    case server
+}
+
+extension Metrics {
+    /// Counts and traces requests on the bus.
+    public func observer(ofRequestsAs role: RequestRole, _ tracer: Tracer) -> any RPCObserver {
+        switch role {
+        case .client:
+            Observers(all: [MetricsObserver(self, role: "client"), TracingObserver(tracer: tracer, kind: .client)])
+        case .server:
+            Observers(all: [MetricsObserver(self, role: "server"), TracingObserver(tracer: tracer, kind: .server)])
         }
     }
 }

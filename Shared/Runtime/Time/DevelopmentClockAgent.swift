@@ -1,12 +1,12 @@
-internal import Bus
+public import Bus
 internal import Kernel
-internal import Logging
+public import Logging
 
 /// The part of a replica that obeys the development clock: moves its time, runs what became due, and says whether more remains.
-struct DevelopmentClockAgent: Sendable {
+public struct DevelopmentClockAgent: Sendable {
     static let subject = "dev.clock.advance"
-    /// In `$SRV.INFO`'s metadata: whoever has it obeys the clock. Others on the bus are not waited for.
-    static let mark = "clock"
+    /// In `$SRV.INFO`'s metadata of a replica that obeys the clock. Others on the bus are not waited for.
+    public static let mark = "clock"
 
     let service: String
     let clock: DevelopmentClock
@@ -15,9 +15,26 @@ struct DevelopmentClockAgent: Sendable {
     /// Runs due work and sends waiting events; returns what was done plus what is still under way.
     let settle: @Sendable () async throws -> Int
 
+    /// The agent of one replica.
+    ///
+    /// - Parameter settle: runs due work and sends waiting events; returns what was done plus what is still under way.
+    public init(
+        service: String,
+        clock: DevelopmentClock,
+        bus: BusConnection,
+        logger: Logger,
+        settle: @escaping @Sendable () async throws -> Int
+    ) {
+        self.service = service
+        self.clock = clock
+        self.bus = bus
+        self.logger = logger
+        self.settle = settle
+    }
+
     /// Answers `dev.clock.advance` (body: the offset in microseconds) with `<service> <rows dealt with or under way>`. Any other message is
     /// logged and ignored: whoever may publish could send it, and no clock must be moved to where arithmetic ends.
-    func listen() throws {
+    public func listen() throws {
         _ = try bus.subscribe(Self.subject) { message in
             guard let reply = message.reply, let offset = DevelopmentClockState.offset(message.body), clock.shift(to: offset)
             else {

@@ -39,11 +39,13 @@ final class EchoGateway: Sendable {
         host = try GatewayHost(
             settings: Settings(
                 values: values.merging(settings) { $1 },
-                declared: CommonSettings.process + GatewaySettings.all
+                declared: GatewayHost.settings
             ),
-            logger: Self.silence
+            logger: Self.silence,
+            metrics: Metrics()
         )
-        port = UInt16(clamping: try await host.start())
+        try await host.start()
+        port = UInt16(clamping: host.port)
         try await eventually("the routes are known") {
             try await self.ask("GET /api/notes HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").status == 200
         }

@@ -5,6 +5,7 @@ import Kernel
 import Logging
 import Outbox
 import Runtime
+import ServiceRuntime
 import Wire
 
 // Answers one kind of request with a change, and hangs between the commit and the reply. Arguments: connection string, schema, broker.

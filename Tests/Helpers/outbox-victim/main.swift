@@ -73,6 +73,7 @@ func hear(_ arguments: [String], delay: Duration) async throws {
     }
     let consumer = EventConsumer(
         service: "hearer",
+        feature: "all",
         handlers: [handler],
         database: database,
         work: work,

@@ -3,7 +3,7 @@ internal import AuthDomain
 internal import Bus
 internal import Kernel
 internal import Outbox
-internal import Runtime
+internal import ServiceRuntime
 
 extension AuthService {
     /// AU-7. One transaction: unusable, signed out everywhere, e-mail and username free for others, everybody told.

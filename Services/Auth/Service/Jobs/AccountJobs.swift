@@ -2,7 +2,7 @@ internal import AuthAPI
 internal import AuthDomain
 internal import Kernel
 internal import Outbox
-internal import Runtime
+internal import ServiceRuntime
 
 extension AuthService {
     /// What happens to accounts when its time has come, in batches that replicas share (D7).

@@ -1,7 +1,7 @@
 internal import AuthAPI
 internal import Kernel
 internal import Outbox
-internal import Runtime
+internal import ServiceRuntime
 
 /// AU-7. Nobody else sees a ledger, and a restored account finds its tokens again: so nothing happens before the account is gone for good.
 enum LifecycleConsumers {

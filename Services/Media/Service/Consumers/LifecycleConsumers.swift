@@ -2,7 +2,7 @@ internal import AuthAPI
 internal import Kernel
 internal import Outbox
 internal import Replicas
-internal import Runtime
+internal import ServiceRuntime
 internal import SocialAPI
 
 /// Whose photos are shown (AU-7, SO-9, PH-6). A profile's status says it whatever the reason: deletion, restoration, suspension, its end.

@@ -3,7 +3,7 @@ internal import CommonAPI
 internal import Kernel
 internal import MediaAPI
 internal import MediaDomain
-internal import Runtime
+internal import ServiceRuntime
 internal import StreaksAPI
 
 extension MediaService {

@@ -1,6 +1,6 @@
 internal import BlobStore
 internal import Kernel
-internal import Runtime
+internal import ServiceRuntime
 
 /// Deletes uploads that nobody took up: the client or a process died between storing the bytes and using them (D4).
 struct AbandonedUploads: Sendable {

@@ -1,6 +1,6 @@
 internal import BlobStore
 internal import Kernel
-internal import Runtime
+internal import ServiceRuntime
 
 /// Brings the blob store in line with who blocks whom (PH-6): links that either was given to the other's photos die, for good: when the block
 /// ends, only links made after that work (SO-7). Each step may be repeated.

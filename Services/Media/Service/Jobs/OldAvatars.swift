@@ -1,6 +1,6 @@
 internal import BlobStore
 internal import Kernel
-internal import Runtime
+internal import ServiceRuntime
 
 /// Deletes pictures that were replaced or taken away, and those whose maker died: the blobs first, then the row that knows of them.
 struct OldAvatars: Sendable {

@@ -1,5 +1,5 @@
 internal import Kernel
-internal import Runtime
+internal import ServiceRuntime
 
 /// Forgets what no repeat can ask for any more: keys after 24 h (PF-4), answers after 48 h (a date and its tolerance are shorter, PH-3).
 /// Void operations go after an hour, with whatever a maker that died left of them in the blob store.

@@ -1,6 +1,6 @@
 internal import BlobStore
 internal import Kernel
-internal import Runtime
+internal import ServiceRuntime
 
 /// Brings the blob store in line with who may be seen (PH-6): a marker withholds all blobs of an owner at once, and after 30 days the
 /// blobs themselves go (AU-7). Each step may be repeated.

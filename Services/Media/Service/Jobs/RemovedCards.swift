@@ -1,6 +1,6 @@
 internal import BlobStore
 internal import Kernel
-internal import Runtime
+internal import ServiceRuntime
 
 /// Removes milestone cards of people who are gone, and those that nobody has finished: first the pictures, then the row.
 struct RemovedCards: Sendable {

@@ -2,7 +2,7 @@ internal import Bus
 internal import CommonAPI
 internal import Kernel
 internal import NotificationsAPI
-internal import Runtime
+internal import ServiceRuntime
 
 extension NotificationsService {
     /// NO-4: newest first, with the number of unread ones.

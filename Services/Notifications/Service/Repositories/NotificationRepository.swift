@@ -3,7 +3,7 @@ internal import Kernel
 internal import NotificationsAPI
 internal import NotificationsDomain
 internal import Replicas
-internal import Runtime
+internal import ServiceRuntime
 
 /// An entry that is about to be written.
 struct NewNotification: Sendable {

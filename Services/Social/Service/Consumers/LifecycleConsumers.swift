@@ -1,7 +1,7 @@
 internal import AuthAPI
 internal import Kernel
 internal import Outbox
-internal import Runtime
+internal import ServiceRuntime
 internal import SocialAPI
 
 /// AU-7: who deletes the account has no friends any more; who is gone for good was never here.

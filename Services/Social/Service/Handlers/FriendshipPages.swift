@@ -1,7 +1,7 @@
 internal import Bus
 internal import CommonAPI
 internal import Kernel
-internal import Runtime
+internal import ServiceRuntime
 internal import SocialDomain
 
 extension SocialService {

@@ -1,7 +1,7 @@
 internal import Bus
 internal import Kernel
 internal import Replicas
-internal import Runtime
+internal import ServiceRuntime
 internal import SocialAPI
 
 extension SocialService {

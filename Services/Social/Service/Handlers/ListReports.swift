@@ -2,7 +2,7 @@ internal import Bus
 internal import CommonAPI
 internal import Kernel
 internal import Replicas
-internal import Runtime
+internal import ServiceRuntime
 internal import SocialAPI
 internal import SocialDomain
 

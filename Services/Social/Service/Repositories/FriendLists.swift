@@ -3,7 +3,7 @@ internal import CommonAPI
 internal import Database
 internal import Kernel
 internal import Replicas
-internal import Runtime
+internal import ServiceRuntime
 internal import SocialAPI
 internal import SocialDomain
 

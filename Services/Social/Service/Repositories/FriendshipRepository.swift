@@ -1,6 +1,6 @@
 internal import Database
 internal import Kernel
-internal import Runtime
+internal import ServiceRuntime
 internal import SocialDomain
 
 /// A friendship with the two it is about.

@@ -1,0 +1,69 @@
+internal import AuthAPI
+internal import Database
+internal import Kernel
+internal import Outbox
+internal import Replicas
+internal import ServiceRuntime
+internal import SocialAPI
+internal import StreaksDomain
+
+/// What becomes of streaks when a profile changes, or an account is deleted or shut (SD-3, AU-7, SO-9): of every kind at once.
+struct AccountConsumers: Sendable {
+    let writer: StreakWriter
+    private var store: StreakStore { writer.store }
+
+    init(writer: StreakWriter) { self.writer = writer }
+
+    var handlers: [EventHandler] {
+        [
+            EventHandler(AccountDeleted.self) { event, work in
+                try await endAll(of: try UserID(parsing: event.userID, field: "user_id"), work)
+            },
+            EventHandler(AccountPurged.self) { event, work in
+                let user = try UserID(parsing: event.userID, field: "user_id")
+                // A request that was under way at the deletion may have started one since.
+                try await endAll(of: user, work)
+            },
+            EventHandler(ModerationActionTaken.self) { event, work in
+                guard event.action == .suspend || event.action == .ban else { return }
+                let user = try UserID(parsing: event.userID, field: "user_id")
+                try await breakAll(of: user, isForGood: event.action == .ban, work)
+            },
+        ]
+    }
+
+    /// Another zone moves deadlines (SD-3).
+    func profileChanged(_ profile: Profile, _ work: UnitOfWork) async throws {
+        try await zoneChanged(profile, work)
+        // After the streaks' locks, in the order every transaction locks.
+        try await writer.clockChanged(of: profile.userID, work)
+    }
+
+    private func zoneChanged(_ profile: Profile, _ work: UnitOfWork) async throws {
+        guard try await ZoneRepository.add(profile.zone, of: profile.userID, since: profile.zoneSince, work.sql) else { return }
+        let ids = try await store.activeIDs(of: profile.userID, work.sql)
+        // The event may come so late that the change moves dates which a checkpoint has settled.
+        let finality = StreakKind.allCases.map { writer.policy(for: $0).finality }.min() ?? .zero
+        if profile.zoneSince < work.now - finality { try await store.deleteCheckpoints(of: ids, work.sql) }
+        try await writer.settle(try await store.lock(ids, work.sql), .now, work)
+    }
+
+    /// Ends every streak of a user, broken by no one.
+    private func endAll(of user: UserID, _ work: UnitOfWork) async throws {
+        for stored in try await store.lock(try await store.unendedIDs(of: user, work.sql), work.sql) {
+            try await writer.apply(.end, to: stored, work)
+        }
+    }
+
+    /// Breaks every running streak of a user, by them. One that counts nothing cannot break (SD-8); a ban ends it.
+    private func breakAll(of user: UserID, isForGood: Bool, _ work: UnitOfWork) async throws {
+        for stored in try await store.lock(try await store.activeIDs(of: user, work.sql), work.sql) {
+            let change = try await writer.apply(.breakOff(by: user), to: stored, work)
+            guard isForGood, change.change.ledger.brokenOff == nil else { continue }
+            // Read again: what the first change has emitted must not be emitted twice.
+            for settled in try await store.lock([stored.row.id], work.sql) where settled.row.status == .active {
+                try await writer.apply(.end, to: settled, work)
+            }
+        }
+    }
+}

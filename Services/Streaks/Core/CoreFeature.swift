@@ -1,0 +1,88 @@
+package import Bus
+package import Database
+package import Kernel
+internal import Logging
+internal import Outbox
+package import Replicas
+package import Runtime
+package import ServiceRuntime
+internal import StreaksDomain
+
+/// What every feature of `streaks` stands on (D15): the streaks, their members and ledgers, settlement, outages, zones, and the replicas of
+/// facts of other services. Loaded by every replica.
+package enum CoreFeature {
+    /// The feature.
+    ///
+    /// - Parameter extensions: what the other features add to the store.
+    package static func feature(_ extensions: StreakExtensions) -> ServiceFeature {
+        ServiceFeature(
+            "core",
+            settings: [LinkSettings.publicURL],
+            migrations: [
+                MigrationSet("profile_replica", ProfileReplica.migrations),
+                MigrationSet("entitlement_replica", EntitlementReplica.migrations),
+                MigrationSet("block_replica", BlockReplica.migrations),
+                MigrationSet("core", [Migration(version: 1, name: "streaks", sql: PackageResources.V0001_streaks_sql)]),
+            ],
+            isAlwaysLoaded: true
+        ) { environment in
+            let core = try StreaksCore(environment, extensions)
+            let accounts = AccountConsumers(writer: core.writer)
+            return FeatureParts(
+                consumers: [core.profiles.handler(changed: accounts.profileChanged), EntitlementReplica().handler()]
+                    + core.blocks.handlers() + accounts.handlers,
+                jobs: jobs(core, environment, extensions)
+            )
+        }
+    }
+
+    private static func jobs(
+        _ core: StreaksCore,
+        _ environment: ServiceEnvironment,
+        _ extensions: StreakExtensions
+    ) -> [Job] {
+        [
+            SettlementJob(
+                kinds: extensions.kinds(of: environment.features),
+                writer: core.writer,
+                work: environment.work,
+                logger: environment.logger,
+                metrics: environment.metrics
+            ).job,
+            OutageJob(writer: core.writer, work: environment.work, clock: environment.clock).job,
+            Job("block_snapshot", every: .seconds(60)) { _ in
+                try await core.blocks.loadSnapshotOnce(context: .expiring(in: .minutes(10)))
+                return 0
+            },
+        ]
+    }
+}
+
+/// What the features of `streaks` share.
+package struct StreaksCore: Sendable {
+    package let store: StreakStore
+    package let writer: StreakWriter
+    package let profiles: ProfileReplica
+    package let blocks: BlockReplica
+    package let avatars: AvatarLinks
+
+    /// From the parts of a replica.
+    ///
+    /// - Throws: `Settings.Invalid`.
+    package init(_ environment: ServiceEnvironment, _ extensions: StreakExtensions) throws {
+        self.init(
+            database: environment.database,
+            bus: environment.bus,
+            avatars: AvatarLinks(base: try environment.settings.get(LinkSettings.publicURL)),
+            extensions
+        )
+    }
+
+    package init(database: Database, bus: any Caller, avatars: AvatarLinks, _ extensions: StreakExtensions) {
+        store = StreakStore(database: database, policies: extensions.policies)
+        writer = StreakWriter(store: store, extensions)
+        profiles = ProfileReplica(database: database, bus: bus, avatars: avatars)
+        blocks = BlockReplica(database: database, bus: bus)
+        self.avatars = avatars
+    }
+}

@@ -1,0 +1,76 @@
+package import Database
+package import Kernel
+internal import StreaksDomain
+
+/// Whose streaks are (D15): `streak_member`.
+package enum MemberRepository {
+    /// A member of a kind whose members come and go, present or past.
+    struct History: Sendable {
+        let streak: StreakID
+        let user: UserID
+        let joinedAt: Instant
+        let leftAt: Instant?
+    }
+
+    /// Everyone who is or was a member of these streaks, in the order of their ids.
+    static func histories(of streaks: [StreakID], _ sql: some QueryExecutor) async throws -> [History] {
+        try await sql.query(
+            """
+            SELECT streak_id, user_id, joined_at, left_at FROM streak_member WHERE streak_id = ANY(\(streaks))
+            ORDER BY streak_id, user_id
+            """
+        ).map { row in
+            History(
+                streak: try row.get(at: 0),
+                user: try row.get(at: 1),
+                joinedAt: try row.get(at: 2),
+                leftAt: try row.get(at: 3)
+            )
+        }
+    }
+
+    static func insert(_ users: [UserID], into streak: StreakID, at instant: Instant, _ sql: Transaction) async throws {
+        _ = try await sql.execute(
+            """
+            INSERT INTO streak_member (streak_id, user_id, joined_at)
+            SELECT \(streak), user_id, \(instant) FROM unnest(\(users.sorted())) AS member (user_id)
+            """
+        )
+    }
+
+    /// The streaks of a user of some statuses.
+    ///
+    /// - Parameters:
+    ///   - kinds: nil means all.
+    ///   - due: only those with a date that must be settled by then; nil means all.
+    static func streaks(
+        of user: UserID,
+        _ kinds: [StreakKind]? = nil,
+        _ statuses: [StreakState.Status],
+        dueBy due: Instant? = nil,
+        _ sql: some QueryExecutor
+    ) async throws -> [StreakID] {
+        let wanted = statuses.map(\.stored)
+        let ofKind: Query = kinds.map { "AND kind = ANY(\($0.map(\.rawValue)))" } ?? ""
+        let isDue: Query = due.map { "AND next_due <= \($0)" } ?? ""
+        return try await sql.query(
+            """
+            SELECT s.id FROM streak_member m CROSS JOIN LATERAL (
+                SELECT id FROM streak WHERE id = m.streak_id AND status = ANY(\(wanted)) \(ofKind) \(isDue) OFFSET 0) AS s
+            WHERE m.user_id = \(user) AND m.left_at IS NULL
+            """
+        ).map { try $0.decode(as: StreakID.self) }
+    }
+
+    /// The streaks of a kind that all of these users share, ended ones too.
+    static func shared(_ kind: StreakKind, by users: [UserID], _ sql: some QueryExecutor) async throws -> [StreakID] {
+        guard let first = users.first else { return [] }
+        return try await sql.query(
+            """
+            SELECT s.id FROM streak_member m CROSS JOIN LATERAL (
+                SELECT id FROM streak WHERE id = m.streak_id AND kind = \(kind.rawValue) AND members @> \(users) OFFSET 0) AS s
+            WHERE m.user_id = \(first) AND m.left_at IS NULL
+            """
+        ).map { try $0.decode(as: StreakID.self) }
+    }
+}

@@ -1,0 +1,119 @@
+package import Database
+package import Kernel
+internal import StreaksDomain
+
+/// An outage whose streaks are being settled.
+struct OutageWork: Sendable {
+    let id: OutageID
+    let from: Instant
+    let until: Instant
+    /// The last streak that was settled, in the order of ids.
+    var reached: StreakID?
+}
+
+/// The next streaks of an outage.
+struct OutagePage: Sendable {
+    /// Those that the outage may touch.
+    let touched: [StreakID]
+    /// Where to go on after them; nil when none is left.
+    let reached: StreakID?
+}
+
+package enum OutageTag {}
+package typealias OutageID = ID<OutageTag>
+
+/// Declared outages (SD-7), and how far their streaks have been settled.
+package enum OutageRepository {
+    /// A date may be shown in some zone for so long after an instant it is shown at: two days for the zones, the rest for travel.
+    private static let reach = Interval.days(4)
+
+    /// Those that are part of ledgers.
+    static func declared(_ sql: some QueryExecutor) async throws -> [StreakLedger.Outage] {
+        try await sql.query(
+            "SELECT from_at, until_at, declared_at FROM outage WHERE declared_at IS NOT NULL ORDER BY declared_at"
+        ).map { row in
+            StreakLedger.Outage(from: try row.get(at: 0), until: try row.get(at: 1), declaredAt: try row.get(at: 2))
+        }
+    }
+
+    /// Records what an operator declares; a running replica does the rest. - Returns: false when it was declared before.
+    package static func insert(_ id: OutageID, from: Instant, until: Instant, _ sql: some QueryExecutor) async throws -> Bool {
+        try await sql.execute(
+            "INSERT INTO outage (id, from_at, until_at) VALUES (\(id), \(from), \(until)) ON CONFLICT DO NOTHING"
+        ) == 1
+    }
+
+    /// One line for each, newest first: what an operator sees.
+    package static func list(_ sql: some QueryExecutor) async throws -> [String] {
+        try await sql.query(
+            """
+            SELECT from_at, until_at, CASE WHEN finished_at IS NOT NULL THEN 'done' WHEN declared_at IS NULL THEN 'waiting'
+                ELSE 'under way' END, settled_streaks
+            FROM outage ORDER BY from_at DESC LIMIT 1000
+            """
+        ).map { row in
+            let (from, until, standing, streaks) = try row.decode(as: (Instant.self, Instant.self, String.self, Int32.self))
+            return "\(from)\t\(until)\t\(standing)\t\(streaks)"
+        }
+    }
+
+    static func isAnyWaiting(_ sql: some QueryExecutor) async throws -> Bool {
+        try await !sql.query("SELECT 1 FROM outage WHERE declared_at IS NULL LIMIT 1").isEmpty
+    }
+
+    /// Waits until no transaction works on a ledger that was loaded without the outages that are about to be declared.
+    static func lockLedgers(_ sql: Transaction) async throws {
+        _ = try await sql.execute("LOCK TABLE outage IN ACCESS EXCLUSIVE MODE")
+    }
+
+    /// From `instant` on every ledger has what waits. - Returns: how many.
+    static func declareWaiting(at instant: Instant, _ sql: Transaction) async throws -> Int {
+        try await sql.execute("UPDATE outage SET declared_at = \(instant) WHERE declared_at IS NULL")
+    }
+
+    /// The oldest whose streaks have not all been settled; nil also while another replica works on it.
+    static func lockUnfinished(at now: Instant, _ sql: Transaction) async throws -> OutageWork? {
+        let rows = try await sql.query(
+            """
+            SELECT id, from_at, until_at, reached_id FROM outage
+            WHERE declared_at <= \(now) AND finished_at IS NULL ORDER BY declared_at, id LIMIT 1 FOR UPDATE SKIP LOCKED
+            """
+        )
+        return try rows.first.map { row in
+            let (id, from, until, reached) = try row.decode(as: (OutageID.self, Instant.self, Instant.self, StreakID?.self))
+            return OutageWork(id: id, from: from, until: until, reached: reached)
+        }
+    }
+
+    /// The next streaks, `limit` at most of those that the outage may touch: broken ones whose break it may undo, running ones that it may
+    /// take out of danger.
+    ///
+    /// Every streak is read, some thousands at once: an index of breaks would be written at every midnight for what hardly ever happens.
+    static func page(of outage: OutageWork, limit: Int, _ sql: Transaction) async throws -> OutagePage {
+        let start = outage.reached ?? StreakID(high: 0, low: 0)
+        let rows = try await sql.query(
+            """
+            WITH read AS MATERIALIZED (
+                SELECT id, coalesce(CASE status WHEN 1 THEN next_due WHEN 2 THEN broken_at END > \(outage.from)
+                    AND CASE status WHEN 1 THEN next_due WHEN 2 THEN broken_at END <= \(outage.until + Self.reach), false) AS is_touched
+                FROM streak WHERE id > \(start) ORDER BY id LIMIT 5000)
+            (SELECT id, true FROM read WHERE is_touched ORDER BY id LIMIT \(limit))
+            UNION ALL (SELECT id, false FROM read ORDER BY id DESC LIMIT 1)
+            """
+        ).map { try $0.decode(as: (StreakID.self, Bool.self)) }
+        let touched = rows.filter(\.1).map(\.0).sorted()
+        let last = touched.count == limit ? touched.last : rows.first { !$0.1 }?.0
+        return OutagePage(touched: touched, reached: last)
+    }
+
+    /// Stores how far it has come; `now` when no streak is left.
+    static func store(_ outage: OutageWork, settled: Int, finishedAt now: Instant?, _ sql: Transaction) async throws {
+        _ = try await sql.execute(
+            """
+            UPDATE outage SET reached_id = \(outage.reached), settled_streaks = settled_streaks + \(Int32(settled)),
+                finished_at = \(now)
+            WHERE id = \(outage.id)
+            """
+        )
+    }
+}

@@ -1,0 +1,96 @@
+package import Database
+package import Kernel
+internal import StreaksDomain
+
+/// The rows of streaks and what identifies them.
+enum StreakRepository {
+    /// A new streak; its members come by `MemberRepository.insert`.
+    ///
+    /// - Throws: `DatabaseError` unique violation when there is one with the same key that has not ended.
+    static func insert(_ id: StreakID, _ kind: StreakKind, key: String?, state: StreakState, _ sql: Transaction) async throws {
+        _ = try await sql.execute(
+            """
+            INSERT INTO streak (id, kind, started_at, open_date, deadline_at, at_risk_from, settled_at)
+            VALUES (\(id), \(kind.rawValue), \(state.asOf), \(state.openDate), \(state.deadlineAt), \(state.atRiskFrom),
+                \(state.asOf))
+            """
+        )
+        guard let key else { return }
+        _ = try await sql.execute(
+            "INSERT INTO streak_identity (kind, key, streak_id) VALUES (\(kind.rawValue), \(key), \(id))"
+        )
+    }
+
+    /// Locks them in the order of their ids.
+    static func lock(_ ids: [StreakID], _ sql: Transaction) async throws -> [StreakRow] {
+        try await sql.query("SELECT \(StreakRow.columns) FROM streak WHERE id = ANY(\(ids)) ORDER BY id FOR UPDATE")
+            .mapInSlices(StreakRow.init)
+    }
+
+    static func find(_ ids: [StreakID], _ sql: some QueryExecutor) async throws -> [StreakRow] {
+        try await sql.query("SELECT \(StreakRow.columns) FROM streak WHERE id = ANY(\(ids))").map(StreakRow.init)
+    }
+
+    static func find(_ kind: StreakKind, key: String, _ sql: some QueryExecutor) async throws -> StreakID? {
+        try await sql.query("SELECT streak_id FROM streak_identity WHERE kind = \(kind.rawValue) AND key = \(key)")
+            .first?.decode(as: StreakID.self)
+    }
+
+    static func dueQuery(_ kind: StreakKind, at now: Instant, limit: Int) -> Query {
+        """
+        SELECT \(StreakRow.columns) FROM streak WHERE kind = \(kind.rawValue) AND next_due <= \(now)
+        ORDER BY next_due LIMIT \(limit) FOR UPDATE SKIP LOCKED
+        """
+    }
+
+    /// The next date of the streak of these kinds that has waited longest, due or not.
+    static func oldestDue(_ kinds: [StreakKind], _ database: Database) async throws -> Instant? {
+        try await database.query(
+            """
+            SELECT min(next_due) FROM unnest(\(kinds.map(\.rawValue))) AS k CROSS JOIN LATERAL (
+                SELECT next_due FROM streak WHERE kind = k AND next_due IS NOT NULL ORDER BY next_due LIMIT 1) AS first
+            """
+        ).first?.decode(as: Instant?.self)
+    }
+
+    /// A streak that cannot be settled makes way for the others until then.
+    static func postpone(_ id: StreakID, until instant: Instant, _ database: Database) async throws {
+        _ = try await database.execute("UPDATE streak SET next_due = \(instant) WHERE id = \(id) AND next_due < \(instant)")
+    }
+
+    /// Stores what ledgers folded to, each streak once. What has ended gives its key back.
+    static func save(_ changes: [PlannedChange], _ sql: Transaction) async throws {
+        guard !changes.isEmpty else { return }
+        let states = changes.map(\.change.state)
+        _ = try await sql.execute(
+            """
+            UPDATE streak SET status = new.status, current_count = new.count, longest_count = new.longest,
+                last_completed_date = new.completed, open_date = new.open, deadline_at = new.deadline, at_risk_from = new.risk,
+                next_due = new.due, broken_by = new.breaker, broken_at = new.broken, missed_date = new.missed, ended_at = new.ended,
+                contribution_count = contribution_count + new.contributions, settled_at = new.settled
+            FROM unnest(\(changes.map(\.row.id)), \(states.map(\.status.stored)), \(states.map { Int32($0.count) }),
+                \(states.map { Int32($0.longest) }), \(states.map(\.lastCompletedDate)), \(states.map(\.openDate)),
+                \(states.map(\.deadlineAt)), \(states.map(\.atRiskFrom)), \(states.map(\.nextDue)), \(states.map(\.brokenBy)),
+                \(states.map(\.brokenAt)), \(states.map(\.missedDate)), \(changes.map(\.change.ledger.endedAt)),
+                \(changes.map { Int32($0.entries.contributions.count) }), \(states.map(\.asOf)))
+                AS new (id, status, count, longest, completed, open, deadline, risk, due, breaker, broken, missed, ended, contributions,
+                    settled)
+            WHERE streak.id = new.id
+            """
+        )
+        let ended = changes.filter { $0.change.state.status == .ended && $0.row.status != .ended }.map(\.row.id)
+        if !ended.isEmpty { _ = try await sql.execute("DELETE FROM streak_identity WHERE streak_id = ANY(\(ended))") }
+    }
+
+    /// Stores when and through whom streaks were broken off; `StreakRow` reads it back into the ledger.
+    static func store(_ brokenOff: [(streak: StreakID, by: StreakLedger.BrokenOff)], _ sql: Transaction) async throws {
+        guard !brokenOff.isEmpty else { return }
+        _ = try await sql.execute(
+            """
+            UPDATE streak SET broken_off_at = new.at, broken_off_by = new.by
+            FROM unnest(\(brokenOff.map(\.streak)), \(brokenOff.map(\.by.at)), \(brokenOff.map(\.by.user))) AS new (id, at, by)
+            WHERE streak.id = new.id
+            """
+        )
+    }
+}

@@ -1,0 +1,81 @@
+package import Database
+package import Kernel
+package import StreaksDomain
+
+/// A user's clock, and the hour at which their snap window opens by it (PW-2). By default that of a user of whom nothing is known.
+package struct UserClock: Sendable {
+    package var zones = ZoneHistory(.utc)
+    package var windowStartHour = SnapWindow.defaultStartHour
+
+    package init() {}
+
+    /// Whether a snap is on time by it (PW-3).
+    package func isOnTime(receivedAt: Instant, capturedAt: Instant?) -> Bool {
+        SnapWindow.isOnTime(
+            receivedAt: receivedAt,
+            capturedAt: capturedAt,
+            startHour: windowStartHour,
+            zones,
+            .mutual
+        )
+    }
+}
+
+/// Which zone a user's clock followed since when (SD-3).
+package enum ZoneRepository {
+    /// The histories of these users; an unknown one is absent.
+    package static func histories(of users: [UserID], _ sql: some QueryExecutor) async throws -> [UserID: ZoneHistory] {
+        try await histories(
+            try await sql.query(
+                "SELECT user_id, since, zone FROM zone_change WHERE user_id = ANY(\(users)) ORDER BY user_id, since"
+            )
+        )
+    }
+
+    /// The clocks of these users.
+    package static func clocks(of users: [UserID], _ sql: some QueryExecutor) async throws -> [UserID: UserClock] {
+        let rows = try await sql.query(
+            """
+            SELECT person, p.window_start_hour, z.since, z.zone FROM unnest(\(users)) AS person
+            LEFT JOIN profile_replica p ON p.user_id = person LEFT JOIN zone_change z ON z.user_id = person ORDER BY person, z.since
+            """
+        )
+        var clocks: [UserID: UserClock] = [:]
+        var entries: [UserID: [ZoneHistory.Entry]] = [:]
+        for row in rows {
+            let (user, hour, since, zone) = try row.decode(as: (UserID.self, Int32?.self, Instant?.self, String?.self))
+            clocks[user, default: UserClock()].windowStartHour = hour.map(Int.init) ?? SnapWindow.defaultStartHour
+            if let since, let zone {
+                entries[user, default: []].append(ZoneHistory.Entry(since: since, zone: Zone(zone) ?? .utc))
+            }
+        }
+        for (user, entries) in entries {
+            if let zones = ZoneHistory(entries: entries) { clocks[user, default: UserClock()].zones = zones }
+        }
+        return clocks
+    }
+
+    /// Adds a change. - Returns: whether it was news.
+    package static func add(_ zone: Zone, of user: UserID, since: Instant, _ sql: Transaction) async throws -> Bool {
+        try await sql.execute(
+            """
+            INSERT INTO zone_change (user_id, since, zone) SELECT \(user), \(since), \(zone.name)
+            WHERE NOT EXISTS (SELECT 1 FROM zone_change WHERE user_id = \(user) AND since >= \(since))
+              AND \(zone.name) IS DISTINCT FROM
+                  (SELECT zone FROM zone_change WHERE user_id = \(user) ORDER BY since DESC LIMIT 1)
+            ON CONFLICT DO NOTHING
+            """
+        ) == 1
+    }
+
+    private static func histories(_ rows: [Row]) async throws -> [UserID: ZoneHistory] {
+        var entries: [UserID: [ZoneHistory.Entry]] = [:]
+        var slice = TimeSlice()
+        for (index, row) in rows.enumerated() {
+            let (user, since, zone) = try row.decode(as: (UserID.self, Instant.self, String.self))
+            entries[user, default: []].append(ZoneHistory.Entry(since: since, zone: Zone(zone) ?? .utc))
+            if index & 15 == 15 { await slice.yieldIfOver() }
+        }
+        return entries.compactMapValues { ZoneHistory(entries: $0) }
+    }
+}

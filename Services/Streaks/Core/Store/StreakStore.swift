@@ -1,0 +1,103 @@
+package import Database
+package import Kernel
+package import StreaksDomain
+
+/// Streaks of every kind and their ledgers (D15): locks and loads them. What changes them is `StreakWriter`.
+package struct StreakStore: Sendable {
+    package let database: Database
+    package let policies: StreakPolicies
+
+    /// The store in the service's schema.
+    package init(database: Database, policies: StreakPolicies = .standard) {
+        self.database = database
+        self.policies = policies
+    }
+
+    private var ledgers: LedgerRepository { LedgerRepository(policies: policies) }
+
+    /// Locks streaks in the order of their ids, so that no two transactions wait for each other, and loads their ledgers.
+    package func lock(_ ids: some Sequence<StreakID>, _ sql: Transaction) async throws -> [StoredStreak] {
+        try await ledgers.load(try await StreakRepository.lock(Array(Set(ids)), sql), sql)
+    }
+
+    /// Locks up to `limit` streaks of a kind whose next date is due; other replicas' are passed over (D7).
+    ///
+    /// - Throws: `Unsettled` with their ids when they cannot be read.
+    func lockDue(_ kind: StreakKind, at now: Instant, limit: Int, _ sql: Transaction) async throws -> [StoredStreak] {
+        let found = try await sql.query(StreakRepository.dueQuery(kind, at: now, limit: limit))
+        let ids = try found.map { try $0.get(at: 0, as: StreakID.self) }
+        do { return try await ledgers.load(try await found.mapInSlices(StreakRow.init), sql) } catch {
+            throw Unsettled(streaks: ids, cause: error)
+        }
+    }
+
+    /// A locked streak with every entry its ledger ever had.
+    func whole(_ row: StreakRow, _ sql: some QueryExecutor) async throws -> StoredStreak {
+        guard let stored = try await ledgers.load([row], isWhole: true, sql).first else { throw ServiceError.internal }
+        return stored
+    }
+
+    /// Streaks with their ledgers as they stand, without locks.
+    ///
+    /// - Parameter isWhole: with every entry their ledgers ever had; otherwise from their checkpoints on.
+    package func load(_ rows: [StreakRow], isWhole: Bool, _ sql: some QueryExecutor) async throws -> [StoredStreak] {
+        try await ledgers.load(rows, isWhole: isWhole, sql)
+    }
+
+    /// The same by their ids; unknown ones are absent.
+    package func load(_ ids: some Sequence<StreakID>, isWhole: Bool = false) async throws -> [StoredStreak] {
+        try await ledgers.load(try await StreakRepository.find(Array(Set(ids)), database), isWhole: isWhole, database)
+    }
+
+    /// The running streaks of a user.
+    package func activeIDs(of user: UserID, _ kinds: [StreakKind]? = nil, _ sql: some QueryExecutor) async throws -> [StreakID] {
+        try await MemberRepository.streaks(of: user, kinds, [.active], sql)
+    }
+
+    /// Those of them whose date is due.
+    package func activeIDs(of user: UserID, _ kinds: [StreakKind], dueBy now: Instant, _ sql: some QueryExecutor) async throws
+        -> [StreakID]
+    {
+        try await MemberRepository.streaks(of: user, kinds, [.active], dueBy: now, sql)
+    }
+
+    /// The streaks of a kind that all of these users share, ended ones too.
+    package func streaks(_ kind: StreakKind, of users: [UserID], _ sql: some QueryExecutor) async throws -> [StreakID] {
+        try await MemberRepository.shared(kind, by: users, sql)
+    }
+
+    /// The streaks of a user that have not ended.
+    package func unendedIDs(of user: UserID, _ kinds: [StreakKind]? = nil, _ sql: some QueryExecutor) async throws -> [StreakID] {
+        try await MemberRepository.streaks(of: user, kinds, [.active, .broken], sql)
+    }
+
+    /// The streak of a kind with this key that has not ended (`NewStreak.key`).
+    package func streak(_ kind: StreakKind, key: String, _ sql: some QueryExecutor) async throws -> StreakID? {
+        try await StreakRepository.find(kind, key: key, sql)
+    }
+
+    /// Whether a streak of any kind waits for the settlement job.
+    package func isAnySettlementDue(at now: Instant) async throws -> Bool {
+        guard let due = try await StreakRepository.oldestDue(StreakKind.allCases, database) else { return false }
+        return due <= now - SettlementJob.wait
+    }
+
+    /// The next change of these streaks folds their ledgers from the start. Waits for what changes them now.
+    func deleteCheckpoints(of ids: [StreakID], _ sql: Transaction) async throws {
+        _ = try await StreakRepository.lock(ids, sql)
+        try await CheckpointRepository.delete(of: ids, sql)
+    }
+}
+
+/// Streaks that were due and could not be settled.
+struct Unsettled: Error {
+    let streaks: [StreakID]
+    let cause: any Error
+
+    /// Whether the streaks have nothing to do with it, and waiting is all there is to do.
+    var isPassing: Bool {
+        guard let error = cause as? DatabaseError else { return cause is CancellationError }
+        return error.isConnectionFailure || error.isRetryable
+            || [.overloaded, .stopped, .outcomeUnknown, .transactionAborted].contains(error.code)
+    }
+}

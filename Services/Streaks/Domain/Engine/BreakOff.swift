@@ -1,0 +1,38 @@
+public import Kernel
+
+extension StreakLedger {
+    /// A break by decision and not by a miss (SO-9). No late snap, token or outage undoes it.
+    public struct BrokenOff: Hashable, Sendable {
+        /// When.
+        public let at: Instant
+        /// Whose conduct it was for.
+        public let user: UserID
+
+        public init(at: Instant, user: UserID) {
+            self.at = at
+            self.user = user
+        }
+    }
+
+    /// Breaks a running streak by `user`. Nothing happens to one that has ended, is broken, or counts nothing (SD-8).
+    mutating func breakOff(by user: UserID, _ state: StreakState) throws(ServiceError) {
+        guard participant(user) != nil else { throw .notAMember }
+        guard state.status == .active, state.count > 0 else { return }
+        brokenOff = BrokenOff(at: state.asOf, user: user)
+    }
+}
+
+extension FoldPass {
+    /// The break off, once everything before it is settled: the newest date anybody's clock showed then is the missed one.
+    func settleBreakOff() {
+        guard let brokenOff = ledger.brokenOff, brokenOff.at <= limit, running.brokenOn == nil else { return }
+        let date = participants.map { $0.zones.newestDate(by: limit) }.max() ?? running.settledThrough
+        for (day, mark) in days where mark == .open { days[day] = StreakState.Mark.none }
+        if days[date] != .complete { days[date] = .missed }
+        log.append(.broken(date: date, at: brokenOff.at, by: brokenOff.user, count: running.count))
+        running.brokenOn = date
+        running.brokenAt = brokenOff.at
+        running.brokenBy = brokenOff.user
+        open = nil
+    }
+}

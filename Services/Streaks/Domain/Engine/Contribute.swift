@@ -1,0 +1,122 @@
+public import Kernel
+
+extension StreakLedger {
+    /// The date a contribution received now would count for; changes nothing.
+    ///
+    /// - Throws: as `applying(.contribute …)`.
+    public func dateCredited(
+        to user: UserID,
+        receivedAt: Instant,
+        capturedAt: Instant?,
+        _ policy: StreakPolicy,
+        at now: Instant
+    ) throws(ServiceError) -> CalendarDate {
+        try dateCredited(to: user, receivedAt: receivedAt, capturedAt: capturedAt, policy, fold(self, policy, at: now))
+    }
+
+    /// The same with the state of the moment at hand.
+    func dateCredited(
+        to user: UserID,
+        receivedAt: Instant,
+        capturedAt: Instant?,
+        _ policy: StreakPolicy,
+        _ state: StreakState
+    ) throws(ServiceError) -> CalendarDate {
+        let now = state.asOf
+        guard let author = participant(user) else { throw .notAMember }
+        if let capturedAt, capturedAt > receivedAt + policy.clockTolerance { throw .capturedInFuture }
+        if let endedAt, receivedAt >= endedAt { throw .notActive }
+        if let brokenOff, receivedAt >= brokenOff.at { throw .notActive }
+        let date = creditedDate(author, receivedAt, capturedAt, policy, state)
+        // Who travels west right after the start may see a date before the first: it is taken, and counts for nothing.
+        guard date > base.settledThrough || date < firstDate else { throw .ledgerTooShort }
+        // What was received before the break counts however late it is recorded; after it, only what re-opens a settled date (SD-6).
+        if policy.onBreak == .stop, let brokenAt = state.brokenAt, let missed = state.missedDate,
+            receivedAt >= brokenAt, date > missed
+        {
+            throw .notActive
+        }
+        guard !hasContributed(user, on: date, known: now) else { throw .alreadyPosted }
+        return date
+    }
+
+    /// SD-1, SD-2, and the grace of TS-4. A date that is taken is not claimed twice: what comes late for it counts for today.
+    private func creditedDate(
+        _ author: Participant,
+        _ receivedAt: Instant,
+        _ capturedAt: Instant?,
+        _ policy: StreakPolicy,
+        _ state: StreakState
+    ) -> CalendarDate {
+        let zones = author.zones.known(at: receivedAt)
+        let today = zones.date(at: receivedAt)
+        func isFree(_ date: CalendarDate) -> Bool {
+            date < today && date >= author.firstDate(since: start)
+                && !(contributions[date]?.contains { $0.user == author.user } ?? false)
+        }
+        let claimed = author.zones.dateClaimed(receivedAt: receivedAt, capturedAt: capturedAt, policy)
+        if isFree(claimed) { return claimed }
+        if let grace = state.graceDate, isFree(grace) { return grace }
+        return today
+    }
+
+    mutating func contribute(
+        _ user: UserID,
+        receivedAt: Instant,
+        capturedAt: Instant?,
+        _ policy: StreakPolicy,
+        _ state: StreakState
+    ) throws(ServiceError) -> CalendarDate {
+        let date = try dateCredited(to: user, receivedAt: receivedAt, capturedAt: capturedAt, policy, state)
+        contributions[date, default: []].append(
+            Contribution(user: user, date: date, receivedAt: receivedAt, recordedAt: state.asOf)
+        )
+        returnTokens(policy, at: state.asOf)
+        return date
+    }
+
+    /// Gives tokens back whose date was completed after all (RC-3, SD-6).
+    ///
+    /// A token that also keeps another date, one that somebody can no longer contribute to, stays: giving it back would break the
+    /// streak by a contribution.
+    private mutating func returnTokens(_ policy: StreakPolicy, at now: Instant) {
+        guard recoveries.contains(where: { $0.kind == .token && $0.returnedAt == nil }) else { return }
+        let pass = FoldPass(self, policy, now: now)
+        pass.run()
+        for index in recoveries.indices where recoveries[index].kind == .token && recoveries[index].returnedAt == nil {
+            let recovery = recoveries[index]
+            guard pass.isComplete(policy.schedule.slot(of: recovery.from), known: now) else { continue }
+            var date = recovery.from.advanced(by: 1)
+            var isNeeded = false
+            while date <= recovery.through, !isNeeded {
+                isNeeded = pass.isLost(policy.schedule.slot(of: date))
+                date = date.advanced(by: 1)
+            }
+            if !isNeeded { recoveries[index].returnedAt = now }
+        }
+    }
+}
+
+extension FoldPass {
+    /// Whether the slot can no longer be completed in time by those who are missing, and is not excused.
+    func isLost(_ slot: Slot) -> Bool {
+        if isComplete(slot, known: now) || isNeutral(slot, over(slot), known: now) { return false }
+        return members(slot.upperBound).contains { member in
+            member.zones.end(of: slot.upperBound) <= now
+                && !slot.contains { ledger.hasContributed(member.user, on: $0, known: now) }
+        }
+    }
+}
+
+extension ZoneHistory {
+    /// The author's date that a contribution claims by its times alone, whatever any ledger holds: that of the client's clock while it is
+    /// tolerated, else that of the receipt (SD-1, SD-2). A repeat within the tolerance claims the same date again.
+    public func dateClaimed(receivedAt: Instant, capturedAt: Instant?, _ policy: StreakPolicy) -> CalendarDate {
+        let zones = known(at: receivedAt)
+        let today = zones.date(at: receivedAt)
+        guard let captured = capturedAt.map(zones.date(at:)), captured < today,
+            receivedAt <= zones.end(of: captured) + policy.lateTolerance
+        else { return today }
+        return captured
+    }
+}

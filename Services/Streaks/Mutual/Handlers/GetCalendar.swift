@@ -1,0 +1,32 @@
+internal import Bus
+internal import Kernel
+internal import StreaksAPI
+internal import StreaksCore
+internal import StreaksDomain
+
+/// A month of the calendar (MS-5). From the whole ledger: a checkpoint would hide the months before it.
+struct GetCalendar: QueryHandler {
+    let views: MutualViews
+
+    func handle(_ request: GetCalendarRequest, _ context: CallContext) async throws -> MonthCalendar {
+        let user = try context.requireUser()
+        let id = try StreakID(parsing: request.streakID, field: "streak_id")
+        let asked = try request.month.map { text in
+            guard let month = CalendarMonth(text) else {
+                throw ServiceError.validation(field: "month", "must be a month, YYYY-MM")
+            }
+            return month
+        }
+        guard let (stored, state) = try await views.whole(id, seenBy: user), let reader = stored.ledger.participant(user) else {
+            throw ServiceError.notFound("streak")
+        }
+        let month = asked ?? CalendarMonth(containing: reader.zones.date(at: state.asOf))
+        let days = MutualView.days(month.dates, stored.ledger, state, reader: user)
+        return MonthCalendar(
+            streakID: id.description,
+            month: month.description,
+            days: days.map { CalendarDay($0) },
+            completedDays: Int32(days.count { $0.mark == .both })
+        )
+    }
+}

@@ -1,0 +1,19 @@
+internal import Bus
+internal import Kernel
+internal import StreaksAPI
+internal import StreaksCore
+
+/// Who may see the photos of a streak, and which of them only after posting (PH-4, PH-5). What a block hides is left out by `media`: a
+/// member's own photos stay theirs.
+struct GetMembership: QueryHandler {
+    let reads: StreakReads
+    let clock: any Clock
+
+    func handle(_ request: GetMembershipRequest, _: CallContext) async throws -> GetMembershipReply {
+        let user = try UserID(parsing: request.userID, field: "user_id")
+        let id = try StreakID(parsing: request.streakID, field: "streak_id")
+        let seen = try await reads.seen(.one(id), by: user, withPartners: false, withHidden: true, now: clock.now())
+        guard let streak = seen.first else { return GetMembershipReply() }
+        return GetMembershipReply(friendID: streak.partnerID.description, openFrom: streak.openFrom.description)
+    }
+}

@@ -1,0 +1,79 @@
+internal import Bus
+internal import CommonAPI
+internal import Kernel
+internal import MediaAPI
+internal import Replicas
+internal import StreaksAPI
+internal import StreaksCore
+internal import StreaksDomain
+
+/// What a milestone card says and looks like, for clients that draw it themselves (MC-1).
+struct GetMilestoneData: QueryHandler {
+    let views: MutualViews
+    let profiles: ProfileReplica
+    let media: MediaClient
+
+    func handle(_ request: GetMilestoneDataRequest, _ context: CallContext) async throws -> MilestoneData {
+        let user = try context.requireUser()
+        let id = try StreakID(parsing: request.streakID, field: "streak_id")
+        guard let (stored, state) = try await views.whole(id, seenBy: user), let friend = stored.row.partner(of: user) else {
+            throw ServiceError.notFound("streak")
+        }
+        let people = try await profiles.profiles([user, friend], context: context)
+        func summary(_ person: UserID) -> UserSummary {
+            people[person]?.summary ?? .unavailable(person)
+        }
+        let (you, theirs) = (summary(user), summary(friend))
+        let reached = Celebrations(state).reached
+        let card = await card(of: id, reached.last, for: user, with: friend, context)
+        let next = StreakPolicy.mutual.milestones.next(after: state.count)
+        return MilestoneData(
+            streakID: id.description,
+            currentCount: Int32(state.count),
+            longestCount: Int32(state.longest),
+            milestone: Int32(reached.last?.count ?? 0),
+            reached: reached.map { MilestoneMark(count: Int32($0.count), date: $0.on.description) },
+            nextMilestone: Int32(next ?? 0),
+            daysToNextMilestone: Int32(next.map { $0 - state.count } ?? 0),
+            you: you,
+            friend: theirs,
+            fromDate: state.runStart?.description,
+            toDate: state.lastCompletedDate?.description,
+            text: CardText(
+                emoji: CardParts.emoji,
+                title: CardParts.title,
+                names: CardParts.names([you.username, theirs.username]),
+                dates: CardParts.dates(state.runStart, state.lastCompletedDate),
+                watermark: CardParts.watermark,
+                share: CardParts.share(count: state.count, friend: theirs.username)
+            ),
+            styles: CardParts.styles.map { style in
+                StreaksAPI.CardStyle(name: style.name, fromColor: style.from, toColor: style.to, textColor: style.text)
+            },
+            milestoneID: card?.milestoneID,
+            imageURL: card?.imageURL,
+            shareURL: card?.shareURL
+        )
+    }
+
+    /// The card to share and its page; nil before the first milestone, and when media does not answer in time: the rest does not depend
+    /// on it.
+    private func card(
+        of streak: StreakID,
+        _ reached: Celebrations.Reached?,
+        for user: UserID,
+        with friend: UserID,
+        _ context: CallContext
+    ) async -> GenerateMilestoneCardReply? {
+        guard let reached else { return nil }
+        let request = MakeMilestoneCardRequest(
+            userID: user.description,
+            friendID: friend.description,
+            streakID: streak.description,
+            milestone: Int32(reached.count),
+            fromDate: reached.from.description,
+            toDate: reached.on.description
+        )
+        return try? await media.makeMilestoneCard(request, context: context.child(timeout: .seconds(4)))
+    }
+}

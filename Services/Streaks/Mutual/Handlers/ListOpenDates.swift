@@ -1,0 +1,32 @@
+internal import Bus
+internal import Kernel
+internal import StreaksAPI
+internal import StreaksCore
+
+/// What the feed is made from (PH-5).
+struct ListOpenDates: QueryHandler {
+    let views: MutualViews
+
+    func handle(_ request: ListOpenDatesRequest, _ context: CallContext) async throws -> ListOpenDatesReply {
+        let user = try UserID(parsing: request.userID, field: "user_id")
+        let streaks = try await views.streaks(.running, of: user, withPartners: true, context)
+        return ListOpenDatesReply(
+            streaks: streaks.map { streak in
+                OpenDate(
+                    streakID: streak.row.id.description,
+                    friendID: streak.partnerID.description,
+                    friend: streak.partner,
+                    currentCount: streak.row.count,
+                    yourDate: streak.yourDate.description,
+                    friendDate: streak.partnerDate.description,
+                    youPosted: streak.youPosted,
+                    friendPosted: streak.partnerPosted,
+                    deadlineAt: streak.row.deadlineAt,
+                    atRisk: streak.isAtRisk,
+                    openFrom: streak.openFrom.description,
+                    friendNewestDate: streak.partnerNewest.description
+                )
+            }
+        )
+    }
+}

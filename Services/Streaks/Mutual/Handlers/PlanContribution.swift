@@ -1,0 +1,72 @@
+internal import Bus
+internal import Kernel
+internal import StreaksAPI
+internal import StreaksCore
+internal import StreaksDomain
+
+/// What would be refused of a snap, before any byte is stored (PH-1). Recording decides again.
+struct PlanContribution: QueryHandler {
+    let store: StreakStore
+    let snapWindow: SnapWindowRule
+    let clock: any Clock
+
+    func handle(_ request: PlanContributionRequest, _: CallContext) async throws -> PlanContributionReply {
+        let user = try UserID(parsing: request.userID, field: "user_id")
+        let asked = try RecordContribution.streakIDs(request.streakIDs)
+        let received = request.receivedAt ?? clock.now()
+        let now = clock.now()
+        // Plain reads: what is decided here is decided again under locks when it is recorded.
+        let ids = asked.isEmpty ? try await store.activeIDs(of: user, [.mutual], store.database) : asked
+        func outcomes(_ ids: [StreakID], isWhole: Bool) async throws -> [StreakID: ContributionOutcome] {
+            var outcomes: [StreakID: ContributionOutcome] = [:]
+            for stored in try await store.load(ids, isWhole: isWhole) where stored.row.kind == .mutual {
+                outcomes[stored.row.id] = Self.plan(stored, user, receivedAt: received, capturedAt: request.capturedAt, now: now)
+            }
+            return outcomes
+        }
+        var planned = try await outcomes(ids, isWhole: false)
+        let tooShort = planned.filter { $0.value.refused == ServiceError.ledgerTooShort.reason }.map(\.key)
+        if !tooShort.isEmpty { planned.merge(try await outcomes(tooShort, isWhole: true)) { $1 } }
+        let clock = try await ZoneRepository.clocks(of: [user], store.database)[user] ?? UserClock()
+        if snapWindow == .enforce, !clock.isOnTime(receivedAt: received, capturedAt: request.capturedAt) {
+            for (id, outcome) in planned where outcome.refused == nil { planned[id] = ContributionOutcome(outsideWindow: id) }
+        }
+        let date = clock.zones.dateClaimed(
+            receivedAt: received,
+            capturedAt: request.capturedAt,
+            .mutual
+        )
+        return PlanContributionReply(
+            outcomes: ids.map { planned[$0] ?? ContributionOutcome(streakID: $0.description, refused: "NOT_A_MEMBER") },
+            authorDate: date.description
+        )
+    }
+
+    private static func plan(
+        _ stored: StoredStreak,
+        _ user: UserID,
+        receivedAt: Instant,
+        capturedAt: Instant?,
+        now: Instant
+    ) -> ContributionOutcome {
+        let id = stored.row.id
+        do throws(ServiceError) {
+            let date = try stored.ledger.dateCredited(
+                to: user,
+                receivedAt: receivedAt,
+                capturedAt: capturedAt,
+                .mutual,
+                at: max(now, receivedAt)
+            )
+            return ContributionOutcome(
+                streakID: id.description,
+                date: date.description,
+                currentCount: stored.row.count,
+                longestCount: stored.row.longest,
+                friendID: stored.row.partner(of: user)?.description ?? ""
+            )
+        } catch {
+            return ContributionOutcome(streakID: id.description, refused: error.reason)
+        }
+    }
+}

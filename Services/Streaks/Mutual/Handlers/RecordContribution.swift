@@ -1,0 +1,83 @@
+internal import Bus
+internal import Kernel
+internal import ServiceRuntime
+internal import StreaksAPI
+internal import StreaksCore
+internal import StreaksDomain
+
+/// Counts a snap: the dates, the counts and the answer are one transaction, once an operation (MS-2). Streaks that refuse are reported, the
+/// rest count it (PH-1).
+struct RecordContribution: MutationHandler {
+    let writer: StreakWriter
+    let mutations: Mutations
+    let snapWindow: SnapWindowRule
+    let clock: any Clock
+
+    func handle(_ request: RecordContributionRequest, _ context: CallContext) async throws -> Once<RecordContributionReply> {
+        let operation = try OperationID(parsing: request.operationID, field: "operation_id")
+        let user = try UserID(parsing: request.userID, field: "user_id")
+        let ids = try Self.streakIDs(request.streakIDs)
+        let received = request.receivedAt ?? clock.now()
+        return try await mutations.once(operation: operation, of: user, context, request) { [writer, snapWindow] work in
+            let clock = try await ZoneRepository.clocks(of: [user], work.sql)[user] ?? UserClock()
+            let onTime = clock.isOnTime(receivedAt: received, capturedAt: request.capturedAt)
+            let stored = try await writer.store.lock(ids, work.sql).filter { $0.row.kind == .mutual && $0.hasMember(user) }
+            let counting = snapWindow == .enforce && !onTime ? [] : stored
+            let results = try await writer.apply(
+                .contribute(user, receivedAt: received, capturedAt: request.capturedAt),
+                toEach: counting,
+                operation: operation,
+                isOnTime: onTime,
+                work
+            )
+            var outcomes = Dictionary(
+                stored.map { ($0.row.id, ContributionOutcome(outsideWindow: $0.row.id)) },
+                uniquingKeysWith: { first, _ in first }
+            )
+            for (streak, result) in zip(counting, results) {
+                outcomes[streak.row.id] = ContributionOutcome(result, of: user, in: streak.row)
+            }
+            let refused = ids.map { ContributionOutcome(streakID: $0.description, refused: "NOT_A_MEMBER") }
+            return .success(
+                RecordContributionReply(outcomes: zip(ids, refused).map { outcomes[$0] ?? $1 }, onTime: onTime)
+            )
+        }
+    }
+
+    /// Each once, in the order given.
+    static func streakIDs(_ texts: [String]) throws -> [StreakID] {
+        var seen: Set<StreakID> = []
+        return try texts.enumerated().compactMap { index, text in
+            let id = try StreakID(parsing: text, field: "streak_ids[\(index)]")
+            return seen.insert(id).inserted ? id : nil
+        }
+    }
+}
+
+extension ContributionOutcome {
+    /// What became of a streak that a snap was to count for.
+    fileprivate init(_ result: Result<PlannedChange, ServiceError>, of user: UserID, in row: StreakRow) {
+        let id = row.id.description
+        switch result {
+        case .failure(let refusal): self.init(streakID: id, refused: refusal.reason)
+        case .success(let written):
+            let (change, date) = (written.change, written.change.creditedTo)
+            let milestone = change.effects.compactMap { effect -> Int? in
+                if case .milestone(let count, _, _) = effect { return count }
+                return nil
+            }.max()
+            self.init(
+                streakID: id,
+                date: date?.description,
+                dateCompleted: date.map { change.state.mark(on: $0) == .complete } ?? false,
+                currentCount: Int32(change.state.count),
+                longestCount: Int32(change.state.longest),
+                milestone: Int32(milestone ?? 0),
+                friendID: row.partner(of: user)?.description ?? ""
+            )
+        }
+    }
+
+    /// A snap outside its window, where that is enforced (PW-3).
+    init(outsideWindow streak: StreakID) { self.init(streakID: streak.description, refused: "OUTSIDE_SNAP_WINDOW") }
+}

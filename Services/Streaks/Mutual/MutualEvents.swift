@@ -1,0 +1,124 @@
+internal import Kernel
+internal import Outbox
+internal import StreaksAPI
+package import StreaksCore
+package import StreaksDomain
+
+/// What others are told of a change of a mutual streak.
+package struct MutualEvents: StreakKindEvents {
+    package let kind = StreakKind.mutual
+    package let feature = "mutual"
+
+    package init() {}
+
+    package func events(of change: PlannedChange) throws -> [any Event] {
+        guard let row = MutualRow(change.row) else { throw ServiceError.internal }
+        if change.isStart {
+            return [StreakStarted(streakID: row.id, userAID: row.a, userBID: row.b, startedAt: change.now)]
+        }
+        let effects = change.change.effects
+        // A break that a token undoes is emitted as a recovery, not as a restoration besides.
+        let recovered = effects.compactMap { effect -> CalendarDate? in
+            if case .recovered(let date, _, _, _) = effect { return date }
+            return nil
+        }
+        var events = try effects.compactMap { effect -> (any Event)? in
+            if case .restored(let date) = effect, recovered.contains(date) { return nil }
+            return try event(effect, row, change)
+        }
+        if let contribution = change.contribution, let partner = change.row.partner(of: contribution.user) {
+            events.append(
+                SnapCounted(
+                    streakID: row.id,
+                    userID: contribution.user.description,
+                    friendID: partner.description,
+                    date: contribution.date.description,
+                    dateCompleted: change.change.state.mark(on: contribution.date) == .complete,
+                    currentCount: Int32(change.change.state.count),
+                    countedAt: change.change.state.asOf
+                )
+            )
+        }
+        return events
+    }
+
+    /// nil for what `SnapCounted` says already, and for what mutual streaks do not have.
+    private func event(_ effect: StreakEffect, _ row: MutualRow, _ change: PlannedChange) throws -> (any Event)? {
+        let state = change.change.state
+        switch effect {
+        case .milestone(let count, let date, _):
+            return MilestoneReached(
+                streakID: row.id,
+                userAID: row.a,
+                userBID: row.b,
+                count: Int32(count),
+                date: date.description,
+                earnsToken: StreakPolicy.mutual.recovery.map { count % $0.earnedEvery == 0 } ?? false
+            )
+        case .tokenEarned(let count, _, let run):
+            return RecoveryTokenEarned(
+                streakID: row.id,
+                userAID: row.a,
+                userBID: row.b,
+                count: Int32(count),
+                runStart: run.description
+            )
+        case .broken(let date, let at, let by, let count):
+            return StreakBroken(
+                streakID: row.id,
+                userAID: row.a,
+                userBID: row.b,
+                count: Int32(count),
+                brokenByUserID: by?.description ?? "",
+                missedDate: date.description,
+                brokenAt: at,
+                isFinal: change.change.ledger.brokenOff?.at == at
+            )
+        case .restored:
+            return StreakRestored(
+                streakID: row.id,
+                userAID: row.a,
+                userBID: row.b,
+                count: Int32(state.count),
+                restoredAt: state.asOf
+            )
+        case .recovered(let date, let through, let user, let at):
+            return StreakRecovered(
+                streakID: row.id,
+                userAID: row.a,
+                userBID: row.b,
+                recoveredByUserID: user?.description ?? "",
+                count: Int32(state.count),
+                fromDate: date.description,
+                throughDate: through.description,
+                inAdvance: !change.change.effects.contains(.restored(date: date)),
+                recoveredAt: at
+            )
+        case .tokenReturned(let date, let user, let usedAt):
+            guard let operation = change.returned[usedAt] else { throw ServiceError.internal }
+            return RecoveryTokenReturned(
+                streakID: row.id,
+                userID: user?.description ?? "",
+                operationID: operation.description,
+                date: date.description,
+                returnedAt: state.asOf
+            )
+        case .ended(let at):
+            return StreakEnded(streakID: row.id, userAID: row.a, userBID: row.b, endedAt: at)
+        case .completed, .freezeSpent, .freezeReturned, .freezeEarned:
+            return nil
+        }
+    }
+}
+
+/// A pair's ids as events carry them, the smaller one first.
+private struct MutualRow {
+    let id: String
+    let a: String
+    let b: String
+
+    init?(_ row: StreakRow) {
+        guard row.members.count == 2 else { return nil }
+        (id, a, b) = (row.id.description, row.members[0].description, row.members[1].description)
+    }
+}

@@ -1,0 +1,43 @@
+internal import Bus
+internal import Database
+internal import Kernel
+internal import StreaksAPI
+internal import StreaksCore
+internal import StreaksDomain
+
+/// A year of all the user's streaks together, from one statement.
+struct GetYearCalendar: QueryHandler {
+    let database: Database
+    let today: Today
+
+    func handle(_ request: GetYearCalendarRequest, _ context: CallContext) async throws -> YearCalendar {
+        let user = try context.requireUser()
+        let dates = try await dates(request, of: user, context)
+        let map = HeatMap(dates, try await LedgerReads.days(.mutual, of: user, in: dates, database))
+        return YearCalendar(
+            year: Int32(dates.upperBound.components.year),
+            days: map.days.map { day in
+                YearDay(date: day.date.description, posted: Int32(day.posted), completed: Int32(day.completed))
+            },
+            postedDates: Int32(map.postedDates),
+            completedDates: Int32(map.completedDates),
+            mostCompleted: Int32(map.mostCompleted)
+        )
+    }
+
+    private func dates(_ request: GetYearCalendarRequest, of user: UserID, _ context: CallContext) async throws
+        -> ClosedRange<CalendarDate>
+    {
+        if let days = request.days {
+            guard request.year == nil else { throw ServiceError.validation(field: "days", "cannot be combined with year") }
+            let today = try await today.date(of: user, context)
+            return today.advanced(by: 1 - Int(days))...today
+        }
+        var year = request.year.map(Int.init)
+        if year == nil { year = try await today.date(of: user, context).components.year }
+        guard let dates = year.flatMap({ HeatMap.dates(of: $0) }) else {
+            throw ServiceError.validation(field: "year", "must be a year")
+        }
+        return dates
+    }
+}

@@ -1,0 +1,62 @@
+internal import Database
+internal import Kernel
+internal import Outbox
+internal import Runtime
+
+/// `<executable> events parked` and `<executable> events redrive [ID]`: what an operator does about events whose handler failed too often.
+/// Needs the database only; the running replicas do the rest.
+enum EventsCommand {
+    /// The command of a service.
+    ///
+    /// - Parameter schema: the service's.
+    static func command(schema: String) -> ProgramCommand {
+        ProgramCommand(
+            "events",
+            help: """
+                events parked         lists events that were given up
+                events redrive [ID]   has one of them, or all, tried again
+
+                """,
+            settings: ServiceSettings.all
+        ) { words, settings in
+            let action = try parse(words)
+            let text = try await CommandDatabase.open(
+                schema: schema,
+                url: try settings.get(ServiceSettings.databaseURL)
+            ) { database in
+                try await action(ParkedEvents(database: database))
+            }
+            return ProgramCommand.Outcome(text)
+        }
+    }
+
+    private static func parse(_ words: [String]) throws -> @Sendable (ParkedEvents) async throws -> String {
+        switch (words.first, words.count) {
+        case ("parked", 1): return { table(try await $0.list(limit: 1_000)) }
+        case ("redrive", 1): return { "to be tried again: \(try await $0.redrive())\n" }
+        case ("redrive", 2):
+            guard let id = EventID(words[1]) else { throw Settings.Invalid("\(words[1]) is not the id of an event.") }
+            return { events in
+                let count = try await events.redrive(id)
+                guard count > 0 else { throw Settings.Invalid("No parked event has the id \(id).") }
+                return "to be tried again: \(count)\n"
+            }
+        default: throw Settings.Invalid("Say what to do: events parked, or events redrive [ID].")
+        }
+    }
+
+    /// One line for each, its parts separated by tabs.
+    private static func table(_ events: [ParkedEvent]) -> String {
+        let lines = events.map { event in
+            let error = String(event.lastError.map { $0.isNewline || $0 == "\t" ? " " : $0 })
+            let parts = [
+                "\(event.id)", event.feature, event.subject, event.aggregate, "\(event.attempts)", "\(event.parkedAt)", error,
+            ]
+            return parts.joined(separator: "\t") + "\n"
+        }
+        return lines.isEmpty
+            ? "no event is parked\n"
+            : "id\tfeature\tsubject\taggregate\tattempts\tparked at\tlast error\n" + lines.joined()
+    }
+}
+

@@ -1,0 +1,75 @@
+public import Bus
+public import Outbox
+public import Runtime
+
+/// One feature of a service (D14): what one product manager would call a feature, in one target, as one value.
+///
+/// A service is a list of features. A replica can be started with some of them (`--features mutual,prompts`), so that a hot one scales
+/// alone: what it does not load it does not answer, consume or run. Migrations and personal data are always those of all features.
+public struct ServiceFeature: Sendable {
+    /// `mutual`: lower-case letters and digits, unique in its service. For `--features`, logs, metrics and the names of durable consumers.
+    public let name: String
+    /// What can be set for it, beyond what every service has.
+    public let settings: [any AnySetting]
+    /// Its own tables and those of the replicas of facts that it keeps, in order.
+    public let migrations: [MigrationSet]
+    /// Whether a replica has it whatever `--features` says: what the others stand on.
+    public let isAlwaysLoaded: Bool
+    let assemble: @Sendable (ServiceEnvironment) async throws -> FeatureParts
+
+    /// A feature.
+    ///
+    /// - Parameter assemble: puts its parts together; nothing is answered, consumed or run before it has returned. It throws
+    ///   `Settings.Invalid` for unusable settings.
+    public init(
+        _ name: String,
+        settings: [any AnySetting] = [],
+        migrations: [MigrationSet] = [],
+        isAlwaysLoaded: Bool = false,
+        assemble: @escaping @Sendable (ServiceEnvironment) async throws -> FeatureParts
+    ) {
+        self.name = name
+        self.settings = settings
+        self.migrations = migrations
+        self.isAlwaysLoaded = isAlwaysLoaded
+        self.assemble = assemble
+    }
+}
+
+/// What a feature answers, consumes and does by itself.
+public struct FeatureParts: Sendable {
+    /// Its RPCs.
+    public var endpoints: [Endpoint]
+    /// The events it consumes. Whose they are is in the table of rights on the bus too (`BusPermissions.sources`).
+    public var consumers: [EventHandler]
+    /// Its time-driven work.
+    public var jobs: [Job]
+
+    /// A feature's table of contents.
+    public init(endpoints: [Endpoint] = [], consumers: [EventHandler] = [], jobs: [Job] = []) {
+        self.endpoints = endpoints
+        self.consumers = consumers
+        self.jobs = jobs
+    }
+}
+
+extension ServiceSettings {
+    /// The features that a replica loads, in the order of the service's list.
+    ///
+    /// - Throws: `Settings.Invalid` for a name that the service does not have.
+    static func loaded(_ features: [ServiceFeature], _ settings: Settings) throws -> [ServiceFeature] {
+        let names = Set(try settings.get(Self.features).split(separator: ",").map { $0.trimmingSpaces() })
+        guard !names.isEmpty else { return features }
+        if let unknown = names.subtracting(features.map(\.name)).min() {
+            let known = features.map(\.name).joined(separator: ", ")
+            throw Settings.Invalid("\(Self.features.argument): there is no feature “\(unknown)”; there are \(known).")
+        }
+        return features.filter { $0.isAlwaysLoaded || names.contains($0.name) }
+    }
+}
+
+extension Substring {
+    fileprivate func trimmingSpaces() -> String {
+        String(drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
+    }
+}

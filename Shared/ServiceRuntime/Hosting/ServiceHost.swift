@@ -1,0 +1,299 @@
+internal import Bus
+internal import Database
+internal import CommonAPI
+public import Kernel
+public import Logging
+internal import Outbox
+public import Runtime
+private import Synchronization
+
+/// One running replica of a service. Starts its parts in the order of their dependencies and stops them in reverse.
+///
+/// Start: spans → database and migrations → bus → relay → events and jobs → requests. Stop: requests drain first, then
+/// jobs and events end, then what is in the outbox leaves, and the connections close. What fails at the start stops what was started.
+public final class ServiceHost<Module: ServiceModule>: Program {
+    public static var name: String { Module.name }
+    public static var about: String { Module.about }
+    public static var settings: [any AnySetting] { Module.settings }
+    public static var commands: [ProgramCommand] { [EventsCommand.command(schema: Module.name)] + Module.commands }
+
+    private let settings: Settings
+    private let logger: Logger
+    private let metrics: Metrics
+    private let clock: any Clock
+    private let ids: any IDSource
+    private let lifecycle: Lifecycle
+    private let state = Mutex(State())
+
+    private struct State {
+        var database: Database?
+        var bus: BusConnection?
+        var isServing = false
+    }
+
+    /// A replica that is not started yet.
+    ///
+    /// - Parameters:
+    ///   - metrics: Takes this replica's, each with the label `service`.
+    ///   - clock: nil means the machine's clock, or the development clock when the settings ask for it.
+    public init(settings: Settings, logger: Logger, metrics: Metrics = Metrics(), clock: (any Clock)?) throws {
+        self.settings = settings
+        self.logger = logger
+        self.metrics = metrics.labelled([("service", Module.name)])
+        let isDevelopment = try settings.get(CommonSettings.developmentClock)
+        self.clock = clock ?? (isDevelopment ? DevelopmentClock() : SystemClock())
+        self.ids = UUIDv7Source(clock: self.clock)
+        self.lifecycle = Lifecycle(logger: logger)
+    }
+
+    public convenience init(settings: Settings, logger: Logger, metrics: Metrics) throws {
+        try self.init(settings: settings, logger: logger, metrics: metrics, clock: nil)
+    }
+
+    /// Brings the replica up; returns when it answers requests.
+    ///
+    /// - Throws: `Settings.Invalid` for unusable settings, `BusConnectionError` when the bus refuses the credentials, and whatever the
+    ///   service needs and does not get. A database or broker that is away is waited for, visibly.
+    public func start() async throws {
+        do { try await bringUp() } catch {
+            await stop()
+            throw error
+        }
+        logger.info("ready", metadata: ["service": "\(Module.name)"])
+    }
+
+    /// Takes no more requests, finishes what runs, and closes everything in the reverse order of the start.
+    public func stop() async {
+        state.withLock { $0.isServing = false }
+        await lifecycle.stop()
+        state.withLock { $0 = State() }
+        logger.info("stopped", metadata: ["service": "\(Module.name)"])
+    }
+
+    /// Whether the replica answers, its database is reachable and its bus connected.
+    public var isReady: Bool {
+        state.withLock { $0.isServing && ($0.bus?.isConnected ?? false) && ($0.database?.health.isAvailable ?? false) }
+    }
+
+    private func bringUp() async throws {
+        // Without them every user would live by UTC, and streaks break at the wrong hour.
+        guard Zone.isDatabaseInstalled else {
+            throw Settings.Invalid("There are no time zones in /usr/share/zoneinfo: install tzdata.")
+        }
+        let tracer = try Tracer(settings, service: Module.name, logger: logger, metrics: metrics)
+        start("spans") { await tracer.run() }
+        let database = try await startDatabase()
+        let bus = try await connectBus(tracer)
+        let jetStream = JetStream(connection: bus)
+        try await prepareClock(bus)
+        let relay = OutboxRelay(
+            database: database,
+            jetStream: jetStream,
+            bus: bus,
+            service: Module.name,
+            ids: ids,
+            logger: logger
+        )
+        let work = UnitOfWorkFactory(database: database, clock: clock, ids: ids, relay: relay)
+        let mutations = Mutations(work: work, database: database)
+        let features = try ServiceSettings.loaded(Module.features, settings)
+        let environment = ServiceEnvironment(
+            settings: settings,
+            features: Set(features.map(\.name)),
+            clock: clock,
+            ids: ids,
+            database: database,
+            bus: bus,
+            work: work,
+            mutations: mutations,
+            logger: logger,
+            metrics: metrics
+        )
+        let loaded = try await load(features, environment, jetStream)
+        let consumers = loaded.consumers
+        let all = loaded.jobs + housekeeping(relay: relay, mutations: mutations, consumers: consumers)
+        let jobs = JobRunner(jobs: all, clock: clock, logger: logger, metrics: metrics)
+        let lag = JobLag(jobs: all, clock: clock, logger: logger, metrics: metrics)
+        // What was committed a moment ago leaves now rather than at the next start.
+        start("relay", finally: { await relay.finish() }) { await relay.run() }
+        start("events") {
+            await withTaskGroup(of: Void.self) { tasks in
+                for consumer in consumers { tasks.addTask { await consumer.run() } }
+            }
+        }
+        start("jobs") { await jobs.run() }
+        start("job lag") { await lag.run() }
+        let events = EventMetrics(metrics, relay: relay, consumers: consumers)
+        start("event lag") { await events.run() }
+        let service = try await startService(loaded, on: bus, tracer)
+        lifecycle.started("requests") { await service.drain() }
+        try listenForClock(bus, jobs: jobs, relay: relay, consumers: consumers)
+        state.withLock { $0.isServing = true }
+    }
+
+    /// What the loaded features come to.
+    private struct Loaded: Sendable {
+        var features: [String] = []
+        var endpoints: [Endpoint] = []
+        var consumers: [EventConsumer] = []
+        var jobs: [Job] = []
+    }
+
+    private func load(_ features: [ServiceFeature], _ environment: ServiceEnvironment, _ jetStream: JetStream) async throws
+        -> Loaded
+    {
+        var loaded = Loaded()
+        for feature in features {
+            let parts = try await feature.assemble(environment)
+            loaded.features.append(feature.name)
+            loaded.endpoints += parts.endpoints
+            loaded.jobs += parts.jobs
+            guard !parts.consumers.isEmpty else { continue }
+            loaded.consumers.append(
+                EventConsumer(
+                    service: Module.name,
+                    feature: feature.name,
+                    handlers: parts.consumers,
+                    database: environment.database,
+                    work: environment.work,
+                    jetStream: jetStream,
+                    logger: logger
+                )
+            )
+        }
+        return loaded
+    }
+
+    /// Runs a part as a task of its own that ends when it is cancelled.
+    private func start(
+        _ name: String,
+        finally: @escaping @Sendable () async -> Void = {},
+        _ body: @escaping @Sendable () async -> Void
+    ) {
+        let task = Task { await body() }
+        lifecycle.started(name) {
+            task.cancel()
+            await task.value
+            await finally()
+        }
+    }
+
+    private func startDatabase() async throws -> Database {
+        var configuration = DatabaseConfiguration(
+            connectionString: try settings.get(ServiceSettings.databaseURL),
+            schema: Module.name,
+            poolSize: try settings.get(ServiceSettings.databasePool),
+            statementTimeout: .milliseconds(Int64(try settings.get(ServiceSettings.statementTimeout)))
+        )
+        configuration.applicationName = "streaksnap-\(Module.name)"
+        let observer = DatabaseMetrics(metrics)
+        let database = Database(configuration, logger: logger, observer: observer)
+        observer.watch(database)
+        try await database.start()
+        lifecycle.started("database") { await database.stop() }
+        state.withLock { $0.database = database }
+        let sets =
+            [MigrationSet("outbox", OutboxMigrations.all), MigrationSet("runtime", RuntimeMigrations.all)] + Module.migrations
+        try await insist("waiting for the database", while: { ($0 as? DatabaseError)?.isConnectionFailure ?? false }) {
+            for set in sets { try await Migrator(scope: set.scope, migrations: set.migrations).run(on: database) }
+        }
+        return database
+    }
+
+    private func connectBus(_ tracer: Tracer) async throws -> BusConnection {
+        let bus = try await BusConnection.waiting(
+            try BusConfiguration(settings, name: Module.name),
+            logger: logger,
+            metrics: metrics,
+            tracer: tracer
+        )
+        lifecycle.started("bus") { await bus.close() }
+        state.withLock { $0.bus = bus }
+        return bus
+    }
+
+    /// Does something again and again while it fails in a way that passes, and says so: at first, and then every 5 s.
+    private func insist(
+        _ what: Logger.Message,
+        while isPassing: (any Error) -> Bool,
+        _ body: () async throws -> Void
+    ) async throws {
+        var waits = 0
+        while true {
+            do { return try await body() } catch  where isPassing(error) {
+                waits += 1
+                if waits % 20 == 1 { logger.warning(what, metadata: ["error": "\(error)"]) }
+                try await Task.sleep(for: .milliseconds(250))
+            }
+        }
+    }
+
+    private func startService(
+        _ loaded: Loaded,
+        on bus: BusConnection,
+        _ tracer: Tracer
+    ) async throws -> BusService {
+        let descriptor = Module.descriptor
+        let reply = DescriptorReply(descriptorSet: descriptor.bytes, sha256: descriptor.hash)
+        let describe = Endpoint(
+            Method<Empty, DescriptorReply>(service: Module.name, version: "v1", name: "Descriptor", isIdempotent: true)
+        ) { _, _ in reply }
+        let consumes = loaded.consumers.flatMap { consumer in consumer.sources.map { "\(consumer.feature):\($0)" } }
+        var metadata = [
+            "descriptor": descriptor.hash, "features": loaded.features.joined(separator: ","),
+            "consumes": consumes.joined(separator: ","),
+        ]
+        if clock is DevelopmentClock { metadata[DevelopmentClockAgent.mark] = "development" }
+        let service = BusService(
+            connection: bus,
+            name: Module.name,
+            version: BuildInfo.version,
+            description: Module.about,
+            metadata: metadata,
+            endpoints: loaded.endpoints + [describe],
+            limits: BusService.Limits(maxInFlight: try settings.get(ServiceSettings.maxInFlight)),
+            logger: logger,
+            observer: metrics.observer(ofRequestsAs: .server, tracer)
+        )
+        try await service.start()
+        return service
+    }
+
+    private func housekeeping(relay: OutboxRelay, mutations: Mutations, consumers: [EventConsumer]) -> [Job] {
+        consumers.map { consumer in
+            Job("event_retry_\(consumer.feature)", every: .milliseconds(200)) { _ in try await consumer.retryDue() }
+        } + [
+            Job("purge", every: .seconds(600)) { now in
+                try await relay.purge()
+                try await mutations.purge(now: now)
+                return 0
+            },
+        ]
+    }
+
+    private func prepareClock(_ bus: BusConnection) async throws {
+        guard let clock = clock as? DevelopmentClock else { return }
+        clock.shift(to: try await DevelopmentClockState(bus: bus, logger: logger).load())
+    }
+
+    private func listenForClock(_ bus: BusConnection, jobs: JobRunner, relay: OutboxRelay, consumers: [EventConsumer]) throws {
+        guard let clock = clock as? DevelopmentClock else { return }
+        let agent = DevelopmentClockAgent(
+            service: Module.name,
+            clock: clock,
+            bus: bus,
+            logger: logger,
+            settle: {
+                var rows = try await jobs.runAllDue()
+                while true {
+                    let sent = try await relay.relayBatch()
+                    rows += sent
+                    if sent == 0 { break }
+                }
+                for consumer in consumers { rows += try await consumer.backlog() }
+                return rows + (try await relay.backlog())
+            }
+        )
+        try agent.listen()
+    }
+}

@@ -1,0 +1,36 @@
+public import Runtime
+
+/// Settings of a service with a database, beyond those of every process.
+public enum ServiceSettings {
+    /// Where the service's database is.
+    public static let databaseURL = Setting<String>(
+        "database.url",
+        default: nil,
+        isSecret: true,
+        help: "The service's PostgreSQL, as a libpq connection string or URI."
+    )
+    /// How many connections to it.
+    public static let databasePool = Setting("database.pool", default: 8, help: "Connections to PostgreSQL.")
+    /// Longest a statement may run.
+    public static let statementTimeout = Setting(
+        "database.statement-timeout",
+        default: 5_000,
+        help: "Longest a statement may run, in ms."
+    )
+    /// How many requests at once.
+    public static let maxInFlight = Setting(
+        "rpc.max-in-flight",
+        default: 512,
+        help: "Requests handled at once; more are answered UNAVAILABLE at once."
+    )
+    /// Which features a replica runs.
+    public static let features = Setting(
+        "features",
+        default: "",
+        help: "Features of the service that this replica runs, separated by commas; empty means all."
+    )
+
+    /// All of them, and those of every process.
+    public static let all: [any AnySetting] =
+        CommonSettings.process + [databaseURL, databasePool, statementTimeout, maxInFlight, features]
+}

@@ -1,0 +1,64 @@
+internal import Kernel
+internal import Logging
+internal import Runtime
+
+/// Runs the jobs of one service replica until cancelled.
+struct JobRunner: Sendable {
+    let jobs: [Job]
+    let clock: any Clock
+    let logger: Logger
+    let metrics: Metrics
+
+    func run() async {
+        await withTaskGroup(of: Void.self) { tasks in
+            for job in jobs {
+                for _ in 0..<job.lanes { tasks.addTask { await loop(job) } }
+            }
+        }
+    }
+
+    private func loop(_ job: Job) async {
+        let handled = metrics.counter("streaksnap_job_rows_total", [("job", job.name)], help: "Due rows dealt with.")
+        let failed = metrics.counter("streaksnap_job_failures_total", [("job", job.name)], help: "Runs of a job that failed.")
+        let finished = metrics.gauge(
+            "streaksnap_job_last_success_timestamp_seconds",
+            [("job", job.name)],
+            help: "When the job last found nothing more to do, in Unix time."
+        )
+        while !Task.isCancelled {
+            do {
+                let count = try await run(job)
+                handled.increment(by: count)
+                if count > 0 { continue }
+                // By the machine's clock, as the one who reads it has no other.
+                finished.set(Int(SystemClock.now().seconds))
+            } catch is CancellationError {
+                return
+            } catch {
+                failed.increment()
+                logger.warning("a job failed and will run again", metadata: ["job": "\(job.name)", "error": "\(error)"])
+            }
+            try? await Task.sleep(for: job.interval)
+        }
+    }
+
+    private func run(_ job: Job) async throws -> Int {
+        let now = clock.now()
+        return try await withTimeLimit(job.limit) { try await job.run(now) }
+    }
+
+    /// Runs every job until nothing is due any more.
+    ///
+    /// - Returns: how many rows were dealt with.
+    func runAllDue() async throws -> Int {
+        var total = 0
+        for job in jobs {
+            while true {
+                let count = try await run(job)
+                if count == 0 { break }
+                total += count
+            }
+        }
+        return total
+    }
+}

@@ -1,0 +1,70 @@
+internal import Kernel
+internal import Outbox
+internal import Runtime
+
+/// How far the events of one service are behind (D11): what has not left its outbox, what
+/// its features have not consumed, and what they could not handle.
+///
+/// Measured every few seconds, however often `/metrics` is asked. While the database or the broker is away the numbers that need it stay
+/// as they were; `/readyz` and the logs tell.
+struct EventMetrics: Sendable {
+    private static let interval = Duration.seconds(5)
+
+    private let metrics: Metrics
+    private let relay: OutboxRelay
+    private let consumers: [EventConsumer]
+
+    init(_ metrics: Metrics, relay: OutboxRelay, consumers: [EventConsumer]) {
+        self.metrics = metrics
+        self.relay = relay
+        self.consumers = consumers
+    }
+
+    func run() async {
+        while !Task.isCancelled {
+            _ = try? await withTimeLimit(.seconds(30), measure)
+            try? await Task.sleep(for: Self.interval)
+        }
+    }
+
+    @Sendable func measure() async {
+        if let lag = try? await relay.lag() {
+            set("streaksnap_outbox_backlog", lag.waiting, "Committed events that the broker does not have yet.")
+            set(
+                "streaksnap_outbox_oldest_age_seconds",
+                Int(lag.oldestAge.seconds),
+                "How long ago the oldest event that waits in the outbox was committed."
+            )
+        }
+        for consumer in consumers {
+            for (stream, pending) in (try? await consumer.pending()) ?? [:] {
+                set(
+                    "streaksnap_consumer_pending",
+                    pending,
+                    "Messages of the stream that the feature has not passed yet.",
+                    ("feature", consumer.feature),
+                    ("stream", stream)
+                )
+            }
+        }
+        await showRetries()
+    }
+
+    private func showRetries() async {
+        for consumer in consumers {
+            guard let lag = try? await consumer.retries() else { continue }
+            let feature = ("feature", consumer.feature)
+            set(
+                "streaksnap_events_retrying",
+                lag.retrying,
+                "Events that failed and are tried again, or wait behind such a one.",
+                feature
+            )
+            set("streaksnap_events_parked", lag.parked, "Events that were given up until an operator re-drives them.", feature)
+        }
+    }
+
+    private func set(_ name: String, _ value: Int, _ help: String, _ label: (String, String)...) {
+        metrics.gauge(name, label, help: help).set(value)
+    }
+}
