@@ -39,7 +39,7 @@ public enum MediaModule: ServiceModule {
         ),
         MigrationSet("media_avatars", [Migration(version: 1, name: "avatars", sql: PackageResources.V0401_avatars_sql)]),
     ]
-    public static var descriptor: (bytes: [UInt8], hash: String) { (MediaMethods.descriptorSet, MediaMethods.descriptorHash) }
+    public static var descriptor: (bytes: [UInt8], hash: String) { (MediaDescriptor.bytes, MediaDescriptor.hash) }
 
     static let threads = Setting("media.threads", default: 2, help: "Photos decoded at once.")
     static let queue = Setting(

@@ -54,7 +54,7 @@ public enum StreaksModule: ServiceModule {
             ]
         ),
     ]
-    public static var descriptor: (bytes: [UInt8], hash: String) { (StreaksMethods.descriptorSet, StreaksMethods.descriptorHash) }
+    public static var descriptor: (bytes: [UInt8], hash: String) { (StreaksDescriptor.bytes, StreaksDescriptor.hash) }
 
     static let snapWindow = Setting(
         "streaks.snap-window",

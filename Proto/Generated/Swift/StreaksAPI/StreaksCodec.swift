@@ -14,7 +14,7 @@ extension ListStreaksRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -33,9 +33,9 @@ extension ListStreaksReply: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__ListStreaksReply.self)
-        self.streaks = try Wire.Decode.messages(c.pointee.streaks, count: c.pointee.n_streaks, as: StreakItem.self)
+        self.streaks = try Wire.Decode.messages(c.pointee.streaks, count: c.pointee.n_streaks, as: StreakItem.self, unreadable)
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -58,11 +58,11 @@ extension StreakItem: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__StreakItem.self)
         self.id = try Wire.Decode.string(c.pointee.id, "id")
         if let stored = c.pointee.friend_ {
-            self.friend = try CommonAPI.UserSummary(stored: UnsafeRawPointer(stored))
+            self.friend = try CommonAPI.UserSummary(stored: UnsafeRawPointer(stored), unreadable)
         }
         self.status = StreakStatus(rawValue: Int32(truncatingIfNeeded: c.pointee.status.rawValue))
         self.currentCount = c.pointee.current_count
@@ -137,7 +137,7 @@ extension ListSampleStreaksRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -156,9 +156,9 @@ extension ListSampleStreaksReply: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__ListSampleStreaksReply.self)
-        self.streaks = try Wire.Decode.messages(c.pointee.streaks, count: c.pointee.n_streaks, as: SampleStreak.self)
+        self.streaks = try Wire.Decode.messages(c.pointee.streaks, count: c.pointee.n_streaks, as: SampleStreak.self, unreadable)
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -181,12 +181,12 @@ extension SampleStreak: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__SampleStreak.self)
         if let stored = c.pointee.streak {
-            self.streak = try StreakItem(stored: UnsafeRawPointer(stored))
+            self.streak = try StreakItem(stored: UnsafeRawPointer(stored), unreadable)
         }
-        self.calendar = try Wire.Decode.messages(c.pointee.calendar, count: c.pointee.n_calendar, as: CalendarDay.self)
+        self.calendar = try Wire.Decode.messages(c.pointee.calendar, count: c.pointee.n_calendar, as: CalendarDay.self, unreadable)
         self.recoveries = c.pointee.recoveries
         self.nextMilestone = c.pointee.next_milestone
         self.daysToNextMilestone = c.pointee.days_to_next_milestone
@@ -218,7 +218,7 @@ extension GetStreakRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__GetStreakRequest.self)
         self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
     }
@@ -240,26 +240,26 @@ extension StreakDetail: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__StreakDetail.self)
         if let stored = c.pointee.streak {
-            self.streak = try StreakItem(stored: UnsafeRawPointer(stored))
+            self.streak = try StreakItem(stored: UnsafeRawPointer(stored), unreadable)
         }
-        self.calendar = try Wire.Decode.messages(c.pointee.calendar, count: c.pointee.n_calendar, as: CalendarDay.self)
+        self.calendar = try Wire.Decode.messages(c.pointee.calendar, count: c.pointee.n_calendar, as: CalendarDay.self, unreadable)
         self.recoveries = c.pointee.recoveries
         self.photoCount = c.pointee.photo_count
         self.nextMilestone = c.pointee.next_milestone
         self.daysToNextMilestone = c.pointee.days_to_next_milestone
         self.snapsAvailable = c.pointee.snaps_available != 0
         if let stored = c.pointee.your_snap {
-            self.yourSnap = try StreakSnap(stored: UnsafeRawPointer(stored))
+            self.yourSnap = try StreakSnap(stored: UnsafeRawPointer(stored), unreadable)
         }
         if let stored = c.pointee.friend_snap {
-            self.friendSnap = try StreakSnap(stored: UnsafeRawPointer(stored))
+            self.friendSnap = try StreakSnap(stored: UnsafeRawPointer(stored), unreadable)
         }
         self.locked = c.pointee.locked != 0
         if let stored = c.pointee.recovery {
-            self.recovery = try StreakRecovery(stored: UnsafeRawPointer(stored))
+            self.recovery = try StreakRecovery(stored: UnsafeRawPointer(stored), unreadable)
         }
     }
 
@@ -301,7 +301,7 @@ extension StreakRecovery: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__StreakRecovery.self)
         self.possible = c.pointee.possible != 0
         if let stored = c.pointee.until {
@@ -343,7 +343,7 @@ extension StreakSnap: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__StreakSnap.self)
         self.id = try Wire.Decode.string(c.pointee.id, "id")
         self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
@@ -396,7 +396,7 @@ extension CalendarDay: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__CalendarDay.self)
         self.date = try Wire.Decode.string(c.pointee.date, "date")
         self.mark = CalendarMark(rawValue: Int32(truncatingIfNeeded: c.pointee.mark.rawValue))
@@ -424,7 +424,7 @@ extension GetCalendarRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__GetCalendarRequest.self)
         self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
         if c.pointee._month_case.rawValue == 2 {
@@ -453,11 +453,11 @@ extension MonthCalendar: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__MonthCalendar.self)
         self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
         self.month = try Wire.Decode.string(c.pointee.month, "month")
-        self.days = try Wire.Decode.messages(c.pointee.days, count: c.pointee.n_days, as: CalendarDay.self)
+        self.days = try Wire.Decode.messages(c.pointee.days, count: c.pointee.n_days, as: CalendarDay.self, unreadable)
         self.completedDays = c.pointee.completed_days
     }
 
@@ -484,7 +484,7 @@ extension GetMilestoneDataRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__GetMilestoneDataRequest.self)
         self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
     }
@@ -506,20 +506,20 @@ extension MilestoneData: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__MilestoneData.self)
         self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
         self.currentCount = c.pointee.current_count
         self.longestCount = c.pointee.longest_count
         self.milestone = c.pointee.milestone
-        self.reached = try Wire.Decode.messages(c.pointee.reached, count: c.pointee.n_reached, as: MilestoneMark.self)
+        self.reached = try Wire.Decode.messages(c.pointee.reached, count: c.pointee.n_reached, as: MilestoneMark.self, unreadable)
         self.nextMilestone = c.pointee.next_milestone
         self.daysToNextMilestone = c.pointee.days_to_next_milestone
         if let stored = c.pointee.you {
-            self.you = try CommonAPI.UserSummary(stored: UnsafeRawPointer(stored))
+            self.you = try CommonAPI.UserSummary(stored: UnsafeRawPointer(stored), unreadable)
         }
         if let stored = c.pointee.friend_ {
-            self.friend = try CommonAPI.UserSummary(stored: UnsafeRawPointer(stored))
+            self.friend = try CommonAPI.UserSummary(stored: UnsafeRawPointer(stored), unreadable)
         }
         if c.pointee._from_date_case.rawValue == 10 {
             self.fromDate = try Wire.Decode.string(c.pointee.from_date, "from_date")
@@ -528,9 +528,9 @@ extension MilestoneData: Wire.CMessage {
             self.toDate = try Wire.Decode.string(c.pointee.to_date, "to_date")
         }
         if let stored = c.pointee.text {
-            self.text = try CardText(stored: UnsafeRawPointer(stored))
+            self.text = try CardText(stored: UnsafeRawPointer(stored), unreadable)
         }
-        self.styles = try Wire.Decode.messages(c.pointee.styles, count: c.pointee.n_styles, as: CardStyle.self)
+        self.styles = try Wire.Decode.messages(c.pointee.styles, count: c.pointee.n_styles, as: CardStyle.self, unreadable)
         if c.pointee._milestone_id_case.rawValue == 14 {
             self.milestoneID = try Wire.Decode.string(c.pointee.milestone_id, "milestone_id")
         }
@@ -601,7 +601,7 @@ extension MilestoneMark: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__MilestoneMark.self)
         self.count = c.pointee.count
         self.date = try Wire.Decode.string(c.pointee.date, "date")
@@ -625,7 +625,7 @@ extension CardText: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__CardText.self)
         self.emoji = try Wire.Decode.string(c.pointee.emoji, "emoji")
         self.title = try Wire.Decode.string(c.pointee.title, "title")
@@ -657,7 +657,7 @@ extension CardStyle: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__CardStyle.self)
         self.name = try Wire.Decode.string(c.pointee.name, "name")
         self.fromColor = try Wire.Decode.string(c.pointee.from_color, "from_color")
@@ -685,7 +685,7 @@ extension GetAchievementsRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -704,9 +704,9 @@ extension GetAchievementsReply: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__GetAchievementsReply.self)
-        self.achievements = try Wire.Decode.messages(c.pointee.achievements, count: c.pointee.n_achievements, as: Achievement.self)
+        self.achievements = try Wire.Decode.messages(c.pointee.achievements, count: c.pointee.n_achievements, as: Achievement.self, unreadable)
         self.earnedCount = c.pointee.earned_count
     }
 
@@ -731,7 +731,7 @@ extension Achievement: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__Achievement.self)
         self.id = try Wire.Decode.string(c.pointee.id, "id")
         self.name = try Wire.Decode.string(c.pointee.name, "name")
@@ -771,7 +771,7 @@ extension GetStatsRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -790,7 +790,7 @@ extension UserStats: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__UserStats.self)
         self.totalActiveStreaks = c.pointee.total_active_streaks
         self.longestStreak = c.pointee.longest_streak
@@ -806,7 +806,7 @@ extension UserStats: Wire.CMessage {
             self.onTimePercent = c.pointee.on_time_percent
         }
         self.postedDatesInYear = c.pointee.posted_dates_in_year
-        self.weekdays = try Wire.Decode.messages(c.pointee.weekdays, count: c.pointee.n_weekdays, as: WeekdayCount.self)
+        self.weekdays = try Wire.Decode.messages(c.pointee.weekdays, count: c.pointee.n_weekdays, as: WeekdayCount.self, unreadable)
         if c.pointee._best_weekday_case.rawValue == 14 {
             self.bestWeekday = c.pointee.best_weekday
         }
@@ -851,7 +851,7 @@ extension WeekdayCount: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__WeekdayCount.self)
         self.weekday = c.pointee.weekday
         self.postedDates = c.pointee.posted_dates
@@ -875,7 +875,7 @@ extension GetYearCalendarRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__GetYearCalendarRequest.self)
         if c.pointee._year_case.rawValue == 1 {
             self.year = c.pointee.year
@@ -909,10 +909,10 @@ extension YearCalendar: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__YearCalendar.self)
         self.year = c.pointee.year
-        self.days = try Wire.Decode.messages(c.pointee.days, count: c.pointee.n_days, as: YearDay.self)
+        self.days = try Wire.Decode.messages(c.pointee.days, count: c.pointee.n_days, as: YearDay.self, unreadable)
         self.postedDates = c.pointee.posted_dates
         self.completedDates = c.pointee.completed_dates
         self.mostCompleted = c.pointee.most_completed
@@ -942,7 +942,7 @@ extension YearDay: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__YearDay.self)
         self.date = try Wire.Decode.string(c.pointee.date, "date")
         self.posted = c.pointee.posted
@@ -968,7 +968,7 @@ extension StartStreakRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__StartStreakRequest.self)
         self.friendID = try Wire.Decode.string(c.pointee.friend_id, "friend_id")
     }
@@ -990,10 +990,10 @@ extension StartStreakReply: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__StartStreakReply.self)
         if let stored = c.pointee.streak {
-            self.streak = try StreakItem(stored: UnsafeRawPointer(stored))
+            self.streak = try StreakItem(stored: UnsafeRawPointer(stored), unreadable)
         }
     }
 
@@ -1016,7 +1016,7 @@ extension RecoverRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__RecoverRequest.self)
         self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
     }
@@ -1038,10 +1038,10 @@ extension RecoverReply: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__RecoverReply.self)
         if let stored = c.pointee.streak {
-            self.streak = try StreakItem(stored: UnsafeRawPointer(stored))
+            self.streak = try StreakItem(stored: UnsafeRawPointer(stored), unreadable)
         }
         self.balance = c.pointee.balance
         if c.pointee._message_case.rawValue == 3 {
@@ -1075,7 +1075,7 @@ extension GetTodaysPromptRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__GetTodaysPromptRequest.self)
         if c.pointee._streak_id_case.rawValue == 1 {
             self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
@@ -1102,7 +1102,7 @@ extension TodaysPrompt: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__TodaysPrompt.self)
         self.id = try Wire.Decode.string(c.pointee.id, "id")
         self.text = try Wire.Decode.string(c.pointee.text, "text")
@@ -1110,7 +1110,7 @@ extension TodaysPrompt: Wire.CMessage {
         self.emoji = try Wire.Decode.string(c.pointee.emoji, "emoji")
         self.date = try Wire.Decode.string(c.pointee.date, "date")
         if let stored = c.pointee.window {
-            self.window = try SnapWindow(stored: UnsafeRawPointer(stored))
+            self.window = try SnapWindow(stored: UnsafeRawPointer(stored), unreadable)
         }
     }
 
@@ -1138,7 +1138,7 @@ extension GetStreakPromptsRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__GetStreakPromptsRequest.self)
         self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
     }
@@ -1160,10 +1160,10 @@ extension SetStreakPromptsRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__SetStreakPromptsRequest.self)
         self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
-        self.prompts = try Wire.Decode.messages(c.pointee.prompts, count: c.pointee.n_prompts, as: CustomPrompt.self)
+        self.prompts = try Wire.Decode.messages(c.pointee.prompts, count: c.pointee.n_prompts, as: CustomPrompt.self, unreadable)
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -1187,7 +1187,7 @@ extension ClearStreakPromptsRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__ClearStreakPromptsRequest.self)
         self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
     }
@@ -1209,7 +1209,7 @@ extension CustomPrompt: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__CustomPrompt.self)
         self.text = try Wire.Decode.string(c.pointee.text, "text")
         if c.pointee._emoji_case.rawValue == 2 {
@@ -1238,10 +1238,10 @@ extension StreakPrompts: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__StreakPrompts.self)
         self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
-        self.prompts = try Wire.Decode.messages(c.pointee.prompts, count: c.pointee.n_prompts, as: CustomPrompt.self)
+        self.prompts = try Wire.Decode.messages(c.pointee.prompts, count: c.pointee.n_prompts, as: CustomPrompt.self, unreadable)
         self.active = c.pointee.active != 0
         if c.pointee._set_by_user_id_case.rawValue == 4 {
             self.setByUserID = try Wire.Decode.string(c.pointee.set_by_user_id, "set_by_user_id")
@@ -1280,7 +1280,7 @@ extension SnapWindow: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__SnapWindow.self)
         if let stored = c.pointee.opens_at {
             self.opensAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "opens_at")
@@ -1316,7 +1316,7 @@ extension StartForFriendshipRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__StartForFriendshipRequest.self)
         self.friendshipID = try Wire.Decode.string(c.pointee.friendship_id, "friendship_id")
         self.userAID = try Wire.Decode.string(c.pointee.user_a_id, "user_a_id")
@@ -1342,7 +1342,7 @@ extension StartForFriendshipReply: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__StartForFriendshipReply.self)
         if c.pointee._streak_id_case.rawValue == 1 {
             self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
@@ -1376,7 +1376,7 @@ extension GetFriendSummariesRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__GetFriendSummariesRequest.self)
         self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
         self.friendIDs = try Wire.Decode.strings(c.pointee.friend_ids, count: c.pointee.n_friend_ids, "friend_ids")
@@ -1403,9 +1403,9 @@ extension GetFriendSummariesReply: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__GetFriendSummariesReply.self)
-        self.summaries = try Wire.Decode.messages(c.pointee.summaries, count: c.pointee.n_summaries, as: FriendSummary.self)
+        self.summaries = try Wire.Decode.messages(c.pointee.summaries, count: c.pointee.n_summaries, as: FriendSummary.self, unreadable)
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -1428,7 +1428,7 @@ extension FriendSummary: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__FriendSummary.self)
         self.friendID = try Wire.Decode.string(c.pointee.friend_id, "friend_id")
         self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
@@ -1477,7 +1477,7 @@ extension PlanContributionRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__PlanContributionRequest.self)
         self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
         self.streakIDs = try Wire.Decode.strings(c.pointee.streak_ids, count: c.pointee.n_streak_ids, "streak_ids")
@@ -1516,9 +1516,9 @@ extension PlanContributionReply: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__PlanContributionReply.self)
-        self.outcomes = try Wire.Decode.messages(c.pointee.outcomes, count: c.pointee.n_outcomes, as: ContributionOutcome.self)
+        self.outcomes = try Wire.Decode.messages(c.pointee.outcomes, count: c.pointee.n_outcomes, as: ContributionOutcome.self, unreadable)
         self.authorDate = try Wire.Decode.string(c.pointee.author_date, "author_date")
     }
 
@@ -1543,7 +1543,7 @@ extension RecordContributionRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__RecordContributionRequest.self)
         self.operationID = try Wire.Decode.string(c.pointee.operation_id, "operation_id")
         self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
@@ -1584,9 +1584,9 @@ extension RecordContributionReply: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__RecordContributionReply.self)
-        self.outcomes = try Wire.Decode.messages(c.pointee.outcomes, count: c.pointee.n_outcomes, as: ContributionOutcome.self)
+        self.outcomes = try Wire.Decode.messages(c.pointee.outcomes, count: c.pointee.n_outcomes, as: ContributionOutcome.self, unreadable)
         self.onTime = c.pointee.on_time != 0
     }
 
@@ -1611,7 +1611,7 @@ extension ContributionOutcome: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__ContributionOutcome.self)
         self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
         if c.pointee._refused_case.rawValue == 2 {
@@ -1657,7 +1657,7 @@ extension ListOpenDatesRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__ListOpenDatesRequest.self)
         self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
     }
@@ -1679,9 +1679,9 @@ extension ListOpenDatesReply: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__ListOpenDatesReply.self)
-        self.streaks = try Wire.Decode.messages(c.pointee.streaks, count: c.pointee.n_streaks, as: OpenDate.self)
+        self.streaks = try Wire.Decode.messages(c.pointee.streaks, count: c.pointee.n_streaks, as: OpenDate.self, unreadable)
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -1704,12 +1704,12 @@ extension OpenDate: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__OpenDate.self)
         self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
         self.friendID = try Wire.Decode.string(c.pointee.friend_id, "friend_id")
         if let stored = c.pointee.friend_ {
-            self.friend = try CommonAPI.UserSummary(stored: UnsafeRawPointer(stored))
+            self.friend = try CommonAPI.UserSummary(stored: UnsafeRawPointer(stored), unreadable)
         }
         self.currentCount = c.pointee.current_count
         self.yourDate = try Wire.Decode.string(c.pointee.your_date, "your_date")
@@ -1756,7 +1756,7 @@ extension GetMilestoneFactsRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__GetMilestoneFactsRequest.self)
         self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
         self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
@@ -1782,7 +1782,7 @@ extension GetMilestoneFactsReply: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__GetMilestoneFactsReply.self)
         self.isMember = c.pointee.is_member != 0
         self.isReached = c.pointee.is_reached != 0
@@ -1826,7 +1826,7 @@ extension GetMembershipRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__GetMembershipRequest.self)
         self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
         self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
@@ -1850,7 +1850,7 @@ extension GetMembershipReply: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__GetMembershipReply.self)
         if c.pointee._friend_id_case.rawValue == 1 {
             self.friendID = try Wire.Decode.string(c.pointee.friend_id, "friend_id")

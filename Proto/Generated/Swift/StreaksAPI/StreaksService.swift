@@ -56,6 +56,36 @@ public protocol StreaksServiceProtocol: Sendable {
     func exportUserData(_ request: CommonAPI.ExportUserDataRequest, context: Bus.CallContext) async throws -> CommonAPI.ExportUserDataReply
 }
 
+extension StreaksServiceProtocol {
+    /// One endpoint per method, for the bus to serve.
+    public func endpoints() -> [Bus.Endpoint] {
+        [
+            Bus.Endpoint(StreaksMethods.listStreaks) { try await self.listStreaks($0, context: $1) },
+            Bus.Endpoint(StreaksMethods.getStreak) { try await self.getStreak($0, context: $1) },
+            Bus.Endpoint(StreaksMethods.listSampleStreaks) { try await self.listSampleStreaks($0, context: $1) },
+            Bus.Endpoint(StreaksMethods.startStreak) { try await self.startStreak($0, context: $1) },
+            Bus.Endpoint(StreaksMethods.recover) { try await self.recover($0, context: $1) },
+            Bus.Endpoint(StreaksMethods.getCalendar) { try await self.getCalendar($0, context: $1) },
+            Bus.Endpoint(StreaksMethods.getMilestoneData) { try await self.getMilestoneData($0, context: $1) },
+            Bus.Endpoint(StreaksMethods.getAchievements) { try await self.getAchievements($0, context: $1) },
+            Bus.Endpoint(StreaksMethods.getStats) { try await self.getStats($0, context: $1) },
+            Bus.Endpoint(StreaksMethods.getYearCalendar) { try await self.getYearCalendar($0, context: $1) },
+            Bus.Endpoint(StreaksMethods.getTodaysPrompt) { try await self.getTodaysPrompt($0, context: $1) },
+            Bus.Endpoint(StreaksMethods.getStreakPrompts) { try await self.getStreakPrompts($0, context: $1) },
+            Bus.Endpoint(StreaksMethods.setStreakPrompts) { try await self.setStreakPrompts($0, context: $1) },
+            Bus.Endpoint(StreaksMethods.clearStreakPrompts) { try await self.clearStreakPrompts($0, context: $1) },
+            Bus.Endpoint(StreaksMethods.startForFriendship) { try await self.startForFriendship($0, context: $1) },
+            Bus.Endpoint(StreaksMethods.getFriendSummaries) { try await self.getFriendSummaries($0, context: $1) },
+            Bus.Endpoint(StreaksMethods.planContribution) { try await self.planContribution($0, context: $1) },
+            Bus.Endpoint(StreaksMethods.recordContribution) { try await self.recordContribution($0, context: $1) },
+            Bus.Endpoint(StreaksMethods.listOpenDates) { try await self.listOpenDates($0, context: $1) },
+            Bus.Endpoint(StreaksMethods.getMilestoneFacts) { try await self.getMilestoneFacts($0, context: $1) },
+            Bus.Endpoint(StreaksMethods.getMembership) { try await self.getMembership($0, context: $1) },
+            Bus.Endpoint(StreaksMethods.exportUserData) { try await self.exportUserData($0, context: $1) },
+        ]
+    }
+}
+
 /// The methods of `Streaks` on the bus.
 public enum StreaksMethods {
     /// The user's active streaks (MS-4).
@@ -129,11 +159,6 @@ public enum StreaksMethods {
     /// Everything streaks holds about one person: this service's part of the export (AU-10).
     public static let exportUserData = Bus.Method<CommonAPI.ExportUserDataRequest, CommonAPI.ExportUserDataReply>(
         service: "streaks", version: "v1", name: "ExportUserData", isIdempotent: true, timeout: .seconds(10))
-
-    /// A serialized google.protobuf.FileDescriptorSet of the package and its imports, with comments (D2).
-    public static var descriptorSet: [UInt8] { EmbeddedDescriptor.bytes }
-    /// SHA-256 of `descriptorSet`, lower-case hex.
-    public static var descriptorHash: String { EmbeddedDescriptor.hash }
 }
 
 /// Calls `Streaks` over the bus.
@@ -256,35 +281,5 @@ public struct StreaksClient: Sendable {
     /// Everything streaks holds about one person: this service's part of the export (AU-10).
     public func exportUserData(_ request: CommonAPI.ExportUserDataRequest, context: Bus.CallContext) async throws -> CommonAPI.ExportUserDataReply {
         try await caller.call(StreaksMethods.exportUserData, request, context: context)
-    }
-}
-
-extension StreaksServiceProtocol {
-    /// One endpoint per method, for the bus to serve.
-    public func endpoints() -> [Bus.Endpoint] {
-        [
-            Bus.Endpoint(StreaksMethods.listStreaks) { try await self.listStreaks($0, context: $1) },
-            Bus.Endpoint(StreaksMethods.getStreak) { try await self.getStreak($0, context: $1) },
-            Bus.Endpoint(StreaksMethods.listSampleStreaks) { try await self.listSampleStreaks($0, context: $1) },
-            Bus.Endpoint(StreaksMethods.startStreak) { try await self.startStreak($0, context: $1) },
-            Bus.Endpoint(StreaksMethods.recover) { try await self.recover($0, context: $1) },
-            Bus.Endpoint(StreaksMethods.getCalendar) { try await self.getCalendar($0, context: $1) },
-            Bus.Endpoint(StreaksMethods.getMilestoneData) { try await self.getMilestoneData($0, context: $1) },
-            Bus.Endpoint(StreaksMethods.getAchievements) { try await self.getAchievements($0, context: $1) },
-            Bus.Endpoint(StreaksMethods.getStats) { try await self.getStats($0, context: $1) },
-            Bus.Endpoint(StreaksMethods.getYearCalendar) { try await self.getYearCalendar($0, context: $1) },
-            Bus.Endpoint(StreaksMethods.getTodaysPrompt) { try await self.getTodaysPrompt($0, context: $1) },
-            Bus.Endpoint(StreaksMethods.getStreakPrompts) { try await self.getStreakPrompts($0, context: $1) },
-            Bus.Endpoint(StreaksMethods.setStreakPrompts) { try await self.setStreakPrompts($0, context: $1) },
-            Bus.Endpoint(StreaksMethods.clearStreakPrompts) { try await self.clearStreakPrompts($0, context: $1) },
-            Bus.Endpoint(StreaksMethods.startForFriendship) { try await self.startForFriendship($0, context: $1) },
-            Bus.Endpoint(StreaksMethods.getFriendSummaries) { try await self.getFriendSummaries($0, context: $1) },
-            Bus.Endpoint(StreaksMethods.planContribution) { try await self.planContribution($0, context: $1) },
-            Bus.Endpoint(StreaksMethods.recordContribution) { try await self.recordContribution($0, context: $1) },
-            Bus.Endpoint(StreaksMethods.listOpenDates) { try await self.listOpenDates($0, context: $1) },
-            Bus.Endpoint(StreaksMethods.getMilestoneFacts) { try await self.getMilestoneFacts($0, context: $1) },
-            Bus.Endpoint(StreaksMethods.getMembership) { try await self.getMembership($0, context: $1) },
-            Bus.Endpoint(StreaksMethods.exportUserData) { try await self.exportUserData($0, context: $1) },
-        ]
     }
 }
