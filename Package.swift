@@ -151,7 +151,7 @@ let contracts: [Target] = [
     ),
     .executableTarget(
         name: "protoc-gen-streaksnap",
-        dependencies: ["CDescriptor", "CProtobufC", "Wire"],
+        dependencies: ["CDescriptor", "CProtobufC", "Wire", crypto],
         path: "Proto/Generator/Plugin",
         swiftSettings: strict
     ),
@@ -244,7 +244,7 @@ let testTargets: [Target] = [
     ),
     tests("KernelTests", ["Kernel", "Processes", "TestSupport"]),
     tests("WireTests", ["Kernel", "Wire", "CommonAPI", "TestingAPI", "Processes"]),
-    tests("GeneratorTests", ["Bus", "Wire", "CommonAPI", "TestingAPI", "protoc-gen-streaksnap", "Processes"]),
+    tests("GeneratorTests", ["Bus", "Wire", "Kernel", "CommonAPI", "TestingAPI", "protoc-gen-streaksnap", "Processes"]),
     tests("BusTests", ["Bus", "Wire", "Kernel", "Processes", "TestSupport", logging]),
     tests("DatabaseTests", ["Database", "Kernel", "TestSupport", logging]),
     tests("WorkPoolTests", ["WorkPool", "Kernel"]),

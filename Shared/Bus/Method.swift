@@ -98,14 +98,15 @@ public struct Endpoint: Sendable {
             metadata: ["idempotent": method.isIdempotent ? "true" : "false"]
         ) { body, context in
             let request = try Self.decode(Request.self, body)
-            try request.validate()
             return try await handler(request, context).serialized()
         }
     }
 
     private static func decode<Request: Message>(_: Request.Type, _ body: [UInt8]) throws(ServiceError) -> Request {
         do {
-            return try Request(serialized: body)
+            return try Request(request: body)
+        } catch let error as ServiceError {
+            throw error
         } catch {
             throw error.asRequestError
         }
@@ -119,6 +120,7 @@ extension Error {
         case .invalidUTF8(let field): .validation(field: field, "is not valid UTF-8")
         case .nulInString(let field): .validation(field: field, "must not contain U+0000")
         case .timestampOutOfRange(let field): .validation(field: field, "is out of range")
+        case .unreadable(let field): .validation(field: field, "is neither an id nor a date")
         case .tooDeep: .validation(field: "", "is nested too deeply")
         case .tooLarge: .validation(field: "", "is too large")
         case .malformed, nil: .validation(field: "", "is not a message of the expected type")

@@ -8,6 +8,7 @@ public struct ID<Entity>: Hashable, Comparable, Sendable, CustomStringConvertibl
     public let low: UInt64
 
     /// An id from its two halves.
+    @inlinable
     public init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low
@@ -16,29 +17,18 @@ public struct ID<Entity>: Hashable, Comparable, Sendable, CustomStringConvertibl
     /// An id from 36-character text in either case; nil for anything else.
     public init?(_ text: some StringProtocol) {
         // Lists are read by the hundred: one generic call for a text, not one for each character.
-        if let known = text.utf8.withContiguousStorageIfAvailable({ Self.parse($0) }) {
+        func parse(_ text: UnsafeBufferPointer<UInt8>) -> (high: UInt64, low: UInt64)? {
+            guard text.count == UUIDText.length, let start = text.baseAddress else { return nil }
+            return UUIDText.parse(start)
+        }
+        if let known = text.utf8.withContiguousStorageIfAvailable(parse) {
             guard let known else { return nil }
-            self = known
+            self.init(high: known.high, low: known.low)
         } else {
             var copy = String(text)
-            guard let known = copy.withUTF8({ Self.parse($0) }) else { return nil }
-            self = known
+            guard let known = copy.withUTF8(parse) else { return nil }
+            self.init(high: known.high, low: known.low)
         }
-    }
-
-    private static func parse(_ text: UnsafeBufferPointer<UInt8>) -> Self? {
-        guard text.count == 36 else { return nil }
-        var halves: (UInt64, UInt64) = (0, 0)
-        for position in 0..<36 {
-            let byte = text[position]
-            if position == 8 || position == 13 || position == 18 || position == 23 {
-                guard byte == UInt8(ascii: "-") else { return nil }
-            } else {
-                guard let value = hexValue(byte) else { return nil }
-                if position < 18 { halves.0 = halves.0 << 4 | value } else { halves.1 = halves.1 << 4 | value }
-            }
-        }
-        return Self(high: halves.0, low: halves.1)
     }
 
     /// An id from a field of a request.
@@ -51,49 +41,16 @@ public struct ID<Entity>: Hashable, Comparable, Sendable, CustomStringConvertibl
 
     /// Lower-case 8-4-4-4-12 text.
     public var description: String {
-        String(unsafeUninitializedCapacity: 36) { buffer in
-            let bytes = UnsafeMutableRawBufferPointer(buffer)
-            let second = Self.hexadecimal(UInt32(truncatingIfNeeded: high))
-            let third = Self.hexadecimal(UInt32(truncatingIfNeeded: low >> 32))
-            bytes.storeBytes(
-                of: Self.hexadecimal(UInt32(truncatingIfNeeded: high >> 32)).bigEndian,
-                toByteOffset: 0,
-                as: UInt64.self
-            )
-            bytes.storeBytes(of: UInt32(truncatingIfNeeded: second >> 32).bigEndian, toByteOffset: 9, as: UInt32.self)
-            bytes.storeBytes(of: UInt32(truncatingIfNeeded: second).bigEndian, toByteOffset: 14, as: UInt32.self)
-            bytes.storeBytes(of: UInt32(truncatingIfNeeded: third >> 32).bigEndian, toByteOffset: 19, as: UInt32.self)
-            bytes.storeBytes(of: UInt32(truncatingIfNeeded: third).bigEndian, toByteOffset: 24, as: UInt32.self)
-            bytes.storeBytes(of: Self.hexadecimal(UInt32(truncatingIfNeeded: low)).bigEndian, toByteOffset: 28, as: UInt64.self)
-            (bytes[8], bytes[13], bytes[18], bytes[23]) = (0x2D, 0x2D, 0x2D, 0x2D)
-            return 36
+        String(unsafeUninitializedCapacity: UUIDText.length) { buffer in
+            UUIDText.write(high: high, low: low, to: UnsafeMutableRawBufferPointer(buffer))
+            return UUIDText.length
         }
-    }
-
-    /// The eight digits of a number, the first in the highest byte; all at once, because every id of every reply is written so.
-    private static func hexadecimal(_ number: UInt32) -> UInt64 {
-        var digits = UInt64(number)
-        digits = (digits << 16 | digits) & 0x0000_FFFF_0000_FFFF
-        digits = (digits << 8 | digits) & 0x00FF_00FF_00FF_00FF
-        digits = (digits << 4 | digits) & 0x0F0F_0F0F_0F0F_0F0F
-        // 6 more carries the digits from 10 on into the next half of their bytes.
-        let isLetter = (digits &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
-        return digits &+ 0x3030_3030_3030_3030 &+ isLetter &* 39
     }
 
     public static func < (left: Self, right: Self) -> Bool { (left.high, left.low) < (right.high, right.low) }
 
     /// The same UUID as the id of another kind of entity.
     public func cast<Other>(to _: Other.Type) -> ID<Other> { ID<Other>(high: high, low: low) }
-
-    private static func hexValue(_ byte: UInt8) -> UInt64? {
-        switch byte {
-        case 48...57: return UInt64(byte - 48)
-        case 65...70: return UInt64(byte - 55)
-        case 97...102: return UInt64(byte - 87)
-        default: return nil
-        }
-    }
 }
 
 /// What ids are ids of. Never made: only the type matters.

@@ -1,5 +1,19 @@
 /// How many entries a page of a list has (PF-3).
-public enum PageSize {
+public struct PageSize: Hashable, Sendable {
+    /// Entries when the client asks for no number.
+    public let standard: Int
+    /// Most entries.
+    public let most: Int
+
+    /// The sizes of one list; `standard` is from 1 to `most`.
+    public init(standard: Int, most: Int) {
+        self.standard = standard
+        self.most = most
+    }
+
+    /// The size for what a client asked for: 0 or less is `standard`, more than `most` is `most`.
+    public func entries(asked: Int32) -> Int { Self.of(asked, standard: standard, most: most) }
+
     /// The size for what a client asked for.
     ///
     /// - Parameters:

@@ -16,11 +16,10 @@ public struct EntitlementReplica: Sendable {
     /// Takes up every change. An older version never overwrites a newer one.
     public func handler() -> EventHandler {
         EventHandler(EntitlementsChanged.self) { event, work in
-            let user = try UserID(parsing: event.userID, field: "user_id")
             _ = try await work.sql.execute(
                 """
                 INSERT INTO entitlement_replica AS known (user_id, version, is_premium, expires_at)
-                VALUES (\(user), \(event.version), \(event.plan == .premium), \(event.expiresAt))
+                VALUES (\(event.userID), \(event.version), \(event.plan == .premium), \(event.expiresAt))
                 ON CONFLICT (user_id) DO UPDATE SET version = EXCLUDED.version, is_premium = EXCLUDED.is_premium,
                     expires_at = EXCLUDED.expires_at
                 WHERE known.version < EXCLUDED.version

@@ -7,7 +7,9 @@ public protocol CMessage: Message {
     /// The C descriptor of the twin.
     static var layout: MessageLayout { get }
     /// A value from the twin at `stored`, which stays with the caller.
-    init(stored: UnsafeRawPointer) throws(WireError)
+    ///
+    /// - Parameter unreadable: what becomes of a text that is no id or date although it should be one.
+    init(stored: UnsafeRawPointer, _ unreadable: UnreadableText) throws(WireError)
     /// The twin of this value in `arena`, as libprotobuf-c packs it.
     func store(in arena: Arena) throws(WireError) -> UnsafeMutableRawPointer
 }
@@ -23,7 +25,15 @@ public struct MessageLayout: @unchecked Sendable {
 }
 
 extension CMessage {
-    public init(serialized bytes: UnsafeRawBufferPointer) throws {
+    public init(serialized bytes: UnsafeRawBufferPointer) throws { try self.init(bytes, .refused) }
+
+    public init(request bytes: UnsafeRawBufferPointer) throws {
+        try self.init(bytes, .marked)
+        // No mark gets past this.
+        try validate()
+    }
+
+    private init(_ bytes: UnsafeRawBufferPointer, _ unreadable: UnreadableText) throws {
         let layout = Self.layout
         guard bytes.count <= WireLimits.maxBytes else { throw WireError.tooLarge }
         try WireCheck(bytes).run(layout.descriptor)
@@ -34,7 +44,7 @@ extension CMessage {
         guard let stored = protobuf_c_message_unpack(layout.descriptor, arena.allocator, bytes.count, start) else {
             throw arena.state.pointee.isExhausted ? WireError.tooLarge : WireError.malformed
         }
-        try self.init(stored: stored)
+        try self.init(stored: stored, unreadable)
     }
 
     public func serialized() throws -> [UInt8] {

@@ -51,12 +51,21 @@ public enum Decode {
     public static func messages<Twin, Value: CMessage>(
         _ data: UnsafePointer<UnsafeMutablePointer<Twin>?>?,
         count: Int,
-        as _: Value.Type
+        as _: Value.Type,
+        _ unreadable: UnreadableText
     ) throws(WireError) -> [Value] {
         try list(data, count: count) { (stored) throws(WireError) in
-            guard let stored else { return Value() }
-            return try Value(stored: UnsafeRawPointer(stored))
+            try Value(stored: UnsafeRawPointer(try present(stored)), unreadable)
         }
+    }
+
+    /// What a pointer points to that libprotobuf-c always sets.
+    ///
+    /// - Throws: `WireError.malformed` when it has not.
+    @inlinable
+    public static func present<Pointer>(_ pointer: Pointer?) throws(WireError) -> Pointer {
+        guard let pointer else { throw .malformed }
+        return pointer
     }
 
     /// A `google.protobuf.Timestamp`; what is below a microsecond is cut off.

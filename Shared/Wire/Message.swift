@@ -4,12 +4,15 @@ public import Kernel
 public protocol Message: Sendable, Equatable {
     /// The full proto name: `streaksnap.auth.v1.RegisterRequest`.
     static var fullName: String { get }
-    /// A message whose fields are all unset.
-    init()
     /// A message from its protobuf bytes. Unknown fields are ignored, unknown enum values are kept.
     ///
     /// - Throws: `WireError` for bytes that are not this message, or that break a limit of `WireLimits`; never traps.
     init(serialized bytes: UnsafeRawBufferPointer) throws
+    /// A request from its protobuf bytes, checked as `validate()` does. Unlike `init(serialized:)` it reports texts that are no id or
+    /// date together with everything else that is wrong.
+    ///
+    /// - Throws: `ServiceError` `VALIDATION_ERROR` with one detail per broken rule; `WireError` for bytes that are not this message.
+    init(request bytes: UnsafeRawBufferPointer) throws
     /// The message as protobuf bytes; equal messages give equal bytes (maps are written in the order of their keys).
     ///
     /// - Throws: `WireError` when a string holds NUL, an instant lies outside the years 1…9999, or the result is too large.
@@ -36,6 +39,18 @@ extension Message {
     /// - Throws: `WireError` for bytes that are not this message.
     public init(serialized bytes: [UInt8]) throws {
         self = try bytes.withUnsafeBytes { try Self(serialized: $0) }
+    }
+
+    public init(request bytes: UnsafeRawBufferPointer) throws {
+        try self.init(serialized: bytes)
+        try validate()
+    }
+
+    /// A request from its protobuf bytes, checked as `validate()` does.
+    ///
+    /// - Throws: `ServiceError` `VALIDATION_ERROR` with one detail per broken rule; `WireError` for bytes that are not this message.
+    public init(request bytes: [UInt8]) throws {
+        self = try bytes.withUnsafeBytes { try Self(request: $0) }
     }
 
     /// Checks every validation option of the proto and reports everything that is wrong at once.
@@ -73,6 +88,8 @@ public enum WireError: Error, Hashable, Sendable {
     case tooLarge
     /// A timestamp outside the years 1…9999, or with nanoseconds outside 0…999,999,999.
     case timestampOutOfRange(field: String)
+    /// A text that should be an id or a date and is neither.
+    case unreadable(field: String)
 }
 
 /// An enum of a proto: known cases, and a number for the values that a newer sender may use.

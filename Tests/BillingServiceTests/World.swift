@@ -14,7 +14,8 @@ import Wire
 /// `billing` on a schema of its own, without a broker: what it tells lies in its outbox.
 struct World {
     let database: Database
-    let service: BillingService
+    let tokens: TokenRepository
+    let mutations: Mutations
     let work: UnitOfWorkFactory
 
     static let streak = StreakID(high: 3, low: 3)
@@ -28,7 +29,7 @@ struct World {
             count: count,
             runStart: "2026-05-01"
         )
-        let handler = TokenEarnedConsumer.handler(service.tokens)
+        let handler = TokenEarnedConsumer.handler(tokens)
         try await handle(event, by: handler)
     }
 
@@ -40,7 +41,7 @@ struct World {
             operationID: operation.description,
             date: "2026-05-04"
         )
-        try await handle(event, by: TokenReturnedConsumer.handler(service.tokens))
+        try await handle(event, by: TokenReturnedConsumer.handler(tokens))
     }
 
     private func handle(_ event: any Event, by handler: EventHandler) async throws {
@@ -56,28 +57,24 @@ struct World {
     }
 
     func spend(_ operation: OperationID, of user: UserID) async throws -> Int32 {
-        try await service.spendToken(
-            SpendTokenRequest(
-                operationID: operation.description,
-                userID: user.description,
-                streakID: Self.streak.description
-            ),
-            context: Self.context()
-        ).balance
+        try await SpendToken(tokens: tokens, mutations: mutations).handle(
+            SpendTokenRequest(operationID: operation, userID: user, streakID: Self.streak),
+            Self.context()
+        ).reply.balance
     }
 
     func refund(_ operation: OperationID, to user: UserID) async throws -> Int32 {
-        try await service.refundToken(
-            RefundTokenRequest(operationID: operation.description, userID: user.description),
-            context: Self.context()
-        ).balance
+        try await RefundToken(tokens: tokens, mutations: mutations).handle(
+            RefundTokenRequest(operationID: operation, userID: user),
+            Self.context()
+        ).reply.balance
     }
 
     static func context() -> CallContext { CallContext(deadline: SystemClock.now() + .minutes(2)) }
 
     /// The types of a user's entries, oldest first.
     func entries(of user: UserID) async throws -> [TokenEntryType] {
-        try await service.tokens.entries(of: user, limit: 1_000).reversed().map(\.type)
+        try await tokens.entries(of: user, limit: 1_000).reversed().map(\.type)
     }
 }
 
@@ -90,7 +87,8 @@ nonisolated(nonsending) func withWorld(_ body: (World) async throws -> Void) asy
         }
         let clock = SystemClock()
         let work = UnitOfWorkFactory(database: database, clock: clock, ids: UUIDv7Source(clock: clock), relay: nil)
-        let service = BillingModule.service(database: database, work: work, clock: clock)
-        try await body(World(database: database, service: service, work: work))
+        let mutations = Mutations(work: work, database: database)
+        let tokens = TokenRepository(database: database)
+        try await body(World(database: database, tokens: tokens, mutations: mutations, work: work))
     }
 }

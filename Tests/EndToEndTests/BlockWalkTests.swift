@@ -1,5 +1,6 @@
 import BillingAPI
 import Foundation
+import Kernel
 import Testing
 
 /// A block hides each of the two from the other everywhere (SO-7): every route is walked by both, before and after.
@@ -42,7 +43,7 @@ import Testing
             let avatar = try await person.setAvatar(try Photos.jpeg(40))
             try #require(avatar.status == 200, "\(avatar.text)")
             try await home.tell(
-                EntitlementsChanged(userID: person.id, version: 1, plan: .premium, expiresAt: nil),
+                EntitlementsChanged(userID: try #require(UserID(person.id)), version: 1, plan: .premium, expiresAt: nil),
                 from: "billing"
             )
         }

@@ -25,7 +25,7 @@ struct StreakStartTests {
     }
 
     private func premium(_ person: Person, _ plan: Plan, version: Int64) async throws {
-        let event = EntitlementsChanged(userID: person.id, version: version, plan: plan, expiresAt: nil)
+        let event = EntitlementsChanged(userID: try #require(UserID(person.id)), version: version, plan: plan, expiresAt: nil)
         let id = try await person.home.tell(event, from: "billing")
         try await person.home.heard(id, by: ["streaks"])
     }

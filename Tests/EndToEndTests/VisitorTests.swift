@@ -8,33 +8,32 @@ import Testing
 
 /// A service that the gateway was never built with (D2): it joins the bus while everything runs.
 struct VisitorTests {
-    /// What the visitor does.
-    private struct Visitor: VisitorServiceProtocol {
-        func greet(_ request: GreetRequest, context _: CallContext) async throws -> GreetReply {
+    private struct Greet: QueryHandler {
+        func handle(_ request: GreetRequest, _: CallContext) async throws -> GreetReply {
             GreetReply(
                 greeting: Array(repeating: "Hello \(request.name)!", count: Int(request.times ?? 1)).joined(separator: " ")
             )
         }
+    }
 
-        func identify(_: IdentifyRequest, context: CallContext) async throws -> IdentifyReply {
+    private struct Identify: QueryHandler {
+        func handle(_: IdentifyRequest, _ context: CallContext) async throws -> IdentifyReply {
             IdentifyReply(
                 userID: context.principal?.userID?.description ?? "",
                 role: context.principal?.role.rawValue ?? "",
                 requestID: context.requestID
             )
         }
+    }
 
-        func administer(_ request: IdentifyRequest, context: CallContext) async throws -> IdentifyReply {
-            try await identify(request, context: context)
-        }
-
-        func usurp(_: GreetRequest, context _: CallContext) async throws -> GreetReply { GreetReply(greeting: "mine") }
+    private struct Usurp: QueryHandler {
+        func handle(_: GreetRequest, _: CallContext) async throws -> GreetReply { GreetReply(greeting: "mine") }
     }
 
     /// On the bus since the first test asked for it; the gateway knows its routes.
     static let present = Task { () -> Installation in
         let home = try await Installation.shared.value
-        let reply = DescriptorReply(descriptorSet: VisitorMethods.descriptorSet, sha256: VisitorMethods.descriptorHash)
+        let reply = DescriptorReply(descriptorSet: TestingDescriptor.bytes, sha256: TestingDescriptor.hash)
         let describe = Endpoint(
             Method<Empty, DescriptorReply>(service: "testing", version: "v1", name: "Descriptor", isIdempotent: true)
         ) {
@@ -45,8 +44,13 @@ struct VisitorTests {
             connection: try await home.bus(),
             name: "testing",
             version: "0.1.0",
-            metadata: ["descriptor": VisitorMethods.descriptorHash],
-            endpoints: Visitor().endpoints() + [describe],
+            metadata: ["descriptor": TestingDescriptor.hash],
+            endpoints: VisitorService.endpoints(
+                greet: Greet(),
+                identify: Identify(),
+                administer: Identify(),
+                usurp: Usurp()
+            ) + [describe],
             logger: Logger(label: "visitor") { _ in SwiftLogNoOpLogHandler() }
         )
         try #require(try await home.call("GET", "/api/testing/greetings/Ada").status == 404)

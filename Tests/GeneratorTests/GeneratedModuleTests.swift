@@ -1,6 +1,7 @@
-import Bus
+@_spi(Once) import Bus
 import CommonAPI
 import Foundation
+import Kernel
 import Processes
 import Testing
 import TestingAPI
@@ -19,8 +20,26 @@ import Wire
     }
 
     @Test func everyMethodHasAnEndpoint() {
-        let endpoints = EchoService().endpoints()
+        let endpoints = TestingService.endpoints(echo: Echo(), check: Check(), list: List())
         #expect(endpoints.map(\.name) == ["Echo", "Check", "List"])
+    }
+
+    @Test func anEndpointAnswersWithItsHandlersReply() async throws {
+        let endpoints = TestingService.endpoints(echo: Echo(), check: Check(), list: List())
+        let everything = Everything(aString: "said")
+        let echoed = try await endpoints[0].handle(everything.serialized(), CallContext())
+        #expect(try Everything(serialized: echoed) == everything)
+        let listed = try await endpoints[2].handle(Tree(name: "oak").serialized(), CallContext())
+        #expect(try TenFields(serialized: listed).name == "oak")
+    }
+
+    @Test func theRequestOfAListKnowsItsPages() {
+        #expect(ListThingsRequest.pageSize == PageSize(standard: 20, most: 50))
+        #expect([0, -1, 7, 50, 51].map { ListThingsRequest.pageSize.entries(asked: $0) } == [20, 20, 7, 50, 50])
+        let request = ListThingsRequest(kind: "k", limit: 7, cursor: "c", page: 3)
+        #expect(request.withoutPlace == ListThingsRequest(kind: "k"))
+        let more = ListMoreThingsRequest(limit: 1, cursor: "c")
+        #expect(more.page == nil && more.withoutPlace == ListMoreThingsRequest())
     }
 
     @Test func eventsKnowTheirSubjectAndAggregate() {
@@ -40,7 +59,7 @@ import Wire
     }
 
     @Test func theDescriptorSetHoldsThePackageItsImportsAndComments() throws {
-        let set = TestingMethods.descriptorSet
+        let set = TestingDescriptor.bytes
         var names: [String] = []
         var files = WireFields(set)
         while let file = try files.next() {
@@ -64,15 +83,21 @@ import Wire
 
     @Test func theHashIsThatOfTheDescriptorSet() async throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("streaksnap-\(UUID().uuidString).pb")
-        try Data(TestingMethods.descriptorSet).write(to: file)
+        try Data(TestingDescriptor.bytes).write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
         let sum = try await run("sha256sum", [file.path])
-        #expect(sum.text.prefix(64) == TestingMethods.descriptorHash)
+        #expect(sum.text.prefix(64) == TestingDescriptor.hash)
     }
 }
 
-private struct EchoService: TestingServiceProtocol {
-    func echo(_ request: Everything, context: CallContext) async throws -> Everything { request }
-    func check(_ request: Ruled, context: CallContext) async throws -> Empty { Empty() }
-    func list(_ request: Tree, context: CallContext) async throws -> TenFields { TenFields(name: request.name) }
+private struct Echo: QueryHandler {
+    func handle(_ request: Everything, _: CallContext) async throws -> Everything { request }
+}
+
+private struct Check: MutationHandler {
+    func handle(_: Ruled, _: CallContext) async throws -> Once<Empty> { Once(Empty()) }
+}
+
+private struct List: MutationHandler {
+    func handle(_ request: Tree, _: CallContext) async throws -> Once<TenFields> { Once(TenFields(name: request.name)) }
 }

@@ -52,7 +52,7 @@ struct EventReplicaTests {
                 let version = Int64(index * step % 11)
                 newest = max(newest, version)
                 let event = EntitlementsChanged(
-                    userID: Self.user.description,
+                    userID: Self.user,
                     version: version,
                     plan: version.isMultiple(of: 2) ? .premium : .free
                 )
@@ -69,7 +69,7 @@ struct EventReplicaTests {
         try await withFixture { fixture in
             try await Migrator(scope: "entitlement_replica", migrations: EntitlementReplica.migrations).run(on: fixture.database)
             let end = Instant(seconds: 1_800_000_000)
-            let event = EntitlementsChanged(userID: Self.user.description, version: 1, plan: .premium, expiresAt: end)
+            let event = EntitlementsChanged(userID: Self.user, version: 1, plan: .premium, expiresAt: end)
             try await tell(event, EntitlementReplica().handler(), fixture)
             #expect(try await isPremium(fixture, at: end - .seconds(1)))
             #expect(try await !isPremium(fixture, at: end))

@@ -84,7 +84,7 @@ struct World {
 
     func premium(_ user: UserID, _ isPremium: Bool = true, version: Int64 = 1) async throws {
         try await hear(
-            EntitlementsChanged(userID: user.description, version: version, plan: isPremium ? .premium : .free, expiresAt: nil)
+            EntitlementsChanged(userID: user, version: version, plan: isPremium ? .premium : .free, expiresAt: nil)
         )
     }
 

@@ -76,9 +76,12 @@ struct DocumentationTests {
     /// Everything a service's README must name.
     private func names(of service: String) -> [(kind: String, name: String)] {
         let folder = "Services/\(service)/"
-        let proto = "Proto/streaksnap/\(service.lowercased())/v1/\(service.lowercased())"
-        var names = Self.words(after: "rpc ", in: tree.text("\(proto).proto") ?? "").map { ("RPC", $0) }
-        names += Self.words(after: "message ", in: tree.text("\(proto)_events.proto") ?? "").map { ("event", $0) }
+        var names: [(kind: String, name: String)] = []
+        for file in tree.files(below: "Proto/streaksnap/\(service.lowercased())/", ending: ".proto") {
+            names += Self.words(after: "rpc ", in: file.text).map { ("RPC", $0) }
+            guard file.path.hasSuffix("_events.proto") else { continue }
+            names += Self.words(after: "message ", in: file.text).map { ("event", $0) }
+        }
         for file in tree.files(below: folder, ending: ".swift") {
             names += Self.words(after: "EventHandler(", in: file.text).map { ("event", $0) }
             names += Self.words(after: "Job(\"", in: file.text).map { ("job", $0) }

@@ -59,6 +59,17 @@ struct LayerTests {
         expectNone(violations, "A C library is wrapped by one module.")
     }
 
+    @Test func `only Shared says that a change happens once`() {
+        let violations = tree.swift(below: "Services/", "Proto/").flatMap { file in
+            file.swift.offsets(of: "@_spi(Once)").map {
+                Violation(path: file.path, line: file.swift.line(at: $0), problem: "makes a `Once` itself")
+            }
+        }
+        expectNone(violations, "A reply is stored with its change: `Mutations` does it, and nothing else can answer a mutation.")
+        let makers = tree.swift(below: "Shared/").filter { !$0.swift.offsets(of: "@_spi(Once)").isEmpty }.map(\.path)
+        #expect(makers.sorted() == ["Shared/Bus/Service/Handlers.swift", "Shared/Runtime/Once/Mutations.swift"])
+    }
+
     @Test func `no service imports another`() {
         let services = tree.services
         let violations = tree.swift(below: "Services/").flatMap { file -> [Violation] in

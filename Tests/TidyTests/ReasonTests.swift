@@ -9,7 +9,7 @@ struct ReasonTests {
     /// What is thrown and never reaches a caller, or has no method yet.
     private static let unseen: [String: String] = [
         "LEDGER_TOO_SHORT": "the keeper loads more and tries again",
-        "OPERATION_CONFLICT": "one operation id with two bodies: media is the only caller and never does that",
+        "OPERATION_CONFLICT": "one operation id with two requests: the services that call never do that",
         "KEY_CONFLICT": "blob keys are made by the services",
         "ALREADY_PAUSED": "no method pauses yet", "NOT_PAUSED": "no method pauses yet",
         "PAUSE_NOT_ALLOWED": "no method pauses yet", "PAUSE_TOO_LONG": "no method pauses yet",
@@ -51,15 +51,18 @@ struct ReasonTests {
         return Set(words(lists, in: /"([A-Z][A-Z0-9_]+)"/).map(\.word))
     }
 
-    private func proto(of service: String) -> String {
-        tree.text("Proto/streaksnap/\(service.lowercased())/v1/\(service.lowercased()).proto") ?? ""
+    /// A package may have several files.
+    private func protos(of service: String) -> [SourceFile] {
+        tree.files(below: "Proto/streaksnap/\(service.lowercased())/", ending: ".proto")
     }
+
+    private func declared(by service: String) -> [String] { protos(of: service).flatMap { declared($0.text).map(\.word) } }
 
     @Test func `every reason a service throws is declared by one of its methods`() {
         var violations: [Violation] = []
         var seen = 0
         for service in tree.services where service != "StreakSnap" {
-            let known = Set(declared(proto(of: service)).map(\.word)).union(commonReasons).union(["NOT_FOUND"])
+            let known = Set(declared(by: service)).union(commonReasons).union(["NOT_FOUND"])
             for file in tree.swift(below: "Services/\(service)/") where !file.path.contains("/Commands/") {
                 for (word, place) in thrown(file) {
                     seen += 1
@@ -76,7 +79,7 @@ struct ReasonTests {
 
     @Test func `every reason Shared throws is declared somewhere`() {
         var known = commonReasons
-        for service in tree.services { known.formUnion(declared(proto(of: service)).map(\.word)) }
+        for service in tree.services { known.formUnion(declared(by: service)) }
         let violations = tree.swift(below: "Shared/").flatMap { file in
             thrown(file).filter { !known.contains($0.word) && Self.unseen[$0.word] == nil }.map {
                 Violation(path: file.path, line: line($0.place, file.text), problem: "\($0.word) is in nobody's reasons")
@@ -91,18 +94,18 @@ struct ReasonTests {
         let literals = Set(sources.flatMap { words($0.text, in: /"([A-Z][A-Z0-9_]+)"/).map(\.word) })
         var violations: [Violation] = []
         for service in tree.services {
-            let path = "Proto/streaksnap/\(service.lowercased())/v1/\(service.lowercased()).proto"
-            let text = proto(of: service)
-            for list in lists(text) {
-                let line = line(list.place, text)
-                violations += list.words.filter { !literals.contains($0) }.map {
-                    Violation(path: path, line: line, problem: "nothing throws \($0)")
-                }
-                let extra = commonReasons.subtracting(["NOT_FOUND"]).intersection(list.words)
-                if Set(list.words).count != list.words.count || !extra.isEmpty {
-                    violations.append(
-                        Violation(path: path, line: line, problem: "names a reason twice, or one that every method has")
-                    )
+            for file in protos(of: service) {
+                for list in lists(file.text) {
+                    let line = line(list.place, file.text)
+                    violations += list.words.filter { !literals.contains($0) }.map {
+                        Violation(path: file.path, line: line, problem: "nothing throws \($0)")
+                    }
+                    let extra = commonReasons.subtracting(["NOT_FOUND"]).intersection(list.words)
+                    if Set(list.words).count != list.words.count || !extra.isEmpty {
+                        violations.append(
+                            Violation(path: file.path, line: line, problem: "names a reason twice, or one that every method has")
+                        )
+                    }
                 }
             }
         }

@@ -13,7 +13,7 @@ import Wire
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         let descriptors = folder.appendingPathComponent("set.pb")
-        try Data(TestingMethods.descriptorSet).write(to: descriptors)
+        try Data(TestingDescriptor.bytes).write(to: descriptors)
         let result = try await run(
             "protoc",
             ["--descriptor_set_in=\(descriptors.path)", "--\(mode)=streaksnap.testing.v1.\(message)"],

@@ -29,7 +29,8 @@ extension ModuleEmitter {
             }
             source.closeCall()
             source.line()
-            try source.block("public init(stored: UnsafeRawPointer) throws(Wire.WireError)") { source in
+            let head = "public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError)"
+            try source.block(head) { source in
                 if message.fields.isEmpty { return }
                 source.line("let c = stored.assumingMemoryBound(to: \(twin).self)")
                 for field in message.fields where field.oneof == nil { try decode(field, message, &source) }
@@ -66,6 +67,14 @@ extension ModuleEmitter {
             }
         } else if field.isRepeated {
             source.line("\(target) = \(try repeated(field, member, count))")
+        } else if case .typed(_, let text) = field.kind {
+            // Whether an optional one was sent empty or not at all makes no difference.
+            let function = field.rules.isRequired ? text.rawValue : text == .id ? "optionalID" : "optionalDate"
+            let call = "try Wire.Decode.\(function)(\(member), \"\(field.name)\", unreadable)"
+            guard field.isOptional else { return source.line("\(target) = \(call)") }
+            source.block("if c.pointee.\(CName.presence(field)).rawValue == \(field.number)") { source in
+                source.line("\(target) = \(call)")
+            }
         } else if field.isOptional {
             source.block("if c.pointee.\(CName.presence(field)).rawValue == \(field.number)") { source in
                 source.line("\(target) = \(optionalValue(field, member))")
@@ -107,15 +116,21 @@ extension ModuleEmitter {
         case .bytes: return "Wire.Decode.bytes(\(member).data, count: \(member).len)"
         case .enumeration(let type):
             return "\(try swiftType(type))(rawValue: Int32(truncatingIfNeeded: \(member).rawValue))"
+        case .typed(_, let text): return "try Wire.Decode.\(text.rawValue)(\(member), \"\(name)\", unreadable)"
+        case .message(let type) where try !schema.canBeEmpty(type):
+            return try pointed(field, "try Wire.Decode.present(\(member))", name)
         case .timestamp, .message:
+            let empty = try zero(field)
             return
-                "try \(member).map { (stored) throws(Wire.WireError) in \(try pointed(field, "stored", name)) } ?? \(try zero(field))"
+                "try \(member).map { (stored) throws(Wire.WireError) in \(try pointed(field, "stored", name)) } ?? \(empty)"
         }
     }
 
     /// A Swift expression for the timestamp or message that a C pointer points to.
     private func pointed(_ field: ProtoField, _ pointer: String, _ name: String) throws -> String {
-        if case .message(let type) = field.kind { return "try \(try swiftType(type))(stored: UnsafeRawPointer(\(pointer)))" }
+        if case .message(let type) = field.kind {
+            return "try \(try swiftType(type))(stored: UnsafeRawPointer(\(pointer)), unreadable)"
+        }
         return "try Wire.Decode.instant(seconds: \(pointer).pointee.seconds, nanos: \(pointer).pointee.nanos, \"\(name)\")"
     }
 
@@ -123,7 +138,10 @@ extension ModuleEmitter {
         switch field.kind {
         case .number: return "Wire.Decode.numbers(\(member), count: \(count))"
         case .string: return "try Wire.Decode.strings(\(member), count: \(count), \"\(field.name)\")"
-        case .message(let type): return "try Wire.Decode.messages(\(member), count: \(count), as: \(try swiftType(type)).self)"
+        case .message(let type):
+            return "try Wire.Decode.messages(\(member), count: \(count), as: \(try swiftType(type)).self, unreadable)"
+        case .typed(_, let text):
+            return "try Wire.Decode.\(text.rawValue)s(\(member), count: \(count), \"\(field.name)\", unreadable)"
         case .timestamp:
             let transform = "(item) throws(Wire.WireError) in \(try value(field, "item", field.name))"
             return "try Wire.Decode.list(\(member), count: \(count)) { \(transform) }"
@@ -148,12 +166,13 @@ extension ModuleEmitter {
             return
         }
         switch field.kind {
+        case .typed where field.isAlwaysSet: source.line("\(member) = \(try stored(field, property, field.name))")
         case _ where field.isOptional:
             try source.block("if let value = \(property)") { source in
                 source.line("c.pointee.\(CName.presence(field)) = .init(rawValue: \(field.number))")
                 source.line("\(member) = \(try stored(field, "value", field.name))")
             }
-        case .timestamp, .message:
+        case .timestamp, .message, .typed:
             try source.block("if let value = \(property)") { source in
                 source.line("\(member) = \(try stored(field, "value", field.name))")
             }
@@ -202,6 +221,7 @@ extension ModuleEmitter {
         case .number: return value
         case .bool: return "\(value) ? 1 : 0"
         case .string: return "try arena.string(\(value), \"\(name)\")"
+        case .typed(_, let text): return "arena.\(text.rawValue)(\(value))"
         case .bytes: return "ProtobufCBinaryData(len: \(value).count, data: arena.bytes(\(value)))"
         case .enumeration(let type):
             return "\(CName.type(type))(rawValue: .init(truncatingIfNeeded: \(value).rawValue))"
@@ -215,6 +235,7 @@ extension ModuleEmitter {
         switch field.kind {
         case .number: return "arena.numbers(\(property))"
         case .string: return "try arena.strings(\(property), \"\(field.name)\")"
+        case .typed(_, let text): return "arena.\(text.rawValue)s(\(property))"
         case .message(let type): return "try arena.messages(\(property), as: \(CName.type(type)).self)"
         case .timestamp:
             let transform = "(item) throws(Wire.WireError) in \(try stored(field, "item", field.name))"

@@ -9,20 +9,24 @@ extension ModuleEmitter {
             default: nil
             }
         }
-        let usesInstant = fields.contains { field in
-            if case .timestamp = field.kind { return true }
-            return false
-        }
+        let usesKernel =
+            all.contains { $0.page != nil }
+            || fields.contains { field in
+                switch field.kind {
+                case .timestamp, .typed: true
+                default: false
+                }
+            }
         // An import that is not used in public is an error in Swift.
         let usesWire =
             !file.enums.isEmpty
             || all.contains { message in
-                !message.enums.isEmpty || message.aggregate != nil || message.hasSecret
+                !message.enums.isEmpty || message.aggregate != nil || message.page != nil || message.hasSecret
                     || message.fields.contains { $0.oneof == nil && schema.needsBox($0, in: message) }
             }
         var source = SourceText(
             origin: file.name,
-            imports: imports(c: false, for: types, kernel: usesInstant, wire: usesWire)
+            imports: imports(c: false, for: types, kernel: usesKernel, wire: usesWire)
         )
         for item in file.enums {
             source.line()
@@ -34,6 +38,7 @@ extension ModuleEmitter {
         }
         for message in all {
             try event(message, &source)
+            try page(message, &source)
             try secrets(message, &source)
         }
         return source.text
@@ -48,15 +53,17 @@ extension ModuleEmitter {
             let properties = try self.properties(message)
             for property in properties {
                 source.doc(property.comment)
-                source.line("\(property.attribute)public var \(property.name): \(property.type) = \(property.initial)")
+                source.line("\(property.attribute)public var \(property.name): \(property.type)\(property.assignment)")
             }
-            if !properties.isEmpty { source.line() }
-            source.line("/// All fields unset.")
-            source.line("public init() {}")
+            if try schema.canBeEmpty(message.fullName) {
+                if !properties.isEmpty { source.line() }
+                source.line("/// All fields unset.")
+                source.line("public init() {}")
+            }
             if !properties.isEmpty {
                 source.line()
                 source.line("/// The given fields set, the others unset.")
-                let parameters = properties.map { "\($0.name): \($0.type) = \($0.initial)" }.joined(separator: ", ")
+                let parameters = properties.map { "\($0.name): \($0.type)\($0.assignment)" }.joined(separator: ", ")
                 source.block("public init(\(parameters))") { source in
                     for property in properties { source.line("self.\(property.name) = \(property.name)") }
                 }
@@ -78,9 +85,12 @@ extension ModuleEmitter {
     struct Property {
         var name: String
         var type: String
-        var initial: String
+        /// nil for what must always be given.
+        var initial: String?
         var comment: String
         var attribute = ""
+
+        var assignment: String { initial.map { " = \($0)" } ?? "" }
     }
 
     /// The stored properties of a message in the order of the proto; a oneof stands where its first field does.
@@ -116,7 +126,7 @@ extension ModuleEmitter {
         return properties
     }
 
-    private func typeAndDefault(_ field: ProtoField) throws -> (String, String) {
+    private func typeAndDefault(_ field: ProtoField) throws -> (String, String?) {
         if let entry = schema.mapEntry(field) {
             return ("[\(try valueType(entry.fields[0])): \(try valueType(entry.fields[1]))]", "[:]")
         }
@@ -124,7 +134,8 @@ extension ModuleEmitter {
         if field.isRepeated { return ("[\(type)]", "[]") }
         if field.isOptional { return (type + "?", "nil") }
         switch field.kind {
-        case .timestamp, .message: return (type + "?", "nil")
+        case .typed where field.isAlwaysSet: return (type, nil)
+        case .timestamp, .message, .typed: return (type + "?", "nil")
         default: return (type, try zero(field))
         }
     }
@@ -137,6 +148,7 @@ extension ModuleEmitter {
         case .string: "String"
         case .bytes: "[UInt8]"
         case .timestamp: "Kernel.Instant"
+        case .typed(let swift, _): swift
         case .enumeration(let name), .message(let name): try swiftType(name)
         }
     }
@@ -149,6 +161,7 @@ extension ModuleEmitter {
         case .string: return "\"\""
         case .bytes: return "[]"
         case .timestamp: return ".epoch"
+        case .typed: throw GeneratorError("\(field.name): an id or a date has no value that means unset")
         case .message(let name): return try swiftType(name) + "()"
         case .enumeration(let name):
             let item = try schema.enumeration(name)
@@ -224,14 +237,58 @@ extension ModuleEmitter {
 
     private func event(_ message: ProtoMessage, _ source: inout SourceText) throws {
         guard let aggregate = message.aggregate else { return }
-        guard let field = message.fields.first(where: { $0.name == aggregate }), case .string = field.kind, !field.isRepeated,
-            !field.isOptional, field.oneof == nil
-        else { throw GeneratorError("\(message.name): the aggregate \"\(aggregate)\" must be a plain string field") }
+        guard let field = message.fields.first(where: { $0.name == aggregate }), let text = Self.aggregateText(field) else {
+            throw GeneratorError("\(message.name): the aggregate \"\(aggregate)\" must be a plain string field or a required id")
+        }
         source.line()
         source.block("extension \(message.path.joined(separator: ".")): Wire.Event") { source in
             let parts = package.split(separator: ".").suffix(2).joined(separator: ".")
             source.line("public static var subject: String { \"evt.\(parts).\(message.path.joined(separator: "."))\" }")
-            source.line("public var aggregateID: String { \(SwiftName.member(field.name)) }")
+            source.line("public var aggregateID: String { \(text) }")
+        }
+    }
+
+    private static func aggregateText(_ field: ProtoField) -> String? {
+        guard !field.isRepeated, !field.isOptional, field.oneof == nil else { return nil }
+        switch field.kind {
+        case .string: return SwiftName.member(field.name)
+        case .typed where field.isAlwaysSet: return SwiftName.member(field.name) + ".description"
+        default: return nil
+        }
+    }
+
+    /// The request of a list says how big its pages are, and what besides its place in the list makes it the request it is.
+    private func page(_ message: ProtoMessage, _ source: inout SourceText) throws {
+        guard let rules = message.page else { return }
+        func isThere(_ name: String, _ isRight: (ProtoField) -> Bool) -> Bool {
+            message.fields.contains { $0.name == name && !$0.isRepeated && isRight($0) }
+        }
+        func isNumber(_ field: ProtoField) -> Bool {
+            if case .number(swift: "Int32") = field.kind { return true }
+            return false
+        }
+        func isText(_ field: ProtoField) -> Bool {
+            if case .string = field.kind { return true }
+            return false
+        }
+        let hasNumber = isThere("page") { isNumber($0) && $0.isOptional }
+        guard isThere("limit", { isNumber($0) && !$0.isOptional }), isThere("cursor", { isText($0) && !$0.isOptional }),
+            hasNumber || !message.fields.contains(where: { $0.name == "page" })
+        else {
+            throw GeneratorError("\(message.name): pages need int32 limit and string cursor, and optional int32 page if any")
+        }
+        source.line()
+        source.block("extension \(message.path.joined(separator: ".")): Wire.PagedRequest") { source in
+            let size = "Kernel.PageSize(standard: \(rules.standard), most: \(rules.most))"
+            source.line("public static var pageSize: Kernel.PageSize { \(size) }")
+            if !hasNumber { source.line("public var page: Int32? { nil }") }
+            source.block("public var withoutPlace: Self") { source in
+                source.line("var filters = self")
+                source.line("filters.limit = 0")
+                source.line("filters.cursor = \"\"")
+                if hasNumber { source.line("filters.page = nil") }
+                source.line("return filters")
+            }
         }
     }
 

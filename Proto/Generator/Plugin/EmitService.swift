@@ -1,5 +1,8 @@
-// Per service: the protocol to implement, the method table, the registration and the typed client.
+// Per service: the method table, the typed client, and what makes its endpoints of one handler a method.
 extension ModuleEmitter {
+    /// Services of which one type still answers every method. To be removed with `oldProtocol` when the last of them has handlers.
+    private static let withOldProtocol: Set<String> = ["Auth", "Media", "Social", "Streaks"]
+
     func service(_ service: ProtoService, _ file: ProtoFile) throws -> String {
         let types = service.methods.flatMap { [$0.input, $0.output] }
         var source = SourceText(
@@ -7,6 +10,51 @@ extension ModuleEmitter {
             imports: ["public import Bus"] + imports(c: false, for: types, wire: false)
         )
         source.line()
+        if Self.withOldProtocol.contains(service.name) {
+            try oldProtocol(service, &source)
+        } else {
+            try endpoints(service, &source)
+        }
+        source.line()
+        try methodTable(service, &source)
+        source.line()
+        try client(service, &source)
+        return source.text
+    }
+
+    /// One parameter a method: none can be forgotten, and one that changes something takes a handler that says what makes it once.
+    private func endpoints(_ service: ProtoService, _ source: inout SourceText) throws {
+        source.doc(service.comment)
+        try source.block("public enum \(service.name)Service") { source in
+            source.line("/// One endpoint a method, for the bus to serve.")
+            if !service.methods.isEmpty {
+                source.line("///")
+                source.line("/// - Parameters:")
+            }
+            for method in service.methods {
+                let lines = method.comment.split(separator: "\n").map { $0.drop { $0 == " " } }
+                source.line("///   - \(SwiftName.method(method.name)): \(lines.first ?? "answers \(method.name).")")
+                for line in lines.dropFirst() { source.line("///     \(line)") }
+            }
+            source.line("public static func endpoints(")
+            for (index, method) in service.methods.enumerated() {
+                let kind = method.policy.isMutation ? "MutationHandler" : "QueryHandler"
+                let types = "<\(try swiftType(method.input)), \(try swiftType(method.output))>"
+                let comma = index + 1 < service.methods.count ? "," : ""
+                source.line("    \(SwiftName.method(method.name)): some Bus.\(kind)\(types)\(comma)")
+            }
+            source.block(") -> [Bus.Endpoint]") { source in
+                source.line("[")
+                for method in service.methods {
+                    let name = SwiftName.method(method.name)
+                    source.line("    Bus.Endpoint(\(service.name)Methods.\(name), \(name)),")
+                }
+                source.line("]")
+            }
+        }
+    }
+
+    private func oldProtocol(_ service: ProtoService, _ source: inout SourceText) throws {
         source.doc(service.comment)
         try source.block("public protocol \(service.name)ServiceProtocol: Sendable") { source in
             for method in service.methods {
@@ -14,10 +62,6 @@ extension ModuleEmitter {
                 source.line(try signature(method))
             }
         }
-        source.line()
-        try methodTable(service, &source)
-        source.line()
-        try client(service, &source)
         source.line()
         source.block("extension \(service.name)ServiceProtocol") { source in
             source.line("/// One endpoint per method, for the bus to serve.")
@@ -31,7 +75,6 @@ extension ModuleEmitter {
                 source.line("]")
             }
         }
-        return source.text
     }
 
     private func signature(_ method: ProtoService.Method) throws -> String {
@@ -54,11 +97,6 @@ extension ModuleEmitter {
                         + "isIdempotent: \(method.policy.isIdempotent), timeout: \(budget))"
                 )
             }
-            source.line()
-            source.line("/// A serialized google.protobuf.FileDescriptorSet of the package and its imports, with comments (D2).")
-            source.line("public static var descriptorSet: [UInt8] { EmbeddedDescriptor.bytes }")
-            source.line("/// SHA-256 of `descriptorSet`, lower-case hex.")
-            source.line("public static var descriptorHash: String { EmbeddedDescriptor.hash }")
         }
     }
 

@@ -38,7 +38,8 @@ extension ModuleEmitter {
         if field.isRepeated { return try checkRepeated(field, property, name, &source) }
         let checks = try valueChecks(field, "value", name)
         switch field.kind {
-        case _ where field.isOptional, .timestamp, .message:
+        case .typed where field.isAlwaysSet: try valueChecks(field, property, name).forEach { source.line($0) }
+        case _ where field.isOptional, .timestamp, .message, .typed:
             if field.rules.isRequired {
                 // What is required must also not be empty or zero; a message that is set is enough.
                 let isMissing = isZero(field, "$0").map { "\(property).map({ \($0) }) ?? true" } ?? "\(property) == nil"
@@ -125,6 +126,7 @@ extension ModuleEmitter {
             if !bounds.isEmpty {
                 checks.append("violations.bounds(\(value), \(bounds.joined(separator: ", ")), \(place))")
             }
+        case .typed(_, let text): checks.append("violations.\(text.rawValue)(\(value), \(place))")
         case .enumeration where rules.isRequired:
             checks.append("if case .unrecognized = \(value) { violations.add(\"is not a known value\", \(place)) }")
         case .message(let type) where withRules.contains(type):
@@ -155,7 +157,7 @@ extension ModuleEmitter {
             (onlyStrings && !isString) || (rules.hasTextRules && !isString && !isBytes)
             || ((rules.least != nil || rules.most != nil) && !isNumber)
             || ((rules.minItems != nil || rules.maxItems != nil) && !field.isRepeated)
-            || (isMap && (rules.hasTextRules || rules.least != nil || rules.most != nil))
+            || (isMap && (rules.hasTextRules || rules.isTyped || rules.least != nil || rules.most != nil))
         if isWrong { throw GeneratorError("\(message.name).\(field.name): a rule that does not fit the field's type") }
     }
 
@@ -166,7 +168,7 @@ extension ModuleEmitter {
         case .number: "\(value) == 0"
         case .bool: "!\(value)"
         case .enumeration: "\(value).rawValue == 0"
-        case .timestamp, .message: nil
+        case .timestamp, .message, .typed: nil
         }
     }
 

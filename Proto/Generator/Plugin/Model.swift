@@ -23,6 +23,8 @@ struct ProtoMessage {
     var isMapEntry: Bool
     /// Field that names the aggregate, when the message is an event.
     var aggregate: String?
+    /// How big its pages are, when the message is the request of a list.
+    var page: PageRules?
 
     var fullName: String { ([package] + path).joined(separator: ".") }
     var name: String { path.last ?? "" }
@@ -39,6 +41,8 @@ struct ProtoField {
     enum Kind {
         case number(swift: String)
         case bool, string, bytes, timestamp
+        /// A text that is an id or a date; `swift` is its type.
+        case typed(swift: String, TypedText)
         case enumeration(String)
         case message(String)
     }
@@ -54,11 +58,22 @@ struct ProtoField {
     var comment: String
     var rules: FieldRules
 
+    /// Whether a value of it is always there: an id or date that is required.
+    var isAlwaysSet: Bool {
+        guard case .typed = kind else { return false }
+        return rules.isRequired && !isRepeated
+    }
+
     /// The message type's full name; nil for anything but a message.
     var messageType: String? {
         if case .message(let name) = kind { return name }
         return nil
     }
+}
+
+/// What a text is in Swift.
+enum TypedText: String {
+    case id, date
 }
 
 struct ProtoEnum {
@@ -142,6 +157,9 @@ struct Schema {
         }
         return false
     }
+
+    /// Whether a message has a value with all fields unset: not with an id or date that is required.
+    func canBeEmpty(_ name: String) throws -> Bool { try !message(name).fields.contains(where: \.isAlwaysSet) }
 
     /// Messages that have rules, or contain messages that do: only these are walked by validation.
     func messagesWithRules() -> Set<String> {

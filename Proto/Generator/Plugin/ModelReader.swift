@@ -63,7 +63,8 @@ struct ModelReader {
                 enumeration($1, outer: path, location: location + [4, Int32($0)])
             },
             isMapEntry: proto.pointee.options.map { $0.pointee.map_entry != 0 } ?? false,
-            aggregate: try proto.pointee.options.flatMap { try eventAggregate(options: pack($0)) }
+            aggregate: try proto.pointee.options.flatMap { try eventAggregate(options: pack($0)) },
+            page: try proto.pointee.options.flatMap { try PageRules(options: pack($0)) }
         )
     }
 
@@ -75,19 +76,30 @@ struct ModelReader {
         let name = text(proto.pointee.name)
         let isOptional = proto.pointee.proto3_optional != 0
         do {
+            let rules = try FieldRules(options: proto.pointee.options.map { pack($0) } ?? [])
             return ProtoField(
                 name: name,
                 number: Int(proto.pointee.number),
-                kind: try kind(proto),
+                kind: try Self.typed(try kind(proto), rules, isOptional: isOptional),
                 isRepeated: proto.pointee.label == GOOGLE__PROTOBUF__FIELD_DESCRIPTOR_PROTO__LABEL__LABEL_REPEATED,
                 isOptional: isOptional,
                 oneof: proto.pointee.has_oneof_index != 0 && !isOptional ? Int(proto.pointee.oneof_index) : nil,
                 comment: comments[location],
-                rules: try FieldRules(options: proto.pointee.options.map { pack($0) } ?? [])
+                rules: rules
             )
         } catch {
             throw GeneratorError("\(owner.joined(separator: ".")).\(name): \(error)")
         }
+    }
+
+    /// A text that the rules call an id or a date is one in Swift.
+    private static func typed(_ kind: ProtoField.Kind, _ rules: FieldRules, isOptional: Bool) throws -> ProtoField.Kind {
+        guard rules.isTyped else { return kind }
+        guard case .string = kind, rules.id.isEmpty || !rules.isDate, !rules.hasTextRules, !rules.isSecret else {
+            throw GeneratorError("a rule that does not fit the field's type")
+        }
+        guard !(isOptional && rules.isRequired) else { throw GeneratorError("a field cannot be optional and required") }
+        return rules.isDate ? .typed(swift: "Kernel.CalendarDate", .date) : .typed(swift: "Kernel.\(rules.id)ID", .id)
     }
 
     /// Numbers are those of google.protobuf.FieldDescriptorProto.Type.

@@ -1,4 +1,6 @@
-/// Writes the Swift module of one proto package: messages, codecs and validation per proto file, services, embedded descriptors.
+internal import Crypto
+
+/// Writes the Swift module of one proto package: messages, codecs and validation per proto file, services, the package's descriptor.
 struct ModuleEmitter {
     let package: String
     let module: String
@@ -14,6 +16,18 @@ struct ModuleEmitter {
         self.schema = schema
         self.descriptors = descriptors
         self.withRules = schema.messagesWithRules()
+        try refuseSharedNames()
+    }
+
+    /// The services of a package share its subjects, `rpc.<service>.<version>.<Method>`.
+    private func refuseSharedNames() throws {
+        var owners: [String: String] = [:]
+        for service in files.flatMap(\.services) {
+            for method in service.methods {
+                guard let other = owners.updateValue(service.name, forKey: method.name) else { continue }
+                throw GeneratorError("\(package): \(method.name) is a method of both \(other) and \(service.name)")
+            }
+        }
     }
 
     func outputs() throws -> [(name: String, content: String)] {
@@ -32,7 +46,7 @@ struct ModuleEmitter {
             }
         }
         if files.contains(where: { !$0.services.isEmpty }) {
-            outputs.append(("\(module)/EmbeddedDescriptor.swift", descriptor()))
+            outputs.append(("\(module)/\(descriptorName).swift", descriptor()))
         }
         if usesTimestamps { outputs.append(("\(module)/Timestamps.swift", timestamps())) }
         return outputs
@@ -95,14 +109,20 @@ struct ModuleEmitter {
         return source.text
     }
 
+    /// `BillingDescriptor`.
+    private var descriptorName: String { module.dropLast("API".count) + "Descriptor" }
+
     private func descriptor() -> String {
         let set = descriptors.set(package: package)
+        let hash = SHA256.hash(data: set).map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
         var source = SourceText(origin: package, imports: ["internal import Wire"])
         source.line()
-        source.line("/// The FileDescriptorSet of this package and its imports, with comments.")
-        source.block("enum EmbeddedDescriptor") { source in
-            source.line("static let hash = \"\(SHA256.hex(set))\"")
-            source.line("static let bytes: [UInt8] = Wire.Base64.decode(")
+        source.line("/// What the package declares, for whoever was not built with it (D2).")
+        source.block("public enum \(descriptorName)") { source in
+            source.line("/// SHA-256 of `bytes`, lower-case hex.")
+            source.line("public static let hash = \"\(hash)\"")
+            source.line("/// A serialized google.protobuf.FileDescriptorSet of the package and its imports, with comments.")
+            source.line("public static let bytes: [UInt8] = Wire.Base64.decode(")
             source.line("    \"\"\"")
             var rest = Base64Lines(set)
             while let line = rest.next() { source.line("    " + line) }

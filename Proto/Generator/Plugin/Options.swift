@@ -15,6 +15,10 @@ struct FieldRules {
     var maxItems: UInt64?
     var format: UInt64 = 0
     var isSecret = false
+    /// `Streak` for a text that is a `StreakID`; empty for any other.
+    var id = ""
+    /// Whether a text is a calendar date.
+    var isDate = false
 
     /// Number of `(streaksnap.options.v1.field)` in google.protobuf.FieldOptions.
     static let extensionNumber = 50001
@@ -22,7 +26,11 @@ struct FieldRules {
     static let formats = [1: "uuid", 2: "email", 3: "date", 4: "month", 5: "timeZone", 6: "uri"] as [UInt64: String]
 
     /// Whether there is nothing to validate.
-    var isEmpty: Bool { !isRequired && !hasTextRules && least == nil && most == nil && minItems == nil && maxItems == nil }
+    var isEmpty: Bool {
+        !isRequired && !hasTextRules && !isTyped && least == nil && most == nil && minItems == nil && maxItems == nil
+    }
+    /// Whether the text is an id or a date in Swift.
+    var isTyped: Bool { !id.isEmpty || isDate }
     /// Whether a string or bytes value itself is restricted.
     var hasTextRules: Bool {
         minLength != nil || maxLength != nil || minBytes != nil || maxBytes != nil || !pattern.isEmpty || !allowed.isEmpty
@@ -49,30 +57,81 @@ struct FieldRules {
             case (13, .varint(let value)): isSecret = value != 0
             // An example is for the OpenAPI page alone.
             case (14, .bytes): continue
+            case (15, .bytes(let value)): id = String(decoding: value, as: UTF8.self)
+            case (16, .varint(let value)): isDate = value != 0
             default: throw GeneratorError("FieldRules has a field \(field.number) that the generator does not know")
             }
         }
     }
 }
 
-/// What the generator needs of `streaksnap.options.v1.MethodPolicy`.
+/// What the generator needs of a method's routes and of `streaksnap.options.v1.MethodPolicy`.
 struct MethodPolicy {
     var isIdempotent = false
+    var isInternal = false
+    /// Whether a route has a verb that changes something.
+    var hasChangingRoute = false
+    /// `streaksnap.options.v1.Effect`.
+    var effect: UInt64 = 0
     /// Budget of one call in milliseconds.
     var timeout: UInt64 = 10_000
 
     static let extensionNumber = 50002
+    /// Number of `(google.api.http)` in google.protobuf.MethodOptions.
+    static let routeNumber = 72_295_728
+
+    /// Whether the method changes something, so that its handler must say what makes that happen once.
+    var isMutation: Bool {
+        switch effect {
+        case 1: false
+        case 2: true
+        default: hasChangingRoute || (isInternal && !isIdempotent)
+        }
+    }
 
     init(options: [UInt8]) throws {
+        hasChangingRoute = try Self.changes(try extensionBytes(Self.routeNumber, in: options) ?? [])
         guard let policy = try extensionBytes(Self.extensionNumber, in: options) else { return }
         var fields = WireFields(policy)
         while let field = try fields.next() {
             switch (field.number, field.value) {
+            case (1, .varint(let value)): isInternal = value == 6
             case (2, .varint(let value)): isIdempotent = value != 0
             case (3, .varint(let value)) where value > 0: timeout = value
+            case (11, .varint(let value)): effect = value
             default: continue
             }
         }
+    }
+
+    /// Whether a google.api.HttpRule, or one of its additional bindings (11), is a PUT (3), POST (4), DELETE (5) or PATCH (6).
+    private static func changes(_ rule: [UInt8]) throws -> Bool {
+        var fields = WireFields(rule)
+        while let field = try fields.next() {
+            if (3...6).contains(field.number) { return true }
+            if field.number == 11, case .bytes(let inner) = field.value, try changes(Array(inner)) { return true }
+        }
+        return false
+    }
+}
+
+/// `streaksnap.options.v1.PageRules` of the request of a list.
+struct PageRules {
+    var standard: UInt64 = 0
+    var most: UInt64 = 0
+
+    /// nil for a message that is no such request.
+    init?(options: [UInt8]) throws {
+        guard let rules = try extensionBytes(50004, in: options) else { return nil }
+        var fields = WireFields(rules)
+        while let field = try fields.next() {
+            switch (field.number, field.value) {
+            case (1, .varint(let value)): standard = value
+            case (2, .varint(let value)): most = value
+            default: continue
+            }
+        }
+        guard standard > 0, standard <= most else { throw GeneratorError("page: standard must be from 1 to most") }
     }
 }
 

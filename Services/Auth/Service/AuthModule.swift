@@ -38,7 +38,7 @@ public enum AuthModule: ServiceModule {
         MigrationSet("auth_window", [Migration(version: 1, name: "window", sql: PackageResources.V0401_window_sql)]),
         MigrationSet("auth_avatars", [Migration(version: 1, name: "avatars", sql: PackageResources.V0401_avatars_sql)]),
     ]
-    public static var descriptor: (bytes: [UInt8], hash: String) { (AuthMethods.descriptorSet, AuthMethods.descriptorHash) }
+    public static var descriptor: (bytes: [UInt8], hash: String) { (AuthDescriptor.bytes, AuthDescriptor.hash) }
 
     public static var commands: [ProgramCommand] { AuthCommands.all }
 

@@ -111,8 +111,22 @@ struct DescriptorParser {
         guard message.fields.count <= Limit.fields, message.oneofs.count <= Limit.fields else {
             throw DescriptorError(element: fullName, problem: "has more than \(Limit.fields) fields")
         }
+        Self.describePages(&message)
         messages.append(message)
         try checkCount(fullName)
+    }
+
+    /// The size of a list's pages is said once, by its option: the page about it says it in words.
+    private static func describePages(_ message: inout MessageDescriptor) {
+        guard let (standard, most) = message.pageSize,
+            let limit = message.fields.firstIndex(where: { $0.name == "limit" })
+        else { return }
+        let size =
+            standard == most
+            ? "\(standard) when absent, and at most." : "\(standard) when absent; above \(most) is taken as \(most)."
+        let comment = message.fields[limit].comment
+        let subject = comment.hasSuffix(".") ? String(comment.dropLast()) : comment
+        message.fields[limit].comment = subject.isEmpty ? size : "\(subject): \(size)"
     }
 
     private func parse(field bytes: WireCursor, of message: String, path: [Int32]) throws(DescriptorError) -> FieldDescriptor {

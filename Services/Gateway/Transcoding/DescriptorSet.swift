@@ -155,14 +155,15 @@ struct DescriptorLinker {
 
     func check(services: [ServiceDescriptor]) throws(DescriptorError) {
         var names: Set<String> = []
+        // The services of a package share its subjects.
+        var methods: [String: Set<String>] = [:]
         for service in services {
             guard names.insert(service.fullName).inserted else {
                 throw DescriptorError(element: service.fullName, problem: "is declared twice")
             }
-            var methods: Set<String> = []
             for method in service.methods {
                 let element = "\(service.fullName).\(method.name)"
-                guard methods.insert(method.name).inserted else {
+                guard methods[service.package, default: []].insert(method.name).inserted else {
                     throw DescriptorError(element: element, problem: "is declared twice")
                 }
                 for type in [method.requestType, method.replyType] {

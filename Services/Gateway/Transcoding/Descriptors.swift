@@ -79,6 +79,8 @@ public struct MessageDescriptor: Sendable {
     /// The field that names an event's aggregate; nil when the message is no event.
     public internal(set) var eventAggregate: String?
 
+    /// Entries on a page, when the message is the request of a list: without a `limit`, and at most.
+    var pageSize: (standard: UInt32, most: UInt32)?
     var isProto3 = false
 }
 
@@ -158,6 +160,8 @@ public struct FieldRules: Hashable, Sendable {
     public internal(set) var minItems: UInt32?
     public internal(set) var maxItems: UInt32?
     public internal(set) var format = Format.unspecified
+    /// Whether `format` is that of the service's own type for the text. Of replies it is not shown.
+    var isTyped = false
     public internal(set) var secret = false
     /// A value for the OpenAPI page to show; empty when none is declared.
     public internal(set) var example = ""

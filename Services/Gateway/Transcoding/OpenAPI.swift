@@ -80,11 +80,8 @@ public enum OpenAPI {
         return order.map { ($0, .object(operations[$0] ?? [])) }
     }
 
-    /// `authRegister`.
-    static func operationID(_ route: Route) -> String {
-        let service = route.protoService.split(separator: ".").last.map(String.init) ?? ""
-        return service.prefix(1).lowercased() + service.dropFirst() + route.method
-    }
+    /// `authRegister`: the service's name on the bus, so that a method can move to another proto service of its package.
+    static func operationID(_ route: Route) -> String { route.service + route.method }
 
     /// One a method: the failures of all its routes.
     private static func errors(_ routes: [Route]) -> [(String, JSONNode)] {

@@ -137,6 +137,7 @@ struct OpenAPISchemas {
 
     private mutating func single(_ field: FieldDescriptor, in set: DescriptorSet, _ use: Use) -> JSONNode {
         guard field.kind != .message else { return reference(field.typeName, in: set, use == .meta ? .reply : use) }
+        let isReply = use == .reply || use == .meta
         let (type, format) = field.openAPIType
         let isNullable: Bool
         switch use {
@@ -145,7 +146,7 @@ struct OpenAPISchemas {
         case .reply, .meta: isNullable = field.shape == .optional || field.kind == .float || field.kind == .double
         }
         var schema: JSONNode = ["type": isNullable ? .strings([type, "null"]) : .string(type)]
-        if let format { schema["format"] = .string(format) }
+        if let format, !(isReply && field.rules.isTyped) { schema["format"] = .string(format) }
         if field.kind == .bytes { schema["contentEncoding"] = "base64" }
         addRules(field, in: set, use, isNullable, to: &schema)
         return schema

@@ -27,7 +27,7 @@ enum OptionsParser {
         }
     }
 
-    /// `google.protobuf.MessageOptions`: map_entry 7, `(streaksnap.options.v1.event)` 50003.
+    /// `google.protobuf.MessageOptions`: map_entry 7, `(streaksnap.options.v1.event)` 50003, `(streaksnap.options.v1.page)` 50004.
     static func message(_ options: WireCursor, into message: inout MessageDescriptor) throws(WireProblem) {
         var cursor = options
         while let (number, value) = try cursor.next() {
@@ -38,6 +38,14 @@ enum OptionsParser {
                 while let (number, value) = try inner.next() {
                     if case (1, .bytes(let text)) = (number, value) { message.eventAggregate = try text.text() }
                 }
+            case (50004, .bytes(var inner)):
+                var size = message.pageSize ?? (standard: 0, most: 0)
+                while let (number, value) = try inner.next() {
+                    guard case .varint(let raw) = value else { continue }
+                    if number == 1 { size.standard = UInt32(clamping: raw) }
+                    if number == 2 { size.most = UInt32(clamping: raw) }
+                }
+                message.pageSize = size
             default: break
             }
         }
@@ -84,12 +92,14 @@ enum OptionsParser {
                 case 11: rules.maxItems = small
                 case 12: rules.format = FieldRules.Format(rawValue: Int32(truncatingIfNeeded: raw)) ?? .unspecified
                 case 13: rules.secret = raw != 0
+                case 16 where raw != 0: (rules.format, rules.isTyped) = (.date, true)
                 default: break
                 }
             case .bytes(let inner):
                 if number == 8 { rules.pattern = try inner.text() }
                 if number == 9 { rules.oneOf.append(try inner.text()) }
                 if number == 14 { rules.example = try inner.text() }
+                if number == 15 { (rules.format, rules.isTyped) = (.uuid, true) }
             default: break
             }
         }

@@ -40,7 +40,7 @@ public enum MediaModule: ServiceModule {
         ),
         MigrationSet("media_avatars", [Migration(version: 1, name: "avatars", sql: PackageResources.V0401_avatars_sql)]),
     ]
-    public static var descriptor: (bytes: [UInt8], hash: String) { (MediaMethods.descriptorSet, MediaMethods.descriptorHash) }
+    public static var descriptor: (bytes: [UInt8], hash: String) { (MediaDescriptor.bytes, MediaDescriptor.hash) }
 
     public static var commands: [ProgramCommand] { [MediaCommands.checkBlobs] }
 

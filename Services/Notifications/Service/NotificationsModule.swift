@@ -6,7 +6,7 @@ internal import Replicas
 internal import Runtime
 public import ServiceRuntime
 
-/// How `notifications` is put together.
+/// How `notifications` is put together. The table of contents: one handler a file in `Handlers/`, named like its RPC.
 public enum NotificationsModule: ServiceModule {
     public static let name = "notifications"
     public static let about = "the in-app notification log, fed by the events of the other services"
@@ -20,7 +20,7 @@ public enum NotificationsModule: ServiceModule {
         MigrationSet("notifications_lifecycle", [Migration(version: 1, name: "actors", sql: PackageResources.V0101_actors_sql)]),
     ]
     public static var descriptor: (bytes: [UInt8], hash: String) {
-        (NotificationsMethods.descriptorSet, NotificationsMethods.descriptorHash)
+        (NotificationsDescriptor.bytes, NotificationsDescriptor.hash)
     }
 
     private static let ownSettings: [any AnySetting] = [LinkSettings.publicURL]
@@ -39,7 +39,11 @@ public enum NotificationsModule: ServiceModule {
         let blocks = BlockReplica(database: environment.database, bus: environment.bus)
         let teller = Teller(log: log, profiles: profiles, blocks: blocks)
         return FeatureParts(
-            endpoints: NotificationsService(log: log, profiles: profiles).endpoints(),
+            endpoints: NotificationsService.endpoints(
+                list: List(log: log, profiles: profiles),
+                unreadCount: UnreadCount(log: log),
+                exportUserData: ExportUserData(database: environment.database)
+            ),
             consumers: [profiles.handler()] + blocks.handlers() + teller.friendshipHandlers + teller.streakHandlers
                 + teller.socialHandlers + teller.momentHandlers + LifecycleConsumers.all,
             jobs: [

@@ -29,7 +29,7 @@ public enum SocialModule: ServiceModule {
             ]
         ),
     ]
-    public static var descriptor: (bytes: [UInt8], hash: String) { (SocialMethods.descriptorSet, SocialMethods.descriptorHash) }
+    public static var descriptor: (bytes: [UInt8], hash: String) { (SocialDescriptor.bytes, SocialDescriptor.hash) }
 
     static let keptFriendPages = Setting(
         "friends.kept-pages",

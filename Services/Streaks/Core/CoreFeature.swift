@@ -1,10 +1,10 @@
 package import Bus
 package import Database
-package import Kernel
+internal import Kernel
 internal import Logging
 internal import Outbox
 package import Replicas
-package import Runtime
+internal import Runtime
 package import ServiceRuntime
 internal import StreaksDomain
 

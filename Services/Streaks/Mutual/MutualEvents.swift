@@ -3,6 +3,7 @@ internal import Outbox
 internal import StreaksAPI
 package import StreaksCore
 package import StreaksDomain
+package import Wire
 
 /// What others are told of a change of a mutual streak.
 package struct MutualEvents: StreakKindEvents {

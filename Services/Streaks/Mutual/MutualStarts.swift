@@ -71,14 +71,14 @@ struct MutualStarts: Sendable {
     private func prepare(_ friendship: FriendshipID, _ one: UserID, _ two: UserID, _ work: UnitOfWork) async throws
         -> [StoredStreak]
     {
-        let due = try await store.activeIDs(of: one, [.mutual], dueBy: work.now, work.sql)
-            + (try await store.activeIDs(of: two, [.mutual], dueBy: work.now, work.sql))
+        let due = try await store.activeIDs(of: one, kinds: [.mutual], dueBy: work.now, work.sql)
+            + (try await store.activeIDs(of: two, kinds: [.mutual], dueBy: work.now, work.sql))
         let own = try await store.streak(.mutual, key: Self.key(one, two), work.sql)
         let friendships = try await StartRepository.friendships(of: own.map { [$0] } ?? [], work.sql)
         var ofFriendship: [StoredStreak] = []
         for stored in try await store.lock(due + (own.map { [$0] } ?? []), work.sql) {
             if stored.row.id != own {
-                try await writer.settle([stored], .soon, work)
+                try await writer.settle([stored], urgency: .soon, work)
             } else if friendships[stored.row.id] == friendship {
                 ofFriendship.append(stored)
             } else {
@@ -111,7 +111,7 @@ struct MutualStarts: Sendable {
 
     /// Three running streaks on the free plan, any number on premium (MS-1).
     private func isAtLimit(_ user: UserID, _ work: UnitOfWork) async throws -> Bool {
-        guard try await store.activeIDs(of: user, [.mutual], work.sql).count >= 3 else { return false }
+        guard try await store.activeIDs(of: user, kinds: [.mutual], work.sql).count >= 3 else { return false }
         return try await !entitlements.isPremium(user, now: work.now, work.sql)
     }
 }

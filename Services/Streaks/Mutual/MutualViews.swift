@@ -70,7 +70,7 @@ struct MutualViews: Sendable {
         if !stale.isEmpty {
             try await work.run(context) { [writer] work in
                 let due = try await writer.store.lock(stale.map(\.id), work.sql)
-                try await writer.settle(due, .now, work)
+                try await writer.settle(due, urgency: .now, work)
             }
             seen = try await reads.seen(selection, by: user, withPartners: withPartners, now: now)
         }

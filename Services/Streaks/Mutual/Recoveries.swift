@@ -117,11 +117,7 @@ struct Recoveries: Sendable {
     }
 
     private func spend(_ operation: RecoveryOperation, _ context: CallContext) async throws -> RecoveryOperation.Standing {
-        let request = SpendTokenRequest(
-            operationID: operation.id.description,
-            userID: operation.user.description,
-            streakID: operation.streak.description
-        )
+        let request = SpendTokenRequest(operationID: operation.id, userID: operation.user, streakID: operation.streak)
         let balance: Int32
         do { balance = try await billing.spendToken(request, context: context).balance } catch let error as ServiceError
             where error.reason == "NO_RECOVERY_TOKENS"
@@ -158,7 +154,7 @@ struct Recoveries: Sendable {
     private func giveBack(_ operation: RecoveryOperation, _ refusal: ServiceError, _ context: CallContext) async throws
         -> RecoveryOperation.Standing
     {
-        let request = RefundTokenRequest(operationID: operation.id.description, userID: operation.user.description)
+        let request = RefundTokenRequest(operationID: operation.id, userID: operation.user)
         do { _ = try await billing.refundToken(request, context: context) } catch let error as ServiceError
             where error.reason == "TOKEN_NOT_SPENT"
         {

@@ -23,7 +23,8 @@ package enum ProgressFeature {
                 endpoints: ProgressService.endpoints(
                     getAchievements: GetAchievements(database: environment.database),
                     getStats: GetStats(writer: core.writer, work: environment.work, today: today),
-                    getYearCalendar: GetYearCalendar(database: environment.database, today: today)
+                    getYearCalendar: GetYearCalendar(database: environment.database, today: today),
+                    exportUserData: ExportUserData(database: environment.database)
                 ),
                 jobs: [TotalsJob(store: core.store, work: environment.work).job]
             )

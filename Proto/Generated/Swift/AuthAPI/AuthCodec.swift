@@ -13,7 +13,7 @@ extension RegisterRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__RegisterRequest.self)
         self.email = try Wire.Decode.string(c.pointee.email, "email")
         self.password = try Wire.Decode.string(c.pointee.password, "password")
@@ -65,7 +65,7 @@ extension LoginRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__LoginRequest.self)
         self.email = try Wire.Decode.string(c.pointee.email, "email")
         self.password = try Wire.Decode.string(c.pointee.password, "password")
@@ -89,7 +89,7 @@ extension RefreshRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__RefreshRequest.self)
         self.refreshToken = try Wire.Decode.string(c.pointee.refresh_token, "refresh_token")
     }
@@ -111,14 +111,14 @@ extension SignInReply: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__SignInReply.self)
         self.accessToken = try Wire.Decode.string(c.pointee.access_token, "access_token")
         self.refreshToken = try Wire.Decode.string(c.pointee.refresh_token, "refresh_token")
         self.tokenType = try Wire.Decode.string(c.pointee.token_type, "token_type")
         self.expiresIn = c.pointee.expires_in
         if let stored = c.pointee.user {
-            self.user = try Me(stored: UnsafeRawPointer(stored))
+            self.user = try Me(stored: UnsafeRawPointer(stored), unreadable)
         }
     }
 
@@ -145,7 +145,7 @@ extension LogoutRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__LogoutRequest.self)
         self.all = c.pointee.all != 0
     }
@@ -167,7 +167,7 @@ extension LogoutReply: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__LogoutReply.self)
         self.sessionsEnded = c.pointee.sessions_ended
     }
@@ -189,7 +189,7 @@ extension GetMeRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -208,7 +208,7 @@ extension Me: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__Me.self)
         self.id = try Wire.Decode.string(c.pointee.id, "id")
         self.email = try Wire.Decode.string(c.pointee.email, "email")
@@ -227,7 +227,7 @@ extension Me: Wire.CMessage {
             self.updatedAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "updated_at")
         }
         if let stored = c.pointee.stats {
-            self.stats = try MyStreakStats(stored: UnsafeRawPointer(stored))
+            self.stats = try MyStreakStats(stored: UnsafeRawPointer(stored), unreadable)
         }
         if c.pointee._terms_version_case.rawValue == 12 {
             self.termsVersion = try Wire.Decode.string(c.pointee.terms_version, "terms_version")
@@ -290,7 +290,7 @@ extension MyStreakStats: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__MyStreakStats.self)
         self.totalActiveStreaks = c.pointee.total_active_streaks
         self.longestStreak = c.pointee.longest_streak
@@ -318,7 +318,7 @@ extension GetSigningKeysRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -337,9 +337,9 @@ extension SigningKeys: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__SigningKeys.self)
-        self.keys = try Wire.Decode.messages(c.pointee.keys, count: c.pointee.n_keys, as: SigningKey.self)
+        self.keys = try Wire.Decode.messages(c.pointee.keys, count: c.pointee.n_keys, as: SigningKey.self, unreadable)
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -362,7 +362,7 @@ extension SigningKey: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__SigningKey.self)
         self.kty = try Wire.Decode.string(c.pointee.kty, "kty")
         self.crv = try Wire.Decode.string(c.pointee.crv, "crv")
@@ -396,7 +396,7 @@ extension ListRevocationsRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__ListRevocationsRequest.self)
         if let stored = c.pointee.since {
             self.since = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "since")
@@ -424,9 +424,9 @@ extension ListRevocationsReply: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__ListRevocationsReply.self)
-        self.revocations = try Wire.Decode.messages(c.pointee.revocations, count: c.pointee.n_revocations, as: Revocation.self)
+        self.revocations = try Wire.Decode.messages(c.pointee.revocations, count: c.pointee.n_revocations, as: Revocation.self, unreadable)
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -449,7 +449,7 @@ extension Revocation: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__Revocation.self)
         self.sessionID = try Wire.Decode.string(c.pointee.session_id, "session_id")
         self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
@@ -479,7 +479,7 @@ extension SignInWithAppleRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__SignInWithAppleRequest.self)
         self.identityToken = try Wire.Decode.string(c.pointee.identity_token, "identity_token")
         if c.pointee._nonce_case.rawValue == 2 {
@@ -557,7 +557,7 @@ extension AppleNotificationRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__AppleNotificationRequest.self)
         self.payload = try Wire.Decode.string(c.pointee.payload, "payload")
     }
@@ -579,7 +579,7 @@ extension AppleNotificationReply: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__AppleNotificationReply.self)
         self.applied = c.pointee.applied != 0
     }
@@ -601,7 +601,7 @@ extension CreateGuestSessionRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__CreateGuestSessionRequest.self)
         self.deviceID = try Wire.Decode.string(c.pointee.device_id, "device_id")
     }
@@ -623,7 +623,7 @@ extension GuestSessionReply: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__GuestSessionReply.self)
         self.accessToken = try Wire.Decode.string(c.pointee.access_token, "access_token")
         self.tokenType = try Wire.Decode.string(c.pointee.token_type, "token_type")
@@ -659,7 +659,7 @@ extension UseGuestPeekRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -678,7 +678,7 @@ extension GuestPeekReply: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__GuestPeekReply.self)
         self.guestPeeksRemaining = c.pointee.guest_peeks_remaining
         if let stored = c.pointee.guest_peeks_reset_at {
@@ -706,7 +706,7 @@ extension UpdateMeRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__UpdateMeRequest.self)
         if c.pointee._username_case.rawValue == 1 {
             self.username = try Wire.Decode.string(c.pointee.username, "username")
@@ -761,7 +761,7 @@ extension CheckUsernameRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__CheckUsernameRequest.self)
         self.username = try Wire.Decode.string(c.pointee.username, "username")
     }
@@ -783,7 +783,7 @@ extension CheckUsernameReply: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__CheckUsernameReply.self)
         self.username = try Wire.Decode.string(c.pointee.username, "username")
         self.available = c.pointee.available != 0
@@ -814,7 +814,7 @@ extension GetProfileRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__GetProfileRequest.self)
         self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
     }
@@ -836,7 +836,7 @@ extension PublicProfile: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__PublicProfile.self)
         self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
         self.username = try Wire.Decode.string(c.pointee.username, "username")
@@ -875,7 +875,7 @@ extension AcceptTermsRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__AcceptTermsRequest.self)
         self.version = try Wire.Decode.string(c.pointee.version, "version")
     }
@@ -897,7 +897,7 @@ extension AcceptTermsReply: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__AcceptTermsReply.self)
         self.termsVersion = try Wire.Decode.string(c.pointee.terms_version, "terms_version")
         if let stored = c.pointee.terms_accepted_at {
@@ -925,7 +925,7 @@ extension GetSummariesRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__GetSummariesRequest.self)
         self.userIDs = try Wire.Decode.strings(c.pointee.user_ids, count: c.pointee.n_user_ids, "user_ids")
         self.usernames = try Wire.Decode.strings(c.pointee.usernames, count: c.pointee.n_usernames, "usernames")
@@ -955,9 +955,9 @@ extension GetSummariesReply: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__GetSummariesReply.self)
-        self.profiles = try Wire.Decode.messages(c.pointee.profiles, count: c.pointee.n_profiles, as: ProfileState.self)
+        self.profiles = try Wire.Decode.messages(c.pointee.profiles, count: c.pointee.n_profiles, as: ProfileState.self, unreadable)
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -980,7 +980,7 @@ extension ListProfileSnapshotsRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__ListProfileSnapshotsRequest.self)
         self.after = try Wire.Decode.string(c.pointee.after, "after")
         self.limit = c.pointee.limit
@@ -1004,9 +1004,9 @@ extension ListProfileSnapshotsReply: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__ListProfileSnapshotsReply.self)
-        self.profiles = try Wire.Decode.messages(c.pointee.profiles, count: c.pointee.n_profiles, as: ProfileState.self)
+        self.profiles = try Wire.Decode.messages(c.pointee.profiles, count: c.pointee.n_profiles, as: ProfileState.self, unreadable)
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -1029,7 +1029,7 @@ extension ProfileState: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__ProfileState.self)
         self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
         self.version = c.pointee.version
@@ -1080,7 +1080,7 @@ extension DeleteAccountRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__DeleteAccountRequest.self)
         if c.pointee._password_case.rawValue == 1 {
             self.password = try Wire.Decode.string(c.pointee.password, "password")
@@ -1121,7 +1121,7 @@ extension DeleteAccountReply: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__DeleteAccountReply.self)
         if let stored = c.pointee.purge_at {
             self.purgeAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "purge_at")
@@ -1147,7 +1147,7 @@ extension RestoreAccountRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__RestoreAccountRequest.self)
         self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
     }
@@ -1169,7 +1169,7 @@ extension RestoreAccountReply: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__RestoreAccountReply.self)
         self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
         self.username = try Wire.Decode.string(c.pointee.username, "username")
@@ -1203,7 +1203,7 @@ extension ExportMyDataRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -1222,7 +1222,7 @@ extension ExportMyDataReply: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__ExportMyDataReply.self)
         self.json = try Wire.Decode.string(c.pointee.json, "json")
     }

@@ -13,11 +13,11 @@ extension ProfileChanged: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__ProfileChanged.self)
         self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
         if let stored = c.pointee.profile {
-            self.profile = try ProfileState(stored: UnsafeRawPointer(stored))
+            self.profile = try ProfileState(stored: UnsafeRawPointer(stored), unreadable)
         }
     }
 
@@ -41,7 +41,7 @@ extension SessionsRevoked: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__SessionsRevoked.self)
         self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
         self.sessionIDs = try Wire.Decode.strings(c.pointee.session_ids, count: c.pointee.n_session_ids, "session_ids")
@@ -74,7 +74,7 @@ extension AccountDeleted: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__AccountDeleted.self)
         self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
         if let stored = c.pointee.deleted_at {
@@ -108,7 +108,7 @@ extension AccountRestored: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__AccountRestored.self)
         self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
         if let stored = c.pointee.restored_at {
@@ -136,7 +136,7 @@ extension AccountPurged: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__AccountPurged.self)
         self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
         if let stored = c.pointee.purged_at {

@@ -48,6 +48,34 @@ public protocol AuthServiceProtocol: Sendable {
     func exportMyData(_ request: ExportMyDataRequest, context: Bus.CallContext) async throws -> ExportMyDataReply
 }
 
+extension AuthServiceProtocol {
+    /// One endpoint per method, for the bus to serve.
+    public func endpoints() -> [Bus.Endpoint] {
+        [
+            Bus.Endpoint(AuthMethods.register) { try await self.register($0, context: $1) },
+            Bus.Endpoint(AuthMethods.login) { try await self.login($0, context: $1) },
+            Bus.Endpoint(AuthMethods.refresh) { try await self.refresh($0, context: $1) },
+            Bus.Endpoint(AuthMethods.logout) { try await self.logout($0, context: $1) },
+            Bus.Endpoint(AuthMethods.getMe) { try await self.getMe($0, context: $1) },
+            Bus.Endpoint(AuthMethods.getSigningKeys) { try await self.getSigningKeys($0, context: $1) },
+            Bus.Endpoint(AuthMethods.listRevocations) { try await self.listRevocations($0, context: $1) },
+            Bus.Endpoint(AuthMethods.signInWithApple) { try await self.signInWithApple($0, context: $1) },
+            Bus.Endpoint(AuthMethods.appleNotification) { try await self.appleNotification($0, context: $1) },
+            Bus.Endpoint(AuthMethods.createGuestSession) { try await self.createGuestSession($0, context: $1) },
+            Bus.Endpoint(AuthMethods.useGuestPeek) { try await self.useGuestPeek($0, context: $1) },
+            Bus.Endpoint(AuthMethods.updateMe) { try await self.updateMe($0, context: $1) },
+            Bus.Endpoint(AuthMethods.checkUsername) { try await self.checkUsername($0, context: $1) },
+            Bus.Endpoint(AuthMethods.getProfile) { try await self.getProfile($0, context: $1) },
+            Bus.Endpoint(AuthMethods.acceptTerms) { try await self.acceptTerms($0, context: $1) },
+            Bus.Endpoint(AuthMethods.getSummaries) { try await self.getSummaries($0, context: $1) },
+            Bus.Endpoint(AuthMethods.listProfileSnapshots) { try await self.listProfileSnapshots($0, context: $1) },
+            Bus.Endpoint(AuthMethods.deleteAccount) { try await self.deleteAccount($0, context: $1) },
+            Bus.Endpoint(AuthMethods.restoreAccount) { try await self.restoreAccount($0, context: $1) },
+            Bus.Endpoint(AuthMethods.exportMyData) { try await self.exportMyData($0, context: $1) },
+        ]
+    }
+}
+
 /// The methods of `Auth` on the bus.
 public enum AuthMethods {
     /// Makes an account with e-mail and password and signs in (AU-1).
@@ -112,11 +140,6 @@ public enum AuthMethods {
     /// leave out a service that does not answer.
     public static let exportMyData = Bus.Method<ExportMyDataRequest, ExportMyDataReply>(
         service: "auth", version: "v1", name: "ExportMyData", isIdempotent: false, timeout: .seconds(20))
-
-    /// A serialized google.protobuf.FileDescriptorSet of the package and its imports, with comments (D2).
-    public static var descriptorSet: [UInt8] { EmbeddedDescriptor.bytes }
-    /// SHA-256 of `descriptorSet`, lower-case hex.
-    public static var descriptorHash: String { EmbeddedDescriptor.hash }
 }
 
 /// Calls `Auth` over the bus.
@@ -226,33 +249,5 @@ public struct AuthClient: Sendable {
     /// leave out a service that does not answer.
     public func exportMyData(_ request: ExportMyDataRequest, context: Bus.CallContext) async throws -> ExportMyDataReply {
         try await caller.call(AuthMethods.exportMyData, request, context: context)
-    }
-}
-
-extension AuthServiceProtocol {
-    /// One endpoint per method, for the bus to serve.
-    public func endpoints() -> [Bus.Endpoint] {
-        [
-            Bus.Endpoint(AuthMethods.register) { try await self.register($0, context: $1) },
-            Bus.Endpoint(AuthMethods.login) { try await self.login($0, context: $1) },
-            Bus.Endpoint(AuthMethods.refresh) { try await self.refresh($0, context: $1) },
-            Bus.Endpoint(AuthMethods.logout) { try await self.logout($0, context: $1) },
-            Bus.Endpoint(AuthMethods.getMe) { try await self.getMe($0, context: $1) },
-            Bus.Endpoint(AuthMethods.getSigningKeys) { try await self.getSigningKeys($0, context: $1) },
-            Bus.Endpoint(AuthMethods.listRevocations) { try await self.listRevocations($0, context: $1) },
-            Bus.Endpoint(AuthMethods.signInWithApple) { try await self.signInWithApple($0, context: $1) },
-            Bus.Endpoint(AuthMethods.appleNotification) { try await self.appleNotification($0, context: $1) },
-            Bus.Endpoint(AuthMethods.createGuestSession) { try await self.createGuestSession($0, context: $1) },
-            Bus.Endpoint(AuthMethods.useGuestPeek) { try await self.useGuestPeek($0, context: $1) },
-            Bus.Endpoint(AuthMethods.updateMe) { try await self.updateMe($0, context: $1) },
-            Bus.Endpoint(AuthMethods.checkUsername) { try await self.checkUsername($0, context: $1) },
-            Bus.Endpoint(AuthMethods.getProfile) { try await self.getProfile($0, context: $1) },
-            Bus.Endpoint(AuthMethods.acceptTerms) { try await self.acceptTerms($0, context: $1) },
-            Bus.Endpoint(AuthMethods.getSummaries) { try await self.getSummaries($0, context: $1) },
-            Bus.Endpoint(AuthMethods.listProfileSnapshots) { try await self.listProfileSnapshots($0, context: $1) },
-            Bus.Endpoint(AuthMethods.deleteAccount) { try await self.deleteAccount($0, context: $1) },
-            Bus.Endpoint(AuthMethods.restoreAccount) { try await self.restoreAccount($0, context: $1) },
-            Bus.Endpoint(AuthMethods.exportMyData) { try await self.exportMyData($0, context: $1) },
-        ]
     }
 }

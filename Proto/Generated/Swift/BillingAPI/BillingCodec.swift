@@ -13,7 +13,7 @@ extension GetEntitlementsRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -32,7 +32,7 @@ extension Entitlements: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Billing__V1__Entitlements.self)
         self.plan = Plan(rawValue: Int32(truncatingIfNeeded: c.pointee.plan.rawValue))
         self.isPremium = c.pointee.is_premium != 0
@@ -78,7 +78,7 @@ extension GetRecoveryBalanceRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -97,10 +97,10 @@ extension RecoveryBalance: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Billing__V1__RecoveryBalance.self)
         self.balance = c.pointee.balance
-        self.transactions = try Wire.Decode.messages(c.pointee.transactions, count: c.pointee.n_transactions, as: TokenEntry.self)
+        self.transactions = try Wire.Decode.messages(c.pointee.transactions, count: c.pointee.n_transactions, as: TokenEntry.self, unreadable)
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -124,19 +124,19 @@ extension SpendTokenRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Billing__V1__SpendTokenRequest.self)
-        self.operationID = try Wire.Decode.string(c.pointee.operation_id, "operation_id")
-        self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
-        self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
+        self.operationID = try Wire.Decode.id(c.pointee.operation_id, "operation_id", unreadable)
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
+        self.streakID = try Wire.Decode.id(c.pointee.streak_id, "streak_id", unreadable)
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Billing__V1__SpendTokenRequest.self)
         streaksnap__billing__v1__spend_token_request__init(c)
-        if !self.operationID.isEmpty { c.pointee.operation_id = try arena.string(self.operationID, "operation_id") }
-        if !self.userID.isEmpty { c.pointee.user_id = try arena.string(self.userID, "user_id") }
-        if !self.streakID.isEmpty { c.pointee.streak_id = try arena.string(self.streakID, "streak_id") }
+        c.pointee.operation_id = arena.id(self.operationID)
+        c.pointee.user_id = arena.id(self.userID)
+        c.pointee.streak_id = arena.id(self.streakID)
         return UnsafeMutableRawPointer(c)
     }
 }
@@ -150,7 +150,7 @@ extension SpendTokenReply: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Billing__V1__SpendTokenReply.self)
         self.balance = c.pointee.balance
     }
@@ -172,17 +172,17 @@ extension RefundTokenRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Billing__V1__RefundTokenRequest.self)
-        self.operationID = try Wire.Decode.string(c.pointee.operation_id, "operation_id")
-        self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
+        self.operationID = try Wire.Decode.id(c.pointee.operation_id, "operation_id", unreadable)
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Billing__V1__RefundTokenRequest.self)
         streaksnap__billing__v1__refund_token_request__init(c)
-        if !self.operationID.isEmpty { c.pointee.operation_id = try arena.string(self.operationID, "operation_id") }
-        if !self.userID.isEmpty { c.pointee.user_id = try arena.string(self.userID, "user_id") }
+        c.pointee.operation_id = arena.id(self.operationID)
+        c.pointee.user_id = arena.id(self.userID)
         return UnsafeMutableRawPointer(c)
     }
 }
@@ -196,7 +196,7 @@ extension RefundTokenReply: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Billing__V1__RefundTokenReply.self)
         self.balance = c.pointee.balance
     }
@@ -218,14 +218,14 @@ extension TokenEntry: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Billing__V1__TokenEntry.self)
-        self.id = try Wire.Decode.string(c.pointee.id, "id")
+        self.id = try Wire.Decode.id(c.pointee.id, "id", unreadable)
         self.type = TokenEntryType(rawValue: Int32(truncatingIfNeeded: c.pointee.type.rawValue))
         self.amount = c.pointee.amount
         self.balanceAfter = c.pointee.balance_after
         if c.pointee._streak_id_case.rawValue == 5 {
-            self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
+            self.streakID = try Wire.Decode.optionalID(c.pointee.streak_id, "streak_id", unreadable)
         }
         if c.pointee._note_case.rawValue == 6 {
             self.note = try Wire.Decode.string(c.pointee.note, "note")
@@ -238,13 +238,13 @@ extension TokenEntry: Wire.CMessage {
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Billing__V1__TokenEntry.self)
         streaksnap__billing__v1__token_entry__init(c)
-        if !self.id.isEmpty { c.pointee.id = try arena.string(self.id, "id") }
+        c.pointee.id = arena.id(self.id)
         c.pointee.type = Streaksnap__Billing__V1__TokenEntryType(rawValue: .init(truncatingIfNeeded: self.type.rawValue))
         c.pointee.amount = self.amount
         c.pointee.balance_after = self.balanceAfter
         if let value = self.streakID {
             c.pointee._streak_id_case = .init(rawValue: 5)
-            c.pointee.streak_id = try arena.string(value, "streak_id")
+            c.pointee.streak_id = arena.id(value)
         }
         if let value = self.note {
             c.pointee._note_case = .init(rawValue: 6)

@@ -13,9 +13,9 @@ extension EntitlementsChanged: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Billing__V1__EntitlementsChanged.self)
-        self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
         self.version = c.pointee.version
         self.plan = Plan(rawValue: Int32(truncatingIfNeeded: c.pointee.plan.rawValue))
         if let stored = c.pointee.expires_at {
@@ -26,7 +26,7 @@ extension EntitlementsChanged: Wire.CMessage {
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Billing__V1__EntitlementsChanged.self)
         streaksnap__billing__v1__entitlements_changed__init(c)
-        if !self.userID.isEmpty { c.pointee.user_id = try arena.string(self.userID, "user_id") }
+        c.pointee.user_id = arena.id(self.userID)
         c.pointee.version = self.version
         c.pointee.plan = Streaksnap__Billing__V1__Plan(rawValue: .init(truncatingIfNeeded: self.plan.rawValue))
         if let value = self.expiresAt {
@@ -45,9 +45,9 @@ extension RecoveryBalanceChanged: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Billing__V1__RecoveryBalanceChanged.self)
-        self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
         self.version = c.pointee.version
         self.balance = c.pointee.balance
     }
@@ -55,7 +55,7 @@ extension RecoveryBalanceChanged: Wire.CMessage {
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Billing__V1__RecoveryBalanceChanged.self)
         streaksnap__billing__v1__recovery_balance_changed__init(c)
-        if !self.userID.isEmpty { c.pointee.user_id = try arena.string(self.userID, "user_id") }
+        c.pointee.user_id = arena.id(self.userID)
         c.pointee.version = self.version
         c.pointee.balance = self.balance
         return UnsafeMutableRawPointer(c)

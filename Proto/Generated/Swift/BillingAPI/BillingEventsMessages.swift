@@ -5,16 +5,13 @@ public import Wire
 
 /// A user's entitlements: the whole state (D13).
 public struct EntitlementsChanged: Sendable, Equatable {
-    public var userID: String = ""
+    public var userID: Kernel.UserID
     public var version: Int64 = 0
     public var plan: Plan = .unspecified
     public var expiresAt: Kernel.Instant? = nil
 
-    /// All fields unset.
-    public init() {}
-
     /// The given fields set, the others unset.
-    public init(userID: String = "", version: Int64 = 0, plan: Plan = .unspecified, expiresAt: Kernel.Instant? = nil) {
+    public init(userID: Kernel.UserID, version: Int64 = 0, plan: Plan = .unspecified, expiresAt: Kernel.Instant? = nil) {
         self.userID = userID
         self.version = version
         self.plan = plan
@@ -24,15 +21,12 @@ public struct EntitlementsChanged: Sendable, Equatable {
 
 /// A user's recovery tokens: the whole state (D13).
 public struct RecoveryBalanceChanged: Sendable, Equatable {
-    public var userID: String = ""
+    public var userID: Kernel.UserID
     public var version: Int64 = 0
     public var balance: Int32 = 0
 
-    /// All fields unset.
-    public init() {}
-
     /// The given fields set, the others unset.
-    public init(userID: String = "", version: Int64 = 0, balance: Int32 = 0) {
+    public init(userID: Kernel.UserID, version: Int64 = 0, balance: Int32 = 0) {
         self.userID = userID
         self.version = version
         self.balance = balance
@@ -41,10 +35,10 @@ public struct RecoveryBalanceChanged: Sendable, Equatable {
 
 extension EntitlementsChanged: Wire.Event {
     public static var subject: String { "evt.billing.v1.EntitlementsChanged" }
-    public var aggregateID: String { userID }
+    public var aggregateID: String { userID.description }
 }
 
 extension RecoveryBalanceChanged: Wire.Event {
     public static var subject: String { "evt.billing.v1.RecoveryBalanceChanged" }
-    public var aggregateID: String { userID }
+    public var aggregateID: String { userID.description }
 }

@@ -141,16 +141,13 @@ public struct RecoveryBalance: Sendable, Equatable {
 
 public struct SpendTokenRequest: Sendable, Equatable {
     /// Made by the caller, and recorded, before it calls first.
-    public var operationID: String = ""
-    public var userID: String = ""
+    public var operationID: Kernel.OperationID
+    public var userID: Kernel.UserID
     /// What it is spent on.
-    public var streakID: String = ""
-
-    /// All fields unset.
-    public init() {}
+    public var streakID: Kernel.StreakID
 
     /// The given fields set, the others unset.
-    public init(operationID: String = "", userID: String = "", streakID: String = "") {
+    public init(operationID: Kernel.OperationID, userID: Kernel.UserID, streakID: Kernel.StreakID) {
         self.operationID = operationID
         self.userID = userID
         self.streakID = streakID
@@ -171,15 +168,12 @@ public struct SpendTokenReply: Sendable, Equatable {
 }
 
 public struct RefundTokenRequest: Sendable, Equatable {
-    public var operationID: String = ""
+    public var operationID: Kernel.OperationID
     /// Who had spent it.
-    public var userID: String = ""
-
-    /// All fields unset.
-    public init() {}
+    public var userID: Kernel.UserID
 
     /// The given fields set, the others unset.
-    public init(operationID: String = "", userID: String = "") {
+    public init(operationID: Kernel.OperationID, userID: Kernel.UserID) {
         self.operationID = operationID
         self.userID = userID
     }
@@ -199,20 +193,17 @@ public struct RefundTokenReply: Sendable, Equatable {
 }
 
 public struct TokenEntry: Sendable, Equatable {
-    public var id: String = ""
+    public var id: Kernel.LedgerEntryID
     public var type: TokenEntryType = .unspecified
     /// Positive when earned or bought, negative when used.
     public var amount: Int32 = 0
     public var balanceAfter: Int32 = 0
-    public var streakID: String? = nil
+    public var streakID: Kernel.StreakID? = nil
     public var note: String? = nil
     public var createdAt: Kernel.Instant? = nil
 
-    /// All fields unset.
-    public init() {}
-
     /// The given fields set, the others unset.
-    public init(id: String = "", type: TokenEntryType = .unspecified, amount: Int32 = 0, balanceAfter: Int32 = 0, streakID: String? = nil, note: String? = nil, createdAt: Kernel.Instant? = nil) {
+    public init(id: Kernel.LedgerEntryID, type: TokenEntryType = .unspecified, amount: Int32 = 0, balanceAfter: Int32 = 0, streakID: Kernel.StreakID? = nil, note: String? = nil, createdAt: Kernel.Instant? = nil) {
         self.id = id
         self.type = type
         self.amount = amount

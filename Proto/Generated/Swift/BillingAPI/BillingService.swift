@@ -4,18 +4,31 @@ public import Bus
 public import CommonAPI
 
 /// Entitlements and the ledgers of recovery tokens.
-public protocol BillingServiceProtocol: Sendable {
-    /// What the user has paid for (BI-2).
-    func getEntitlements(_ request: GetEntitlementsRequest, context: Bus.CallContext) async throws -> Entitlements
-    /// Recovery tokens in hand and the last 20 ledger rows (RC-1).
-    func getRecoveryBalance(_ request: GetRecoveryBalanceRequest, context: Bus.CallContext) async throws -> RecoveryBalance
-    /// Takes a recovery token from a user for a streak (RC-4). One operation id always gets the same answer, NO_RECOVERY_TOKENS too, so it is
-    /// safe to repeat.
-    func spendToken(_ request: SpendTokenRequest, context: Bus.CallContext) async throws -> SpendTokenReply
-    /// Gives the token of an operation back, once however often it is asked. TOKEN_NOT_SPENT when the operation took none.
-    func refundToken(_ request: RefundTokenRequest, context: Bus.CallContext) async throws -> RefundTokenReply
-    /// Everything billing holds about one person: this service's part of the export (AU-10).
-    func exportUserData(_ request: CommonAPI.ExportUserDataRequest, context: Bus.CallContext) async throws -> CommonAPI.ExportUserDataReply
+public enum BillingService {
+    /// One endpoint a method, for the bus to serve.
+    ///
+    /// - Parameters:
+    ///   - getEntitlements: What the user has paid for (BI-2).
+    ///   - getRecoveryBalance: Recovery tokens in hand and the last 20 ledger rows (RC-1).
+    ///   - spendToken: Takes a recovery token from a user for a streak (RC-4). One operation id always gets the same answer, NO_RECOVERY_TOKENS too, so it is
+    ///     safe to repeat.
+    ///   - refundToken: Gives the token of an operation back, once however often it is asked. TOKEN_NOT_SPENT when the operation took none.
+    ///   - exportUserData: Everything billing holds about one person: this service's part of the export (AU-10).
+    public static func endpoints(
+        getEntitlements: some Bus.QueryHandler<GetEntitlementsRequest, Entitlements>,
+        getRecoveryBalance: some Bus.QueryHandler<GetRecoveryBalanceRequest, RecoveryBalance>,
+        spendToken: some Bus.MutationHandler<SpendTokenRequest, SpendTokenReply>,
+        refundToken: some Bus.MutationHandler<RefundTokenRequest, RefundTokenReply>,
+        exportUserData: some Bus.QueryHandler<CommonAPI.ExportUserDataRequest, CommonAPI.ExportUserDataReply>
+    ) -> [Bus.Endpoint] {
+        [
+            Bus.Endpoint(BillingMethods.getEntitlements, getEntitlements),
+            Bus.Endpoint(BillingMethods.getRecoveryBalance, getRecoveryBalance),
+            Bus.Endpoint(BillingMethods.spendToken, spendToken),
+            Bus.Endpoint(BillingMethods.refundToken, refundToken),
+            Bus.Endpoint(BillingMethods.exportUserData, exportUserData),
+        ]
+    }
 }
 
 /// The methods of `Billing` on the bus.
@@ -36,11 +49,6 @@ public enum BillingMethods {
     /// Everything billing holds about one person: this service's part of the export (AU-10).
     public static let exportUserData = Bus.Method<CommonAPI.ExportUserDataRequest, CommonAPI.ExportUserDataReply>(
         service: "billing", version: "v1", name: "ExportUserData", isIdempotent: true, timeout: .seconds(10))
-
-    /// A serialized google.protobuf.FileDescriptorSet of the package and its imports, with comments (D2).
-    public static var descriptorSet: [UInt8] { EmbeddedDescriptor.bytes }
-    /// SHA-256 of `descriptorSet`, lower-case hex.
-    public static var descriptorHash: String { EmbeddedDescriptor.hash }
 }
 
 /// Calls `Billing` over the bus.
@@ -74,18 +82,5 @@ public struct BillingClient: Sendable {
     /// Everything billing holds about one person: this service's part of the export (AU-10).
     public func exportUserData(_ request: CommonAPI.ExportUserDataRequest, context: Bus.CallContext) async throws -> CommonAPI.ExportUserDataReply {
         try await caller.call(BillingMethods.exportUserData, request, context: context)
-    }
-}
-
-extension BillingServiceProtocol {
-    /// One endpoint per method, for the bus to serve.
-    public func endpoints() -> [Bus.Endpoint] {
-        [
-            Bus.Endpoint(BillingMethods.getEntitlements) { try await self.getEntitlements($0, context: $1) },
-            Bus.Endpoint(BillingMethods.getRecoveryBalance) { try await self.getRecoveryBalance($0, context: $1) },
-            Bus.Endpoint(BillingMethods.spendToken) { try await self.spendToken($0, context: $1) },
-            Bus.Endpoint(BillingMethods.refundToken) { try await self.refundToken($0, context: $1) },
-            Bus.Endpoint(BillingMethods.exportUserData) { try await self.exportUserData($0, context: $1) },
-        ]
     }
 }

@@ -15,26 +15,18 @@ extension GetRecoveryBalanceRequest {
 }
 
 extension RecoveryBalance {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        for (index, value) in self.transactions.enumerated() {
+            value.collectViolations(into: &violations, path: path.child("transactions", index: index))
+        }
+    }
 }
 
 extension SpendTokenRequest {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
-        if self.operationID.isEmpty {
-            violations.required(at: path, "operation_id")
-        } else {
-            violations.format(self.operationID, .uuid, at: path, "operation_id")
-        }
-        if self.userID.isEmpty {
-            violations.required(at: path, "user_id")
-        } else {
-            violations.format(self.userID, .uuid, at: path, "user_id")
-        }
-        if self.streakID.isEmpty {
-            violations.required(at: path, "streak_id")
-        } else {
-            violations.format(self.streakID, .uuid, at: path, "streak_id")
-        }
+        violations.id(self.operationID, at: path, "operation_id")
+        violations.id(self.userID, at: path, "user_id")
+        violations.id(self.streakID, at: path, "streak_id")
     }
 }
 
@@ -44,16 +36,8 @@ extension SpendTokenReply {
 
 extension RefundTokenRequest {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
-        if self.operationID.isEmpty {
-            violations.required(at: path, "operation_id")
-        } else {
-            violations.format(self.operationID, .uuid, at: path, "operation_id")
-        }
-        if self.userID.isEmpty {
-            violations.required(at: path, "user_id")
-        } else {
-            violations.format(self.userID, .uuid, at: path, "user_id")
-        }
+        violations.id(self.operationID, at: path, "operation_id")
+        violations.id(self.userID, at: path, "user_id")
     }
 }
 
@@ -62,5 +46,10 @@ extension RefundTokenReply {
 }
 
 extension TokenEntry {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.id, at: path, "id")
+        if let value = self.streakID {
+            violations.id(value, at: path, "streak_id")
+        }
+    }
 }

@@ -13,12 +13,12 @@ extension Status: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Common__V1__Status.self)
         self.code = c.pointee.code
         self.reason = try Wire.Decode.string(c.pointee.reason, "reason")
         self.message = try Wire.Decode.string(c.pointee.message, "message")
-        self.details = try Wire.Decode.messages(c.pointee.details, count: c.pointee.n_details, as: StatusDetail.self)
+        self.details = try Wire.Decode.messages(c.pointee.details, count: c.pointee.n_details, as: StatusDetail.self, unreadable)
         self.retryAfter = c.pointee.retry_after
     }
 
@@ -46,7 +46,7 @@ extension StatusDetail: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Common__V1__StatusDetail.self)
         self.field = try Wire.Decode.string(c.pointee.field, "field")
         self.message = try Wire.Decode.string(c.pointee.message, "message")
@@ -70,7 +70,7 @@ extension Empty: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -89,7 +89,7 @@ extension UserSummary: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Common__V1__UserSummary.self)
         self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
         self.username = try Wire.Decode.string(c.pointee.username, "username")
@@ -122,7 +122,7 @@ extension Blob: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Common__V1__Blob.self)
         self.key = try Wire.Decode.string(c.pointee.key, "key")
         self.size = c.pointee.size
@@ -152,7 +152,7 @@ extension PageMeta: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Common__V1__PageMeta.self)
         if c.pointee._next_cursor_case.rawValue == 1 {
             self.nextCursor = try Wire.Decode.string(c.pointee.next_cursor, "next_cursor")
@@ -186,7 +186,7 @@ extension ReplicaMark: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Common__V1__ReplicaMark.self)
         self.id = try Wire.Decode.string(c.pointee.id, "id")
         self.version = c.pointee.version
@@ -216,7 +216,7 @@ extension DescriptorReply: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Common__V1__DescriptorReply.self)
         self.descriptorSet = Wire.Decode.bytes(c.pointee.descriptor_set.data, count: c.pointee.descriptor_set.len)
         self.sha256 = try Wire.Decode.string(c.pointee.sha256, "sha256")
@@ -240,7 +240,7 @@ extension ExportUserDataRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Common__V1__ExportUserDataRequest.self)
         self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
     }
@@ -262,7 +262,7 @@ extension ExportUserDataReply: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Common__V1__ExportUserDataReply.self)
         self.json = try Wire.Decode.string(c.pointee.json, "json")
     }

@@ -14,10 +14,10 @@ extension UploadSnapRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__UploadSnapRequest.self)
         if let stored = c.pointee.photo {
-            self.photo = try CommonAPI.Blob(stored: UnsafeRawPointer(stored))
+            self.photo = try CommonAPI.Blob(stored: UnsafeRawPointer(stored), unreadable)
         }
         self.streakIDs = try Wire.Decode.strings(c.pointee.streak_ids, count: c.pointee.n_streak_ids, "streak_ids")
         if c.pointee._caption_case.rawValue == 3 {
@@ -65,12 +65,12 @@ extension UploadSnapReply: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__UploadSnapReply.self)
         if let stored = c.pointee.snap {
-            self.snap = try Snap(stored: UnsafeRawPointer(stored))
+            self.snap = try Snap(stored: UnsafeRawPointer(stored), unreadable)
         }
-        self.streaks = try Wire.Decode.messages(c.pointee.streaks, count: c.pointee.n_streaks, as: SnapOutcome.self)
+        self.streaks = try Wire.Decode.messages(c.pointee.streaks, count: c.pointee.n_streaks, as: SnapOutcome.self, unreadable)
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -96,7 +96,7 @@ extension Snap: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__Snap.self)
         self.id = try Wire.Decode.string(c.pointee.id, "id")
         self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
@@ -149,7 +149,7 @@ extension SnapOutcome: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__SnapOutcome.self)
         self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
         self.accepted = c.pointee.accepted != 0
@@ -193,7 +193,7 @@ extension GetFeedRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -212,9 +212,9 @@ extension GetFeedReply: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__GetFeedReply.self)
-        self.items = try Wire.Decode.messages(c.pointee.items, count: c.pointee.n_items, as: FeedItem.self)
+        self.items = try Wire.Decode.messages(c.pointee.items, count: c.pointee.n_items, as: FeedItem.self, unreadable)
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -237,21 +237,21 @@ extension FeedItem: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__FeedItem.self)
         self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
         if let stored = c.pointee.friend_ {
-            self.friend = try CommonAPI.UserSummary(stored: UnsafeRawPointer(stored))
+            self.friend = try CommonAPI.UserSummary(stored: UnsafeRawPointer(stored), unreadable)
         }
         self.currentCount = c.pointee.current_count
         self.yourTurn = c.pointee.your_turn != 0
         self.waitingOnFriend = c.pointee.waiting_on_friend != 0
         self.locked = c.pointee.locked != 0
         if let stored = c.pointee.friend_snap {
-            self.friendSnap = try Snap(stored: UnsafeRawPointer(stored))
+            self.friendSnap = try Snap(stored: UnsafeRawPointer(stored), unreadable)
         }
         if let stored = c.pointee.your_snap {
-            self.yourSnap = try Snap(stored: UnsafeRawPointer(stored))
+            self.yourSnap = try Snap(stored: UnsafeRawPointer(stored), unreadable)
         }
         if let stored = c.pointee.deadline_at {
             self.deadlineAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "deadline_at")
@@ -291,7 +291,7 @@ extension GetStreakSnapsRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__GetStreakSnapsRequest.self)
         self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
         self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
@@ -325,13 +325,13 @@ extension GetStreakSnapsReply: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__GetStreakSnapsReply.self)
         if let stored = c.pointee.your_snap {
-            self.yourSnap = try Snap(stored: UnsafeRawPointer(stored))
+            self.yourSnap = try Snap(stored: UnsafeRawPointer(stored), unreadable)
         }
         if let stored = c.pointee.friend_snap {
-            self.friendSnap = try Snap(stored: UnsafeRawPointer(stored))
+            self.friendSnap = try Snap(stored: UnsafeRawPointer(stored), unreadable)
         }
         self.locked = c.pointee.locked != 0
     }
@@ -359,7 +359,7 @@ extension GetSnapHistoryRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__GetSnapHistoryRequest.self)
         self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
         self.cursor = try Wire.Decode.string(c.pointee.cursor, "cursor")
@@ -392,11 +392,11 @@ extension GetSnapHistoryReply: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__GetSnapHistoryReply.self)
-        self.days = try Wire.Decode.messages(c.pointee.days, count: c.pointee.n_days, as: SnapDay.self)
+        self.days = try Wire.Decode.messages(c.pointee.days, count: c.pointee.n_days, as: SnapDay.self, unreadable)
         if let stored = c.pointee.meta {
-            self.meta = try CommonAPI.PageMeta(stored: UnsafeRawPointer(stored))
+            self.meta = try CommonAPI.PageMeta(stored: UnsafeRawPointer(stored), unreadable)
         }
     }
 
@@ -423,14 +423,14 @@ extension SnapDay: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__SnapDay.self)
         self.date = try Wire.Decode.string(c.pointee.date, "date")
         if let stored = c.pointee.your_snap {
-            self.yourSnap = try Snap(stored: UnsafeRawPointer(stored))
+            self.yourSnap = try Snap(stored: UnsafeRawPointer(stored), unreadable)
         }
         if let stored = c.pointee.friend_snap {
-            self.friendSnap = try Snap(stored: UnsafeRawPointer(stored))
+            self.friendSnap = try Snap(stored: UnsafeRawPointer(stored), unreadable)
         }
         self.locked = c.pointee.locked != 0
     }
@@ -459,10 +459,10 @@ extension UploadAvatarRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__UploadAvatarRequest.self)
         if let stored = c.pointee.avatar {
-            self.avatar = try CommonAPI.Blob(stored: UnsafeRawPointer(stored))
+            self.avatar = try CommonAPI.Blob(stored: UnsafeRawPointer(stored), unreadable)
         }
     }
 
@@ -485,7 +485,7 @@ extension UploadAvatarReply: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__UploadAvatarReply.self)
         self.avatarURL = try Wire.Decode.string(c.pointee.avatar_url, "avatar_url")
         self.thumbnailURL = try Wire.Decode.string(c.pointee.thumbnail_url, "thumbnail_url")
@@ -509,7 +509,7 @@ extension RemoveAvatarRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -528,7 +528,7 @@ extension RemoveAvatarReply: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -547,7 +547,7 @@ extension GenerateMilestoneCardRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__GenerateMilestoneCardRequest.self)
         self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
         if c.pointee._milestone_case.rawValue == 2 {
@@ -578,7 +578,7 @@ extension GenerateMilestoneCardReply: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__GenerateMilestoneCardReply.self)
         self.milestoneID = try Wire.Decode.string(c.pointee.milestone_id, "milestone_id")
         self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
@@ -619,7 +619,7 @@ extension MakeMilestoneCardRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__MakeMilestoneCardRequest.self)
         self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
         self.friendID = try Wire.Decode.string(c.pointee.friend_id, "friend_id")
@@ -651,7 +651,7 @@ extension MarkMilestoneSharedRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__MarkMilestoneSharedRequest.self)
         self.milestoneID = try Wire.Decode.string(c.pointee.milestone_id, "milestone_id")
         self.platform = try Wire.Decode.string(c.pointee.platform, "platform")
@@ -675,7 +675,7 @@ extension MarkMilestoneSharedReply: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__MarkMilestoneSharedReply.self)
         self.milestoneID = try Wire.Decode.string(c.pointee.milestone_id, "milestone_id")
         self.platform = try Wire.Decode.string(c.pointee.platform, "platform")
@@ -712,7 +712,7 @@ extension RevokeMilestoneShareRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__RevokeMilestoneShareRequest.self)
         self.milestoneID = try Wire.Decode.string(c.pointee.milestone_id, "milestone_id")
     }
@@ -734,7 +734,7 @@ extension RevokeMilestoneShareReply: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__RevokeMilestoneShareReply.self)
         self.milestoneID = try Wire.Decode.string(c.pointee.milestone_id, "milestone_id")
     }
@@ -756,7 +756,7 @@ extension GetSharePageRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__GetSharePageRequest.self)
         self.token = try Wire.Decode.string(c.pointee.token, "token")
     }
@@ -778,7 +778,7 @@ extension GetSharePageReply: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__GetSharePageReply.self)
         self.html = try Wire.Decode.string(c.pointee.html, "html")
         self.imageKey = try Wire.Decode.string(c.pointee.image_key, "image_key")
@@ -804,7 +804,7 @@ extension FindSnapOwnerRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__FindSnapOwnerRequest.self)
         self.snapID = try Wire.Decode.string(c.pointee.snap_id, "snap_id")
     }
@@ -826,7 +826,7 @@ extension FindSnapOwnerReply: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__FindSnapOwnerReply.self)
         if c.pointee._user_id_case.rawValue == 1 {
             self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")

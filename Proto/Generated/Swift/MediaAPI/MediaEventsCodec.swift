@@ -13,7 +13,7 @@ extension SnapPosted: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__SnapPosted.self)
         self.snapID = try Wire.Decode.string(c.pointee.snap_id, "snap_id")
         self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
@@ -50,7 +50,7 @@ extension AvatarChanged: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__AvatarChanged.self)
         self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
         self.version = c.pointee.version

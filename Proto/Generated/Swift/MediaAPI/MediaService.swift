@@ -37,6 +37,27 @@ public protocol MediaServiceProtocol: Sendable {
     func exportUserData(_ request: CommonAPI.ExportUserDataRequest, context: Bus.CallContext) async throws -> CommonAPI.ExportUserDataReply
 }
 
+extension MediaServiceProtocol {
+    /// One endpoint per method, for the bus to serve.
+    public func endpoints() -> [Bus.Endpoint] {
+        [
+            Bus.Endpoint(MediaMethods.uploadSnap) { try await self.uploadSnap($0, context: $1) },
+            Bus.Endpoint(MediaMethods.getFeed) { try await self.getFeed($0, context: $1) },
+            Bus.Endpoint(MediaMethods.getStreakSnaps) { try await self.getStreakSnaps($0, context: $1) },
+            Bus.Endpoint(MediaMethods.getSnapHistory) { try await self.getSnapHistory($0, context: $1) },
+            Bus.Endpoint(MediaMethods.uploadAvatar) { try await self.uploadAvatar($0, context: $1) },
+            Bus.Endpoint(MediaMethods.removeAvatar) { try await self.removeAvatar($0, context: $1) },
+            Bus.Endpoint(MediaMethods.generateMilestoneCard) { try await self.generateMilestoneCard($0, context: $1) },
+            Bus.Endpoint(MediaMethods.markMilestoneShared) { try await self.markMilestoneShared($0, context: $1) },
+            Bus.Endpoint(MediaMethods.revokeMilestoneShare) { try await self.revokeMilestoneShare($0, context: $1) },
+            Bus.Endpoint(MediaMethods.getSharePage) { try await self.getSharePage($0, context: $1) },
+            Bus.Endpoint(MediaMethods.makeMilestoneCard) { try await self.makeMilestoneCard($0, context: $1) },
+            Bus.Endpoint(MediaMethods.findSnapOwner) { try await self.findSnapOwner($0, context: $1) },
+            Bus.Endpoint(MediaMethods.exportUserData) { try await self.exportUserData($0, context: $1) },
+        ]
+    }
+}
+
 /// The methods of `Media` on the bus.
 public enum MediaMethods {
     /// Posts a photo to one, several or all of the user's active streaks (PH-1). 2xx means: durable, recorded and counted (PH-3).
@@ -82,11 +103,6 @@ public enum MediaMethods {
     /// Everything media holds about one person: this service's part of the export (AU-10).
     public static let exportUserData = Bus.Method<CommonAPI.ExportUserDataRequest, CommonAPI.ExportUserDataReply>(
         service: "media", version: "v1", name: "ExportUserData", isIdempotent: true, timeout: .seconds(10))
-
-    /// A serialized google.protobuf.FileDescriptorSet of the package and its imports, with comments (D2).
-    public static var descriptorSet: [UInt8] { EmbeddedDescriptor.bytes }
-    /// SHA-256 of `descriptorSet`, lower-case hex.
-    public static var descriptorHash: String { EmbeddedDescriptor.hash }
 }
 
 /// Calls `Media` over the bus.
@@ -163,26 +179,5 @@ public struct MediaClient: Sendable {
     /// Everything media holds about one person: this service's part of the export (AU-10).
     public func exportUserData(_ request: CommonAPI.ExportUserDataRequest, context: Bus.CallContext) async throws -> CommonAPI.ExportUserDataReply {
         try await caller.call(MediaMethods.exportUserData, request, context: context)
-    }
-}
-
-extension MediaServiceProtocol {
-    /// One endpoint per method, for the bus to serve.
-    public func endpoints() -> [Bus.Endpoint] {
-        [
-            Bus.Endpoint(MediaMethods.uploadSnap) { try await self.uploadSnap($0, context: $1) },
-            Bus.Endpoint(MediaMethods.getFeed) { try await self.getFeed($0, context: $1) },
-            Bus.Endpoint(MediaMethods.getStreakSnaps) { try await self.getStreakSnaps($0, context: $1) },
-            Bus.Endpoint(MediaMethods.getSnapHistory) { try await self.getSnapHistory($0, context: $1) },
-            Bus.Endpoint(MediaMethods.uploadAvatar) { try await self.uploadAvatar($0, context: $1) },
-            Bus.Endpoint(MediaMethods.removeAvatar) { try await self.removeAvatar($0, context: $1) },
-            Bus.Endpoint(MediaMethods.generateMilestoneCard) { try await self.generateMilestoneCard($0, context: $1) },
-            Bus.Endpoint(MediaMethods.markMilestoneShared) { try await self.markMilestoneShared($0, context: $1) },
-            Bus.Endpoint(MediaMethods.revokeMilestoneShare) { try await self.revokeMilestoneShare($0, context: $1) },
-            Bus.Endpoint(MediaMethods.getSharePage) { try await self.getSharePage($0, context: $1) },
-            Bus.Endpoint(MediaMethods.makeMilestoneCard) { try await self.makeMilestoneCard($0, context: $1) },
-            Bus.Endpoint(MediaMethods.findSnapOwner) { try await self.findSnapOwner($0, context: $1) },
-            Bus.Endpoint(MediaMethods.exportUserData) { try await self.exportUserData($0, context: $1) },
-        ]
     }
 }

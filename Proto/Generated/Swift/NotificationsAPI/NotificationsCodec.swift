@@ -14,7 +14,7 @@ extension ListRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Notifications__V1__ListRequest.self)
         self.limit = c.pointee.limit
         self.cursor = try Wire.Decode.string(c.pointee.cursor, "cursor")
@@ -45,12 +45,12 @@ extension ListReply: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Notifications__V1__ListReply.self)
-        self.notifications = try Wire.Decode.messages(c.pointee.notifications, count: c.pointee.n_notifications, as: NotificationItem.self)
+        self.notifications = try Wire.Decode.messages(c.pointee.notifications, count: c.pointee.n_notifications, as: NotificationItem.self, unreadable)
         self.unreadCount = c.pointee.unread_count
         if let stored = c.pointee.meta {
-            self.meta = try CommonAPI.PageMeta(stored: UnsafeRawPointer(stored))
+            self.meta = try CommonAPI.PageMeta(stored: UnsafeRawPointer(stored), unreadable)
         }
     }
 
@@ -78,20 +78,20 @@ extension NotificationItem: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Notifications__V1__NotificationItem.self)
-        self.id = try Wire.Decode.string(c.pointee.id, "id")
+        self.id = try Wire.Decode.id(c.pointee.id, "id", unreadable)
         self.type = Kind(rawValue: Int32(truncatingIfNeeded: c.pointee.type.rawValue))
         self.title = try Wire.Decode.string(c.pointee.title, "title")
         self.body = try Wire.Decode.string(c.pointee.body, "body")
         if c.pointee._actor_id_case.rawValue == 5 {
-            self.actorID = try Wire.Decode.string(c.pointee.actor_id, "actor_id")
+            self.actorID = try Wire.Decode.optionalID(c.pointee.actor_id, "actor_id", unreadable)
         }
         if c.pointee._streak_id_case.rawValue == 6 {
-            self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
+            self.streakID = try Wire.Decode.optionalID(c.pointee.streak_id, "streak_id", unreadable)
         }
         if c.pointee._friendship_id_case.rawValue == 7 {
-            self.friendshipID = try Wire.Decode.string(c.pointee.friendship_id, "friendship_id")
+            self.friendshipID = try Wire.Decode.optionalID(c.pointee.friendship_id, "friendship_id", unreadable)
         }
         if let stored = c.pointee.created_at {
             self.createdAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "created_at")
@@ -100,28 +100,28 @@ extension NotificationItem: Wire.CMessage {
             self.readAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "read_at")
         }
         if let stored = c.pointee.actor {
-            self.actor = try CommonAPI.UserSummary(stored: UnsafeRawPointer(stored))
+            self.actor = try CommonAPI.UserSummary(stored: UnsafeRawPointer(stored), unreadable)
         }
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Notifications__V1__NotificationItem.self)
         streaksnap__notifications__v1__notification_item__init(c)
-        if !self.id.isEmpty { c.pointee.id = try arena.string(self.id, "id") }
+        c.pointee.id = arena.id(self.id)
         c.pointee.type = Streaksnap__Notifications__V1__Kind(rawValue: .init(truncatingIfNeeded: self.type.rawValue))
         if !self.title.isEmpty { c.pointee.title = try arena.string(self.title, "title") }
         if !self.body.isEmpty { c.pointee.body = try arena.string(self.body, "body") }
         if let value = self.actorID {
             c.pointee._actor_id_case = .init(rawValue: 5)
-            c.pointee.actor_id = try arena.string(value, "actor_id")
+            c.pointee.actor_id = arena.id(value)
         }
         if let value = self.streakID {
             c.pointee._streak_id_case = .init(rawValue: 6)
-            c.pointee.streak_id = try arena.string(value, "streak_id")
+            c.pointee.streak_id = arena.id(value)
         }
         if let value = self.friendshipID {
             c.pointee._friendship_id_case = .init(rawValue: 7)
-            c.pointee.friendship_id = try arena.string(value, "friendship_id")
+            c.pointee.friendship_id = arena.id(value)
         }
         if let value = self.createdAt {
             c.pointee.created_at = try storeTimestamp(value, arena, "created_at")
@@ -145,7 +145,7 @@ extension UnreadCountRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -164,7 +164,7 @@ extension UnreadCountReply: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Notifications__V1__UnreadCountReply.self)
         self.unreadCount = c.pointee.unread_count
     }

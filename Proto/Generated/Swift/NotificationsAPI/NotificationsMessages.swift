@@ -79,7 +79,6 @@ public enum Kind: Wire.OpenEnum {
 }
 
 public struct ListRequest: Sendable, Equatable {
-    /// 50 when absent; above 100 is taken as 100.
     public var limit: Int32 = 0
     public var cursor: String = ""
     /// Instead of a cursor, for older clients: the first page is 1. A cursor stays right while notifications come; a page number may repeat
@@ -114,25 +113,22 @@ public struct ListReply: Sendable, Equatable {
 }
 
 public struct NotificationItem: Sendable, Equatable {
-    public var id: String = ""
+    public var id: Kernel.NotificationID
     public var type: Kind = .unspecified
     public var title: String = ""
     public var body: String = ""
     /// Who caused it; unset when nobody did.
-    public var actorID: String? = nil
-    public var streakID: String? = nil
-    public var friendshipID: String? = nil
+    public var actorID: Kernel.UserID? = nil
+    public var streakID: Kernel.StreakID? = nil
+    public var friendshipID: Kernel.FriendshipID? = nil
     public var createdAt: Kernel.Instant? = nil
     /// Unset while unread.
     public var readAt: Kernel.Instant? = nil
     /// Who caused it, as that person is called and looks now; unset when nobody did, or who did may not be seen any more.
     public var actor: CommonAPI.UserSummary? = nil
 
-    /// All fields unset.
-    public init() {}
-
     /// The given fields set, the others unset.
-    public init(id: String = "", type: Kind = .unspecified, title: String = "", body: String = "", actorID: String? = nil, streakID: String? = nil, friendshipID: String? = nil, createdAt: Kernel.Instant? = nil, readAt: Kernel.Instant? = nil, actor: CommonAPI.UserSummary? = nil) {
+    public init(id: Kernel.NotificationID, type: Kind = .unspecified, title: String = "", body: String = "", actorID: Kernel.UserID? = nil, streakID: Kernel.StreakID? = nil, friendshipID: Kernel.FriendshipID? = nil, createdAt: Kernel.Instant? = nil, readAt: Kernel.Instant? = nil, actor: CommonAPI.UserSummary? = nil) {
         self.id = id
         self.type = type
         self.title = title
@@ -160,5 +156,16 @@ public struct UnreadCountReply: Sendable, Equatable {
     /// The given fields set, the others unset.
     public init(unreadCount: Int32 = 0) {
         self.unreadCount = unreadCount
+    }
+}
+
+extension ListRequest: Wire.PagedRequest {
+    public static var pageSize: Kernel.PageSize { Kernel.PageSize(standard: 50, most: 100) }
+    public var withoutPlace: Self {
+        var filters = self
+        filters.limit = 0
+        filters.cursor = ""
+        filters.page = nil
+        return filters
     }
 }

@@ -4,13 +4,24 @@ public import Bus
 public import CommonAPI
 
 /// The in-app notification log.
-public protocol NotificationsServiceProtocol: Sendable {
-    /// The user's notifications, newest first (NO-4). Those about somebody whom a block hides are left out while it stands (SO-7).
-    func list(_ request: ListRequest, context: Bus.CallContext) async throws -> ListReply
-    /// How many of those that the list shows are unread (NO-4).
-    func unreadCount(_ request: UnreadCountRequest, context: Bus.CallContext) async throws -> UnreadCountReply
-    /// Everything notifications holds about one person: this service's part of the export (AU-10).
-    func exportUserData(_ request: CommonAPI.ExportUserDataRequest, context: Bus.CallContext) async throws -> CommonAPI.ExportUserDataReply
+public enum NotificationsService {
+    /// One endpoint a method, for the bus to serve.
+    ///
+    /// - Parameters:
+    ///   - list: The user's notifications, newest first (NO-4). Those about somebody whom a block hides are left out while it stands (SO-7).
+    ///   - unreadCount: How many of those that the list shows are unread (NO-4).
+    ///   - exportUserData: Everything notifications holds about one person: this service's part of the export (AU-10).
+    public static func endpoints(
+        list: some Bus.QueryHandler<ListRequest, ListReply>,
+        unreadCount: some Bus.QueryHandler<UnreadCountRequest, UnreadCountReply>,
+        exportUserData: some Bus.QueryHandler<CommonAPI.ExportUserDataRequest, CommonAPI.ExportUserDataReply>
+    ) -> [Bus.Endpoint] {
+        [
+            Bus.Endpoint(NotificationsMethods.list, list),
+            Bus.Endpoint(NotificationsMethods.unreadCount, unreadCount),
+            Bus.Endpoint(NotificationsMethods.exportUserData, exportUserData),
+        ]
+    }
 }
 
 /// The methods of `Notifications` on the bus.
@@ -24,11 +35,6 @@ public enum NotificationsMethods {
     /// Everything notifications holds about one person: this service's part of the export (AU-10).
     public static let exportUserData = Bus.Method<CommonAPI.ExportUserDataRequest, CommonAPI.ExportUserDataReply>(
         service: "notifications", version: "v1", name: "ExportUserData", isIdempotent: true, timeout: .seconds(10))
-
-    /// A serialized google.protobuf.FileDescriptorSet of the package and its imports, with comments (D2).
-    public static var descriptorSet: [UInt8] { EmbeddedDescriptor.bytes }
-    /// SHA-256 of `descriptorSet`, lower-case hex.
-    public static var descriptorHash: String { EmbeddedDescriptor.hash }
 }
 
 /// Calls `Notifications` over the bus.
@@ -51,16 +57,5 @@ public struct NotificationsClient: Sendable {
     /// Everything notifications holds about one person: this service's part of the export (AU-10).
     public func exportUserData(_ request: CommonAPI.ExportUserDataRequest, context: Bus.CallContext) async throws -> CommonAPI.ExportUserDataReply {
         try await caller.call(NotificationsMethods.exportUserData, request, context: context)
-    }
-}
-
-extension NotificationsServiceProtocol {
-    /// One endpoint per method, for the bus to serve.
-    public func endpoints() -> [Bus.Endpoint] {
-        [
-            Bus.Endpoint(NotificationsMethods.list) { try await self.list($0, context: $1) },
-            Bus.Endpoint(NotificationsMethods.unreadCount) { try await self.unreadCount($0, context: $1) },
-            Bus.Endpoint(NotificationsMethods.exportUserData) { try await self.exportUserData($0, context: $1) },
-        ]
     }
 }

@@ -13,11 +13,26 @@ extension ListRequest {
 }
 
 extension ListReply {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        for (index, value) in self.notifications.enumerated() {
+            value.collectViolations(into: &violations, path: path.child("notifications", index: index))
+        }
+    }
 }
 
 extension NotificationItem {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.id, at: path, "id")
+        if let value = self.actorID {
+            violations.id(value, at: path, "actor_id")
+        }
+        if let value = self.streakID {
+            violations.id(value, at: path, "streak_id")
+        }
+        if let value = self.friendshipID {
+            violations.id(value, at: path, "friendship_id")
+        }
+    }
 }
 
 extension UnreadCountRequest {

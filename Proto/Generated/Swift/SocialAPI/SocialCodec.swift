@@ -14,7 +14,7 @@ extension SendFriendRequestRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__SendFriendRequestRequest.self)
         switch c.pointee.target_case.rawValue {
         case 1: self.target = .userID(try Wire.Decode.string(c.pointee.user_id, "user_id"))
@@ -48,7 +48,7 @@ extension RespondToFriendRequestRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__RespondToFriendRequestRequest.self)
         self.friendshipID = try Wire.Decode.string(c.pointee.friendship_id, "friendship_id")
         self.action = FriendRequestAction(rawValue: Int32(truncatingIfNeeded: c.pointee.action.rawValue))
@@ -72,19 +72,19 @@ extension FriendshipReply: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__FriendshipReply.self)
         self.friendshipID = try Wire.Decode.string(c.pointee.friendship_id, "friendship_id")
         self.status = FriendshipStatus(rawValue: Int32(truncatingIfNeeded: c.pointee.status.rawValue))
         self.direction = Direction(rawValue: Int32(truncatingIfNeeded: c.pointee.direction.rawValue))
         if let stored = c.pointee.user {
-            self.user = try CommonAPI.UserSummary(stored: UnsafeRawPointer(stored))
+            self.user = try CommonAPI.UserSummary(stored: UnsafeRawPointer(stored), unreadable)
         }
         if let stored = c.pointee.created_at {
             self.createdAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "created_at")
         }
         if let stored = c.pointee.streak {
-            self.streak = try FriendStreak(stored: UnsafeRawPointer(stored))
+            self.streak = try FriendStreak(stored: UnsafeRawPointer(stored), unreadable)
         }
         if c.pointee._streak_reason_case.rawValue == 7 {
             self.streakReason = try Wire.Decode.string(c.pointee.streak_reason, "streak_reason")
@@ -123,7 +123,7 @@ extension FriendStreak: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__FriendStreak.self)
         self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
         self.currentCount = c.pointee.current_count
@@ -170,7 +170,7 @@ extension ListFriendsRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__ListFriendsRequest.self)
         self.limit = c.pointee.limit
         self.cursor = try Wire.Decode.string(c.pointee.cursor, "cursor")
@@ -194,11 +194,11 @@ extension ListFriendsReply: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__ListFriendsReply.self)
-        self.friends = try Wire.Decode.messages(c.pointee.friends, count: c.pointee.n_friends, as: Friend.self)
+        self.friends = try Wire.Decode.messages(c.pointee.friends, count: c.pointee.n_friends, as: Friend.self, unreadable)
         if let stored = c.pointee.meta {
-            self.meta = try CommonAPI.PageMeta(stored: UnsafeRawPointer(stored))
+            self.meta = try CommonAPI.PageMeta(stored: UnsafeRawPointer(stored), unreadable)
         }
     }
 
@@ -225,17 +225,17 @@ extension Friend: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__Friend.self)
         self.friendshipID = try Wire.Decode.string(c.pointee.friendship_id, "friendship_id")
         if let stored = c.pointee.user {
-            self.user = try CommonAPI.UserSummary(stored: UnsafeRawPointer(stored))
+            self.user = try CommonAPI.UserSummary(stored: UnsafeRawPointer(stored), unreadable)
         }
         if let stored = c.pointee.friends_since {
             self.friendsSince = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "friends_since")
         }
         if let stored = c.pointee.streak {
-            self.streak = try FriendStreak(stored: UnsafeRawPointer(stored))
+            self.streak = try FriendStreak(stored: UnsafeRawPointer(stored), unreadable)
         }
     }
 
@@ -265,7 +265,7 @@ extension ListFriendRequestsRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__ListFriendRequestsRequest.self)
         self.direction = Direction(rawValue: Int32(truncatingIfNeeded: c.pointee.direction.rawValue))
         self.limit = c.pointee.limit
@@ -291,11 +291,11 @@ extension ListFriendRequestsReply: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__ListFriendRequestsReply.self)
-        self.requests = try Wire.Decode.messages(c.pointee.requests, count: c.pointee.n_requests, as: FriendshipReply.self)
+        self.requests = try Wire.Decode.messages(c.pointee.requests, count: c.pointee.n_requests, as: FriendshipReply.self, unreadable)
         if let stored = c.pointee.meta {
-            self.meta = try CommonAPI.PageMeta(stored: UnsafeRawPointer(stored))
+            self.meta = try CommonAPI.PageMeta(stored: UnsafeRawPointer(stored), unreadable)
         }
     }
 
@@ -322,7 +322,7 @@ extension RemoveFriendRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__RemoveFriendRequest.self)
         self.friendshipID = try Wire.Decode.string(c.pointee.friendship_id, "friendship_id")
     }
@@ -344,7 +344,7 @@ extension RemoveFriendReply: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__RemoveFriendReply.self)
         self.friendshipID = try Wire.Decode.string(c.pointee.friendship_id, "friendship_id")
         self.status = FriendshipStatus(rawValue: Int32(truncatingIfNeeded: c.pointee.status.rawValue))
@@ -368,7 +368,7 @@ extension SearchUsersRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__SearchUsersRequest.self)
         self.q = try Wire.Decode.string(c.pointee.q, "q")
         self.limit = c.pointee.limit
@@ -392,9 +392,9 @@ extension SearchUsersReply: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__SearchUsersReply.self)
-        self.users = try Wire.Decode.messages(c.pointee.users, count: c.pointee.n_users, as: FoundUser.self)
+        self.users = try Wire.Decode.messages(c.pointee.users, count: c.pointee.n_users, as: FoundUser.self, unreadable)
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -417,10 +417,10 @@ extension FoundUser: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__FoundUser.self)
         if let stored = c.pointee.user {
-            self.user = try CommonAPI.UserSummary(stored: UnsafeRawPointer(stored))
+            self.user = try CommonAPI.UserSummary(stored: UnsafeRawPointer(stored), unreadable)
         }
         if c.pointee._friendship_status_case.rawValue == 2 {
             self.friendshipStatus = FriendshipStatus(rawValue: Int32(truncatingIfNeeded: c.pointee.friendship_status.rawValue))
@@ -464,7 +464,7 @@ extension NudgeRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__NudgeRequest.self)
         self.friendID = try Wire.Decode.string(c.pointee.friend_id, "friend_id")
     }
@@ -486,7 +486,7 @@ extension NudgeReply: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__NudgeReply.self)
         self.friendID = try Wire.Decode.string(c.pointee.friend_id, "friend_id")
         self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
@@ -522,7 +522,7 @@ extension BlockUserRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__BlockUserRequest.self)
         self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
     }
@@ -544,11 +544,11 @@ extension Block: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__Block.self)
         self.blockID = try Wire.Decode.string(c.pointee.block_id, "block_id")
         if let stored = c.pointee.user {
-            self.user = try CommonAPI.UserSummary(stored: UnsafeRawPointer(stored))
+            self.user = try CommonAPI.UserSummary(stored: UnsafeRawPointer(stored), unreadable)
         }
         if let stored = c.pointee.created_at {
             self.createdAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "created_at")
@@ -578,7 +578,7 @@ extension ListBlocksRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__ListBlocksRequest.self)
         self.limit = c.pointee.limit
         self.cursor = try Wire.Decode.string(c.pointee.cursor, "cursor")
@@ -602,11 +602,11 @@ extension ListBlocksReply: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__ListBlocksReply.self)
-        self.blocks = try Wire.Decode.messages(c.pointee.blocks, count: c.pointee.n_blocks, as: Block.self)
+        self.blocks = try Wire.Decode.messages(c.pointee.blocks, count: c.pointee.n_blocks, as: Block.self, unreadable)
         if let stored = c.pointee.meta {
-            self.meta = try CommonAPI.PageMeta(stored: UnsafeRawPointer(stored))
+            self.meta = try CommonAPI.PageMeta(stored: UnsafeRawPointer(stored), unreadable)
         }
     }
 
@@ -633,7 +633,7 @@ extension UnblockUserRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__UnblockUserRequest.self)
         self.blockID = try Wire.Decode.string(c.pointee.block_id, "block_id")
     }
@@ -655,7 +655,7 @@ extension UnblockUserReply: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__UnblockUserReply.self)
         self.blockID = try Wire.Decode.string(c.pointee.block_id, "block_id")
         self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
@@ -679,7 +679,7 @@ extension ReportRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__ReportRequest.self)
         self.subjectType = ReportSubject(rawValue: Int32(truncatingIfNeeded: c.pointee.subject_type.rawValue))
         self.subjectID = try Wire.Decode.string(c.pointee.subject_id, "subject_id")
@@ -712,7 +712,7 @@ extension ReportReply: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__ReportReply.self)
         self.reportID = try Wire.Decode.string(c.pointee.report_id, "report_id")
         self.status = ReportStatus(rawValue: Int32(truncatingIfNeeded: c.pointee.status.rawValue))
@@ -742,7 +742,7 @@ extension ListReportsRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__ListReportsRequest.self)
         self.status = ReportStatus(rawValue: Int32(truncatingIfNeeded: c.pointee.status.rawValue))
         self.limit = c.pointee.limit
@@ -770,11 +770,11 @@ extension ListReportsReply: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__ListReportsReply.self)
-        self.reports = try Wire.Decode.messages(c.pointee.reports, count: c.pointee.n_reports, as: ReportItem.self)
+        self.reports = try Wire.Decode.messages(c.pointee.reports, count: c.pointee.n_reports, as: ReportItem.self, unreadable)
         if let stored = c.pointee.meta {
-            self.meta = try CommonAPI.PageMeta(stored: UnsafeRawPointer(stored))
+            self.meta = try CommonAPI.PageMeta(stored: UnsafeRawPointer(stored), unreadable)
         }
     }
 
@@ -801,7 +801,7 @@ extension ReportItem: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__ReportItem.self)
         self.reportID = try Wire.Decode.string(c.pointee.report_id, "report_id")
         self.subjectType = ReportSubject(rawValue: Int32(truncatingIfNeeded: c.pointee.subject_type.rawValue))
@@ -816,11 +816,11 @@ extension ReportItem: Wire.CMessage {
         }
         self.reporterID = try Wire.Decode.string(c.pointee.reporter_id, "reporter_id")
         if let stored = c.pointee.owner {
-            self.owner = try CommonAPI.UserSummary(stored: UnsafeRawPointer(stored))
+            self.owner = try CommonAPI.UserSummary(stored: UnsafeRawPointer(stored), unreadable)
         }
         self.reporters = c.pointee.reporters
         if let stored = c.pointee.action {
-            self.action = try ModerationRecord(stored: UnsafeRawPointer(stored))
+            self.action = try ModerationRecord(stored: UnsafeRawPointer(stored), unreadable)
         }
     }
 
@@ -860,7 +860,7 @@ extension ModerationRecord: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__ModerationRecord.self)
         self.actionID = try Wire.Decode.string(c.pointee.action_id, "action_id")
         self.action = ModerationAction(rawValue: Int32(truncatingIfNeeded: c.pointee.action.rawValue))
@@ -905,7 +905,7 @@ extension ActionReportRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__ActionReportRequest.self)
         self.reportID = try Wire.Decode.string(c.pointee.report_id, "report_id")
         self.action = ModerationAction(rawValue: Int32(truncatingIfNeeded: c.pointee.action.rawValue))
@@ -936,7 +936,7 @@ extension ListBlockSnapshotsRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__ListBlockSnapshotsRequest.self)
         self.after = try Wire.Decode.string(c.pointee.after, "after")
         self.limit = c.pointee.limit
@@ -960,9 +960,9 @@ extension ListBlockSnapshotsReply: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__ListBlockSnapshotsReply.self)
-        self.blocks = try Wire.Decode.messages(c.pointee.blocks, count: c.pointee.n_blocks, as: BlockState.self)
+        self.blocks = try Wire.Decode.messages(c.pointee.blocks, count: c.pointee.n_blocks, as: BlockState.self, unreadable)
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -985,7 +985,7 @@ extension BlockState: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__BlockState.self)
         self.blockID = try Wire.Decode.string(c.pointee.block_id, "block_id")
         self.version = c.pointee.version
@@ -1021,7 +1021,7 @@ extension FindFriendshipRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__FindFriendshipRequest.self)
         self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
         self.friendID = try Wire.Decode.string(c.pointee.friend_id, "friend_id")
@@ -1045,7 +1045,7 @@ extension FindFriendshipReply: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__FindFriendshipReply.self)
         self.friendshipID = try Wire.Decode.string(c.pointee.friendship_id, "friendship_id")
     }

@@ -13,7 +13,7 @@ extension FriendRequestSent: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__FriendRequestSent.self)
         self.friendshipID = try Wire.Decode.string(c.pointee.friendship_id, "friendship_id")
         self.fromUserID = try Wire.Decode.string(c.pointee.from_user_id, "from_user_id")
@@ -45,7 +45,7 @@ extension FriendshipAccepted: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__FriendshipAccepted.self)
         self.friendshipID = try Wire.Decode.string(c.pointee.friendship_id, "friendship_id")
         self.requesterID = try Wire.Decode.string(c.pointee.requester_id, "requester_id")
@@ -77,7 +77,7 @@ extension FriendshipEnded: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__FriendshipEnded.self)
         self.friendshipID = try Wire.Decode.string(c.pointee.friendship_id, "friendship_id")
         self.userAID = try Wire.Decode.string(c.pointee.user_a_id, "user_a_id")
@@ -109,7 +109,7 @@ extension FriendNudged: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__FriendNudged.self)
         self.friendshipID = try Wire.Decode.string(c.pointee.friendship_id, "friendship_id")
         self.fromUserID = try Wire.Decode.string(c.pointee.from_user_id, "from_user_id")
@@ -143,11 +143,11 @@ extension UserBlocked: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__UserBlocked.self)
         self.blockID = try Wire.Decode.string(c.pointee.block_id, "block_id")
         if let stored = c.pointee.block {
-            self.block = try BlockState(stored: UnsafeRawPointer(stored))
+            self.block = try BlockState(stored: UnsafeRawPointer(stored), unreadable)
         }
     }
 
@@ -171,11 +171,11 @@ extension UserUnblocked: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__UserUnblocked.self)
         self.blockID = try Wire.Decode.string(c.pointee.block_id, "block_id")
         if let stored = c.pointee.block {
-            self.block = try BlockState(stored: UnsafeRawPointer(stored))
+            self.block = try BlockState(stored: UnsafeRawPointer(stored), unreadable)
         }
     }
 
@@ -199,7 +199,7 @@ extension ReportFiled: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__ReportFiled.self)
         self.reportID = try Wire.Decode.string(c.pointee.report_id, "report_id")
         self.subjectType = ReportSubject(rawValue: Int32(truncatingIfNeeded: c.pointee.subject_type.rawValue))
@@ -235,7 +235,7 @@ extension ModerationActionTaken: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__ModerationActionTaken.self)
         self.actionID = try Wire.Decode.string(c.pointee.action_id, "action_id")
         self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")

@@ -39,6 +39,30 @@ public protocol SocialServiceProtocol: Sendable {
     func exportUserData(_ request: CommonAPI.ExportUserDataRequest, context: Bus.CallContext) async throws -> CommonAPI.ExportUserDataReply
 }
 
+extension SocialServiceProtocol {
+    /// One endpoint per method, for the bus to serve.
+    public func endpoints() -> [Bus.Endpoint] {
+        [
+            Bus.Endpoint(SocialMethods.sendFriendRequest) { try await self.sendFriendRequest($0, context: $1) },
+            Bus.Endpoint(SocialMethods.respondToFriendRequest) { try await self.respondToFriendRequest($0, context: $1) },
+            Bus.Endpoint(SocialMethods.listFriends) { try await self.listFriends($0, context: $1) },
+            Bus.Endpoint(SocialMethods.listFriendRequests) { try await self.listFriendRequests($0, context: $1) },
+            Bus.Endpoint(SocialMethods.removeFriend) { try await self.removeFriend($0, context: $1) },
+            Bus.Endpoint(SocialMethods.searchUsers) { try await self.searchUsers($0, context: $1) },
+            Bus.Endpoint(SocialMethods.nudge) { try await self.nudge($0, context: $1) },
+            Bus.Endpoint(SocialMethods.blockUser) { try await self.blockUser($0, context: $1) },
+            Bus.Endpoint(SocialMethods.listBlocks) { try await self.listBlocks($0, context: $1) },
+            Bus.Endpoint(SocialMethods.unblockUser) { try await self.unblockUser($0, context: $1) },
+            Bus.Endpoint(SocialMethods.report) { try await self.report($0, context: $1) },
+            Bus.Endpoint(SocialMethods.listReports) { try await self.listReports($0, context: $1) },
+            Bus.Endpoint(SocialMethods.actionReport) { try await self.actionReport($0, context: $1) },
+            Bus.Endpoint(SocialMethods.findFriendship) { try await self.findFriendship($0, context: $1) },
+            Bus.Endpoint(SocialMethods.listBlockSnapshots) { try await self.listBlockSnapshots($0, context: $1) },
+            Bus.Endpoint(SocialMethods.exportUserData) { try await self.exportUserData($0, context: $1) },
+        ]
+    }
+}
+
 /// The methods of `Social` on the bus.
 public enum SocialMethods {
     /// Asks somebody to be a friend, by user id or username (SO-1). A request that crosses an opposite pending one accepts it.
@@ -89,11 +113,6 @@ public enum SocialMethods {
     /// Everything social holds about one person: this service's part of the export (AU-10).
     public static let exportUserData = Bus.Method<CommonAPI.ExportUserDataRequest, CommonAPI.ExportUserDataReply>(
         service: "social", version: "v1", name: "ExportUserData", isIdempotent: true, timeout: .seconds(10))
-
-    /// A serialized google.protobuf.FileDescriptorSet of the package and its imports, with comments (D2).
-    public static var descriptorSet: [UInt8] { EmbeddedDescriptor.bytes }
-    /// SHA-256 of `descriptorSet`, lower-case hex.
-    public static var descriptorHash: String { EmbeddedDescriptor.hash }
 }
 
 /// Calls `Social` over the bus.
@@ -181,29 +200,5 @@ public struct SocialClient: Sendable {
     /// Everything social holds about one person: this service's part of the export (AU-10).
     public func exportUserData(_ request: CommonAPI.ExportUserDataRequest, context: Bus.CallContext) async throws -> CommonAPI.ExportUserDataReply {
         try await caller.call(SocialMethods.exportUserData, request, context: context)
-    }
-}
-
-extension SocialServiceProtocol {
-    /// One endpoint per method, for the bus to serve.
-    public func endpoints() -> [Bus.Endpoint] {
-        [
-            Bus.Endpoint(SocialMethods.sendFriendRequest) { try await self.sendFriendRequest($0, context: $1) },
-            Bus.Endpoint(SocialMethods.respondToFriendRequest) { try await self.respondToFriendRequest($0, context: $1) },
-            Bus.Endpoint(SocialMethods.listFriends) { try await self.listFriends($0, context: $1) },
-            Bus.Endpoint(SocialMethods.listFriendRequests) { try await self.listFriendRequests($0, context: $1) },
-            Bus.Endpoint(SocialMethods.removeFriend) { try await self.removeFriend($0, context: $1) },
-            Bus.Endpoint(SocialMethods.searchUsers) { try await self.searchUsers($0, context: $1) },
-            Bus.Endpoint(SocialMethods.nudge) { try await self.nudge($0, context: $1) },
-            Bus.Endpoint(SocialMethods.blockUser) { try await self.blockUser($0, context: $1) },
-            Bus.Endpoint(SocialMethods.listBlocks) { try await self.listBlocks($0, context: $1) },
-            Bus.Endpoint(SocialMethods.unblockUser) { try await self.unblockUser($0, context: $1) },
-            Bus.Endpoint(SocialMethods.report) { try await self.report($0, context: $1) },
-            Bus.Endpoint(SocialMethods.listReports) { try await self.listReports($0, context: $1) },
-            Bus.Endpoint(SocialMethods.actionReport) { try await self.actionReport($0, context: $1) },
-            Bus.Endpoint(SocialMethods.findFriendship) { try await self.findFriendship($0, context: $1) },
-            Bus.Endpoint(SocialMethods.listBlockSnapshots) { try await self.listBlockSnapshots($0, context: $1) },
-            Bus.Endpoint(SocialMethods.exportUserData) { try await self.exportUserData($0, context: $1) },
-        ]
     }
 }

@@ -13,7 +13,7 @@ extension StreakStarted: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__StreakStarted.self)
         self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
         self.userAID = try Wire.Decode.string(c.pointee.user_a_id, "user_a_id")
@@ -45,7 +45,7 @@ extension SnapCounted: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__SnapCounted.self)
         self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
         self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
@@ -83,7 +83,7 @@ extension MilestoneReached: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__MilestoneReached.self)
         self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
         self.userAID = try Wire.Decode.string(c.pointee.user_a_id, "user_a_id")
@@ -115,7 +115,7 @@ extension RecoveryTokenEarned: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__RecoveryTokenEarned.self)
         self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
         self.userAID = try Wire.Decode.string(c.pointee.user_a_id, "user_a_id")
@@ -145,7 +145,7 @@ extension StreakBroken: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__StreakBroken.self)
         self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
         self.userAID = try Wire.Decode.string(c.pointee.user_a_id, "user_a_id")
@@ -185,7 +185,7 @@ extension StreakRestored: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__StreakRestored.self)
         self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
         self.userAID = try Wire.Decode.string(c.pointee.user_a_id, "user_a_id")
@@ -219,7 +219,7 @@ extension StreakRecovered: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__StreakRecovered.self)
         self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
         self.userAID = try Wire.Decode.string(c.pointee.user_a_id, "user_a_id")
@@ -261,7 +261,7 @@ extension RecoveryTokenReturned: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__RecoveryTokenReturned.self)
         self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
         self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
@@ -295,7 +295,7 @@ extension StreakEnded: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__StreakEnded.self)
         self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
         self.userAID = try Wire.Decode.string(c.pointee.user_a_id, "user_a_id")
@@ -327,7 +327,7 @@ extension UserStreakStatsChanged: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__UserStreakStatsChanged.self)
         self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
         self.version = c.pointee.version
@@ -357,7 +357,7 @@ extension AchievementEarned: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__AchievementEarned.self)
         self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
         self.achievement = try Wire.Decode.string(c.pointee.achievement, "achievement")
@@ -387,7 +387,7 @@ extension SnapWindowOpened: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__SnapWindowOpened.self)
         self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
         self.date = try Wire.Decode.string(c.pointee.date, "date")
@@ -434,7 +434,7 @@ extension SnapWindowClosing: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__SnapWindowClosing.self)
         self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
         self.date = try Wire.Decode.string(c.pointee.date, "date")
@@ -475,14 +475,14 @@ extension StreaksAtRisk: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__StreaksAtRisk.self)
         self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
         self.date = try Wire.Decode.string(c.pointee.date, "date")
         if let stored = c.pointee.day_ends_at {
             self.dayEndsAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "day_ends_at")
         }
-        self.streaks = try Wire.Decode.messages(c.pointee.streaks, count: c.pointee.n_streaks, as: StreakAtRisk.self)
+        self.streaks = try Wire.Decode.messages(c.pointee.streaks, count: c.pointee.n_streaks, as: StreakAtRisk.self, unreadable)
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -510,7 +510,7 @@ extension StreakAtRisk: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__StreakAtRisk.self)
         self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
         self.friendID = try Wire.Decode.string(c.pointee.friend_id, "friend_id")

@@ -14,7 +14,7 @@ extension Everything: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Testing__V1__Everything.self)
         self.aDouble = c.pointee.a_double
         self.aFloat = c.pointee.a_float
@@ -36,10 +36,10 @@ extension Everything: Wire.CMessage {
             self.at = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "at")
         }
         if let stored = c.pointee.inner {
-            self.inner = try Everything.Inner(stored: UnsafeRawPointer(stored))
+            self.inner = try Everything.Inner(stored: UnsafeRawPointer(stored), unreadable)
         }
         if let stored = c.pointee.friend_ {
-            self.friend = try CommonAPI.UserSummary(stored: UnsafeRawPointer(stored))
+            self.friend = try CommonAPI.UserSummary(stored: UnsafeRawPointer(stored), unreadable)
         }
         if c.pointee._maybe_int32_case.rawValue == 21 {
             self.maybeInt32 = c.pointee.maybe_int32
@@ -79,7 +79,7 @@ extension Everything: Wire.CMessage {
         self.byteStrings = try Wire.Decode.list(c.pointee.byte_strings, count: c.pointee.n_byte_strings) { Wire.Decode.bytes($0.data, count: $0.len) }
         self.colors = try Wire.Decode.list(c.pointee.colors, count: c.pointee.n_colors) { Color(rawValue: Int32(truncatingIfNeeded: $0.rawValue)) }
         self.moments = try Wire.Decode.list(c.pointee.moments, count: c.pointee.n_moments) { (item) throws(Wire.WireError) in try item.map { (stored) throws(Wire.WireError) in try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "moments") } ?? .epoch }
-        self.inners = try Wire.Decode.messages(c.pointee.inners, count: c.pointee.n_inners, as: Everything.Inner.self)
+        self.inners = try Wire.Decode.messages(c.pointee.inners, count: c.pointee.n_inners, as: Everything.Inner.self, unreadable)
         self.unpacked = Wire.Decode.numbers(c.pointee.unpacked, count: c.pointee.n_unpacked)
         for index in 0..<c.pointee.n_labels {
             guard let entry = c.pointee.labels[index] else { continue }
@@ -87,7 +87,7 @@ extension Everything: Wire.CMessage {
         }
         for index in 0..<c.pointee.n_inner_by_number {
             guard let entry = c.pointee.inner_by_number[index] else { continue }
-            self.innerByNumber[entry.pointee.key] = try entry.pointee.value.map { (stored) throws(Wire.WireError) in try Everything.Inner(stored: UnsafeRawPointer(stored)) } ?? Everything.Inner()
+            self.innerByNumber[entry.pointee.key] = try entry.pointee.value.map { (stored) throws(Wire.WireError) in try Everything.Inner(stored: UnsafeRawPointer(stored), unreadable) } ?? Everything.Inner()
         }
         for index in 0..<c.pointee.n_times {
             guard let entry = c.pointee.times[index] else { continue }
@@ -110,7 +110,7 @@ extension Everything: Wire.CMessage {
         case 31: self.choice = .number(c.pointee.number)
         case 32: self.choice = .text(try Wire.Decode.string(c.pointee.text, "text"))
         case 33: self.choice = .raw(Wire.Decode.bytes(c.pointee.raw.data, count: c.pointee.raw.len))
-        case 34: self.choice = .nested(try c.pointee.nested.map { (stored) throws(Wire.WireError) in try Everything.Inner(stored: UnsafeRawPointer(stored)) } ?? Everything.Inner())
+        case 34: self.choice = .nested(try c.pointee.nested.map { (stored) throws(Wire.WireError) in try Everything.Inner(stored: UnsafeRawPointer(stored), unreadable) } ?? Everything.Inner())
         case 35: self.choice = .shade(Color(rawValue: Int32(truncatingIfNeeded: c.pointee.shade.rawValue)))
         case 36: self.choice = .moment(try c.pointee.moment.map { (stored) throws(Wire.WireError) in try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "moment") } ?? .epoch)
         case 37: self.choice = .flag(c.pointee.flag != 0)
@@ -354,7 +354,7 @@ extension Everything.Inner: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Testing__V1__Everything__Inner.self)
         self.name = try Wire.Decode.string(c.pointee.name, "name")
         self.value = c.pointee.value
@@ -380,22 +380,22 @@ extension Tree: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Testing__V1__Tree.self)
         self.name = try Wire.Decode.string(c.pointee.name, "name")
         if let stored = c.pointee.left {
-            self.left = try Tree(stored: UnsafeRawPointer(stored))
+            self.left = try Tree(stored: UnsafeRawPointer(stored), unreadable)
         }
-        self.children = try Wire.Decode.messages(c.pointee.children, count: c.pointee.n_children, as: Tree.self)
+        self.children = try Wire.Decode.messages(c.pointee.children, count: c.pointee.n_children, as: Tree.self, unreadable)
         for index in 0..<c.pointee.n_by_name {
             guard let entry = c.pointee.by_name[index] else { continue }
-            self.byName[try Wire.Decode.string(entry.pointee.key, "by_name")] = try entry.pointee.value.map { (stored) throws(Wire.WireError) in try Tree(stored: UnsafeRawPointer(stored)) } ?? Tree()
+            self.byName[try Wire.Decode.string(entry.pointee.key, "by_name")] = try entry.pointee.value.map { (stored) throws(Wire.WireError) in try Tree(stored: UnsafeRawPointer(stored), unreadable) } ?? Tree()
         }
         if let stored = c.pointee.forest {
-            self.forest = try Forest(stored: UnsafeRawPointer(stored))
+            self.forest = try Forest(stored: UnsafeRawPointer(stored), unreadable)
         }
         switch c.pointee.other_case.rawValue {
-        case 5: self.other = .right(try c.pointee.right.map { (stored) throws(Wire.WireError) in try Tree(stored: UnsafeRawPointer(stored)) } ?? Tree())
+        case 5: self.other = .right(try c.pointee.right.map { (stored) throws(Wire.WireError) in try Tree(stored: UnsafeRawPointer(stored), unreadable) } ?? Tree())
         case 6: self.other = .leaf(try Wire.Decode.string(c.pointee.leaf, "leaf"))
         default: break
         }
@@ -448,10 +448,10 @@ extension Forest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Testing__V1__Forest.self)
         if let stored = c.pointee.first {
-            self.first = try Tree(stored: UnsafeRawPointer(stored))
+            self.first = try Tree(stored: UnsafeRawPointer(stored), unreadable)
         }
     }
 
@@ -474,7 +474,7 @@ extension Keywords: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Testing__V1__Keywords.self)
         self.class = try Wire.Decode.string(c.pointee.class_, "class")
         self.default = c.pointee.default_
@@ -530,7 +530,7 @@ extension Ruled: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Testing__V1__Ruled.self)
         self.needed = try Wire.Decode.string(c.pointee.needed, "needed")
         if c.pointee._between_case.rawValue == 2 {
@@ -569,12 +569,12 @@ extension Ruled: Wire.CMessage {
             self.at = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "at")
         }
         if let stored = c.pointee.part {
-            self.part = try Ruled.Part(stored: UnsafeRawPointer(stored))
+            self.part = try Ruled.Part(stored: UnsafeRawPointer(stored), unreadable)
         }
-        self.parts = try Wire.Decode.messages(c.pointee.parts, count: c.pointee.n_parts, as: Ruled.Part.self)
+        self.parts = try Wire.Decode.messages(c.pointee.parts, count: c.pointee.n_parts, as: Ruled.Part.self, unreadable)
         for index in 0..<c.pointee.n_part_by_name {
             guard let entry = c.pointee.part_by_name[index] else { continue }
-            self.partByName[try Wire.Decode.string(entry.pointee.key, "part_by_name")] = try entry.pointee.value.map { (stored) throws(Wire.WireError) in try Ruled.Part(stored: UnsafeRawPointer(stored)) } ?? Ruled.Part()
+            self.partByName[try Wire.Decode.string(entry.pointee.key, "part_by_name")] = try entry.pointee.value.map { (stored) throws(Wire.WireError) in try Ruled.Part(stored: UnsafeRawPointer(stored), unreadable) } ?? Ruled.Part()
         }
         if c.pointee._not_zero_case.rawValue == 25 {
             self.notZero = c.pointee.not_zero
@@ -583,7 +583,7 @@ extension Ruled: Wire.CMessage {
         self.numbers = Wire.Decode.numbers(c.pointee.numbers, count: c.pointee.n_numbers)
         switch c.pointee.one_case.rawValue {
         case 23: self.one = .short(try Wire.Decode.string(c.pointee.short_, "short"))
-        case 24: self.one = .piece(try c.pointee.piece.map { (stored) throws(Wire.WireError) in try Ruled.Part(stored: UnsafeRawPointer(stored)) } ?? Ruled.Part())
+        case 24: self.one = .piece(try c.pointee.piece.map { (stored) throws(Wire.WireError) in try Ruled.Part(stored: UnsafeRawPointer(stored), unreadable) } ?? Ruled.Part())
         default: break
         }
     }
@@ -692,7 +692,7 @@ extension Ruled.Part: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Testing__V1__Ruled__Part.self)
         self.key = try Wire.Decode.string(c.pointee.key, "key")
     }
@@ -714,7 +714,7 @@ extension Credentials: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Testing__V1__Credentials.self)
         self.user = try Wire.Decode.string(c.pointee.user, "user")
         self.password = try Wire.Decode.string(c.pointee.password, "password")
@@ -736,6 +736,187 @@ extension Credentials: Wire.CMessage {
     }
 }
 
+extension Typed: Wire.CMessage {
+    public static var fullName: String { "streaksnap.testing.v1.Typed" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Testing__V1__Typed()
+        streaksnap__testing__v1__typed__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Testing__V1__Typed.self)
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
+        self.streakID = try Wire.Decode.optionalID(c.pointee.streak_id, "streak_id", unreadable)
+        if c.pointee._snap_id_case.rawValue == 3 {
+            self.snapID = try Wire.Decode.optionalID(c.pointee.snap_id, "snap_id", unreadable)
+        }
+        self.friendIDs = try Wire.Decode.ids(c.pointee.friend_ids, count: c.pointee.n_friend_ids, "friend_ids", unreadable)
+        self.name = try Wire.Decode.string(c.pointee.name, "name")
+        self.onDate = try Wire.Decode.date(c.pointee.on_date, "on_date", unreadable)
+        self.until = try Wire.Decode.optionalDate(c.pointee.until, "until", unreadable)
+        if c.pointee._since_case.rawValue == 8 {
+            self.since = try Wire.Decode.optionalDate(c.pointee.since, "since", unreadable)
+        }
+        self.dates = try Wire.Decode.dates(c.pointee.dates, count: c.pointee.n_dates, "dates", unreadable)
+        self.parts = try Wire.Decode.messages(c.pointee.parts, count: c.pointee.n_parts, as: Typed.Part.self, unreadable)
+        if let stored = c.pointee.part {
+            self.part = try Typed.Part(stored: UnsafeRawPointer(stored), unreadable)
+        }
+        for index in 0..<c.pointee.n_part_by_name {
+            guard let entry = c.pointee.part_by_name[index] else { continue }
+            self.partByName[try Wire.Decode.string(entry.pointee.key, "part_by_name")] = try Typed.Part(stored: UnsafeRawPointer(try Wire.Decode.present(entry.pointee.value)), unreadable)
+        }
+        switch c.pointee.one_case.rawValue {
+        case 13: self.one = .sessionID(try Wire.Decode.id(c.pointee.session_id, "session_id", unreadable))
+        case 14: self.one = .piece(try Typed.Part(stored: UnsafeRawPointer(try Wire.Decode.present(c.pointee.piece)), unreadable))
+        case 15: self.one = .day(try Wire.Decode.date(c.pointee.day, "day", unreadable))
+        default: break
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Testing__V1__Typed.self)
+        streaksnap__testing__v1__typed__init(c)
+        c.pointee.user_id = arena.id(self.userID)
+        if let value = self.streakID {
+            c.pointee.streak_id = arena.id(value)
+        }
+        if let value = self.snapID {
+            c.pointee._snap_id_case = .init(rawValue: 3)
+            c.pointee.snap_id = arena.id(value)
+        }
+        if !self.friendIDs.isEmpty {
+            c.pointee.n_friend_ids = self.friendIDs.count
+            c.pointee.friend_ids = arena.ids(self.friendIDs)
+        }
+        if !self.name.isEmpty { c.pointee.name = try arena.string(self.name, "name") }
+        c.pointee.on_date = arena.date(self.onDate)
+        if let value = self.until {
+            c.pointee.until = arena.date(value)
+        }
+        if let value = self.since {
+            c.pointee._since_case = .init(rawValue: 8)
+            c.pointee.since = arena.date(value)
+        }
+        if !self.dates.isEmpty {
+            c.pointee.n_dates = self.dates.count
+            c.pointee.dates = arena.dates(self.dates)
+        }
+        if !self.parts.isEmpty {
+            c.pointee.n_parts = self.parts.count
+            c.pointee.parts = try arena.messages(self.parts, as: Streaksnap__Testing__V1__Typed__Part.self)
+        }
+        if let value = self.part {
+            c.pointee.part = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Testing__V1__Typed__Part.self)
+        }
+        if !self.partByName.isEmpty {
+            c.pointee.n_part_by_name = self.partByName.count
+            c.pointee.part_by_name = try arena.list(self.partByName.sorted { $0.key < $1.key }) {
+                (pair) throws(Wire.WireError) -> UnsafeMutablePointer<Streaksnap__Testing__V1__Typed__PartByNameEntry>? in
+                let entry = arena.allocate(Streaksnap__Testing__V1__Typed__PartByNameEntry.self)
+                streaksnap__testing__v1__typed__part_by_name_entry__init(entry)
+                entry.pointee.key = try arena.string(pair.key, "part_by_name")
+                entry.pointee.value = try pair.value.store(in: arena).assumingMemoryBound(to: Streaksnap__Testing__V1__Typed__Part.self)
+                return entry
+            }
+        }
+        switch self.one {
+        case .sessionID(let value)?:
+            c.pointee.one_case = .init(rawValue: 13)
+            c.pointee.session_id = arena.id(value)
+        case .piece(let value)?:
+            c.pointee.one_case = .init(rawValue: 14)
+            c.pointee.piece = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Testing__V1__Typed__Part.self)
+        case .day(let value)?:
+            c.pointee.one_case = .init(rawValue: 15)
+            c.pointee.day = arena.date(value)
+        case nil: break
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension Typed.Part: Wire.CMessage {
+    public static var fullName: String { "streaksnap.testing.v1.Typed.Part" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Testing__V1__Typed__Part()
+        streaksnap__testing__v1__typed__part__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Testing__V1__Typed__Part.self)
+        self.eventID = try Wire.Decode.id(c.pointee.event_id, "event_id", unreadable)
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Testing__V1__Typed__Part.self)
+        streaksnap__testing__v1__typed__part__init(c)
+        c.pointee.event_id = arena.id(self.eventID)
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension ListThingsRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.testing.v1.ListThingsRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Testing__V1__ListThingsRequest()
+        streaksnap__testing__v1__list_things_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Testing__V1__ListThingsRequest.self)
+        self.kind = try Wire.Decode.string(c.pointee.kind, "kind")
+        self.limit = c.pointee.limit
+        self.cursor = try Wire.Decode.string(c.pointee.cursor, "cursor")
+        if c.pointee._page_case.rawValue == 4 {
+            self.page = c.pointee.page
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Testing__V1__ListThingsRequest.self)
+        streaksnap__testing__v1__list_things_request__init(c)
+        if !self.kind.isEmpty { c.pointee.kind = try arena.string(self.kind, "kind") }
+        c.pointee.limit = self.limit
+        if !self.cursor.isEmpty { c.pointee.cursor = try arena.string(self.cursor, "cursor") }
+        if let value = self.page {
+            c.pointee._page_case = .init(rawValue: 4)
+            c.pointee.page = value
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension ListMoreThingsRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.testing.v1.ListMoreThingsRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Testing__V1__ListMoreThingsRequest()
+        streaksnap__testing__v1__list_more_things_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Testing__V1__ListMoreThingsRequest.self)
+        self.limit = c.pointee.limit
+        self.cursor = try Wire.Decode.string(c.pointee.cursor, "cursor")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Testing__V1__ListMoreThingsRequest.self)
+        streaksnap__testing__v1__list_more_things_request__init(c)
+        c.pointee.limit = self.limit
+        if !self.cursor.isEmpty { c.pointee.cursor = try arena.string(self.cursor, "cursor") }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
 extension ThingHappened: Wire.CMessage {
     public static var fullName: String { "streaksnap.testing.v1.ThingHappened" }
 
@@ -745,7 +926,7 @@ extension ThingHappened: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Testing__V1__ThingHappened.self)
         self.thingID = try Wire.Decode.string(c.pointee.thing_id, "thing_id")
         if let stored = c.pointee.at {
@@ -773,7 +954,7 @@ extension TenFields: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Testing__V1__TenFields.self)
         self.id = try Wire.Decode.string(c.pointee.id, "id")
         self.name = try Wire.Decode.string(c.pointee.name, "name")

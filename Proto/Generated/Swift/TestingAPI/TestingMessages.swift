@@ -407,6 +407,89 @@ public struct Credentials: Sendable, Equatable {
     }
 }
 
+/// Texts that are ids and dates in Swift.
+public struct Typed: Sendable, Equatable {
+    public var userID: Kernel.UserID
+    public var streakID: Kernel.StreakID? = nil
+    public var snapID: Kernel.SnapID? = nil
+    public var friendIDs: [Kernel.UserID] = []
+    public var name: String = ""
+    public var onDate: Kernel.CalendarDate
+    public var until: Kernel.CalendarDate? = nil
+    public var since: Kernel.CalendarDate? = nil
+    public var dates: [Kernel.CalendarDate] = []
+    public var parts: [Typed.Part] = []
+    public var part: Typed.Part? = nil
+    public var partByName: [String: Typed.Part] = [:]
+    public var one: One? = nil
+
+    /// The given fields set, the others unset.
+    public init(userID: Kernel.UserID, streakID: Kernel.StreakID? = nil, snapID: Kernel.SnapID? = nil, friendIDs: [Kernel.UserID] = [], name: String = "", onDate: Kernel.CalendarDate, until: Kernel.CalendarDate? = nil, since: Kernel.CalendarDate? = nil, dates: [Kernel.CalendarDate] = [], parts: [Typed.Part] = [], part: Typed.Part? = nil, partByName: [String: Typed.Part] = [:], one: One? = nil) {
+        self.userID = userID
+        self.streakID = streakID
+        self.snapID = snapID
+        self.friendIDs = friendIDs
+        self.name = name
+        self.onDate = onDate
+        self.until = until
+        self.since = since
+        self.dates = dates
+        self.parts = parts
+        self.part = part
+        self.partByName = partByName
+        self.one = one
+    }
+
+    public enum One: Sendable, Equatable {
+        case sessionID(Kernel.SessionID)
+        case piece(Typed.Part)
+        case day(Kernel.CalendarDate)
+    }
+
+    public struct Part: Sendable, Equatable {
+        public var eventID: Kernel.EventID
+
+        /// The given fields set, the others unset.
+        public init(eventID: Kernel.EventID) {
+            self.eventID = eventID
+        }
+    }
+}
+
+/// The request of a list with pages.
+public struct ListThingsRequest: Sendable, Equatable {
+    public var kind: String = ""
+    public var limit: Int32 = 0
+    public var cursor: String = ""
+    public var page: Int32? = nil
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(kind: String = "", limit: Int32 = 0, cursor: String = "", page: Int32? = nil) {
+        self.kind = kind
+        self.limit = limit
+        self.cursor = cursor
+        self.page = page
+    }
+}
+
+/// The same without numbers of pages.
+public struct ListMoreThingsRequest: Sendable, Equatable {
+    public var limit: Int32 = 0
+    public var cursor: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(limit: Int32 = 0, cursor: String = "") {
+        self.limit = limit
+        self.cursor = cursor
+    }
+}
+
 /// Something happened in a test.
 public struct ThingHappened: Sendable, Equatable {
     public var thingID: String = ""
@@ -456,6 +539,33 @@ public struct TenFields: Sendable, Equatable {
 extension Credentials: Wire.SecretBearing {
     public var customMirror: Mirror {
         Mirror(self, children: ["user": user as Any, "password": Wire.Redacted(), "token": Wire.Redacted()], displayStyle: .struct)
+    }
+}
+
+extension Typed: Wire.Event {
+    public static var subject: String { "evt.testing.v1.Typed" }
+    public var aggregateID: String { userID.description }
+}
+
+extension ListThingsRequest: Wire.PagedRequest {
+    public static var pageSize: Kernel.PageSize { Kernel.PageSize(standard: 20, most: 50) }
+    public var withoutPlace: Self {
+        var filters = self
+        filters.limit = 0
+        filters.cursor = ""
+        filters.page = nil
+        return filters
+    }
+}
+
+extension ListMoreThingsRequest: Wire.PagedRequest {
+    public static var pageSize: Kernel.PageSize { Kernel.PageSize(standard: 5, most: 5) }
+    public var page: Int32? { nil }
+    public var withoutPlace: Self {
+        var filters = self
+        filters.limit = 0
+        filters.cursor = ""
+        return filters
     }
 }
 

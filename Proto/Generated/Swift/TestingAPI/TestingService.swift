@@ -4,12 +4,24 @@ public import Bus
 public import CommonAPI
 
 /// Exists for the tests of the generator, the codec and the gateway only: everything a proto of ours may use.
-public protocol TestingServiceProtocol: Sendable {
-    /// Gives back what it was given.
-    func echo(_ request: Everything, context: Bus.CallContext) async throws -> Everything
-    /// Refuses what breaks a rule.
-    func check(_ request: Ruled, context: Bus.CallContext) async throws -> CommonAPI.Empty
-    func list(_ request: Tree, context: Bus.CallContext) async throws -> TenFields
+public enum TestingService {
+    /// One endpoint a method, for the bus to serve.
+    ///
+    /// - Parameters:
+    ///   - echo: Gives back what it was given.
+    ///   - check: Refuses what breaks a rule.
+    ///   - list: answers List.
+    public static func endpoints(
+        echo: some Bus.QueryHandler<Everything, Everything>,
+        check: some Bus.MutationHandler<Ruled, CommonAPI.Empty>,
+        list: some Bus.MutationHandler<Tree, TenFields>
+    ) -> [Bus.Endpoint] {
+        [
+            Bus.Endpoint(TestingMethods.echo, echo),
+            Bus.Endpoint(TestingMethods.check, check),
+            Bus.Endpoint(TestingMethods.list, list),
+        ]
+    }
 }
 
 /// The methods of `Testing` on the bus.
@@ -22,11 +34,6 @@ public enum TestingMethods {
         service: "testing", version: "v1", name: "Check", isIdempotent: false, timeout: .seconds(10))
     public static let list = Bus.Method<Tree, TenFields>(
         service: "testing", version: "v1", name: "List", isIdempotent: false, timeout: .seconds(3))
-
-    /// A serialized google.protobuf.FileDescriptorSet of the package and its imports, with comments (D2).
-    public static var descriptorSet: [UInt8] { EmbeddedDescriptor.bytes }
-    /// SHA-256 of `descriptorSet`, lower-case hex.
-    public static var descriptorHash: String { EmbeddedDescriptor.hash }
 }
 
 /// Calls `Testing` over the bus.
@@ -48,16 +55,5 @@ public struct TestingClient: Sendable {
 
     public func list(_ request: Tree, context: Bus.CallContext) async throws -> TenFields {
         try await caller.call(TestingMethods.list, request, context: context)
-    }
-}
-
-extension TestingServiceProtocol {
-    /// One endpoint per method, for the bus to serve.
-    public func endpoints() -> [Bus.Endpoint] {
-        [
-            Bus.Endpoint(TestingMethods.echo) { try await self.echo($0, context: $1) },
-            Bus.Endpoint(TestingMethods.check) { try await self.check($0, context: $1) },
-            Bus.Endpoint(TestingMethods.list) { try await self.list($0, context: $1) },
-        ]
     }
 }

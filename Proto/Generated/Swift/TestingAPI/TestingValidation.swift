@@ -101,6 +101,72 @@ extension Credentials {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
 }
 
+extension Typed {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.userID, at: path, "user_id")
+        if let value = self.streakID {
+            violations.id(value, at: path, "streak_id")
+        }
+        if let value = self.snapID {
+            violations.id(value, at: path, "snap_id")
+        }
+        violations.items(self.friendIDs.count, max: 5, at: path, "friend_ids")
+        for (index, value) in self.friendIDs.enumerated() {
+            violations.id(value, at: path, "friend_ids", index: index)
+        }
+        violations.length(self.name, max: 3, at: path, "name")
+        violations.date(self.onDate, at: path, "on_date")
+        if let value = self.until {
+            violations.date(value, at: path, "until")
+        }
+        if let value = self.since {
+            violations.date(value, at: path, "since")
+        }
+        for (index, value) in self.dates.enumerated() {
+            violations.date(value, at: path, "dates", index: index)
+        }
+        for (index, value) in self.parts.enumerated() {
+            value.collectViolations(into: &violations, path: path.child("parts", index: index))
+        }
+        if let value = self.part {
+            value.collectViolations(into: &violations, path: path.child("part"))
+        }
+        for (key, value) in self.partByName { value.collectViolations(into: &violations, path: path.child("part_by_name", key: key)) }
+        if case .sessionID(let value)? = self.one {
+            violations.id(value, at: path, "session_id")
+        }
+        if case .piece(let value)? = self.one {
+            value.collectViolations(into: &violations, path: path.child("piece"))
+        }
+        if case .day(let value)? = self.one {
+            violations.date(value, at: path, "day")
+        }
+    }
+}
+
+extension Typed.Part {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.eventID, at: path, "event_id")
+    }
+}
+
+extension ListThingsRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.bounds(self.limit, min: 0, at: path, "limit")
+        violations.bytes(self.cursor.utf8.count, max: 200, at: path, "cursor")
+        if let value = self.page {
+            violations.bounds(value, min: 1, at: path, "page")
+        }
+    }
+}
+
+extension ListMoreThingsRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.bounds(self.limit, min: 0, at: path, "limit")
+        violations.bytes(self.cursor.utf8.count, max: 200, at: path, "cursor")
+    }
+}
+
 extension ThingHappened {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
 }

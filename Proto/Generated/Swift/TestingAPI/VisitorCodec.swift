@@ -13,7 +13,7 @@ extension GreetRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Testing__V1__GreetRequest.self)
         self.name = try Wire.Decode.string(c.pointee.name, "name")
         if c.pointee._times_case.rawValue == 2 {
@@ -42,7 +42,7 @@ extension GreetReply: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Testing__V1__GreetReply.self)
         self.greeting = try Wire.Decode.string(c.pointee.greeting, "greeting")
     }
@@ -64,7 +64,7 @@ extension IdentifyRequest: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -83,7 +83,7 @@ extension IdentifyReply: Wire.CMessage {
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
-    public init(stored: UnsafeRawPointer) throws(Wire.WireError) {
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Testing__V1__IdentifyReply.self)
         self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
         self.role = try Wire.Decode.string(c.pointee.role, "role")

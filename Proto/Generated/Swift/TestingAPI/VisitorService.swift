@@ -3,15 +3,27 @@
 public import Bus
 
 /// A service that the gateway has never seen: for the end-to-end tests only.
-public protocol VisitorServiceProtocol: Sendable {
-    /// Greets somebody by name.
-    func greet(_ request: GreetRequest, context: Bus.CallContext) async throws -> GreetReply
-    /// Says who asks.
-    func identify(_ request: IdentifyRequest, context: Bus.CallContext) async throws -> IdentifyReply
-    /// For administrators only.
-    func administer(_ request: IdentifyRequest, context: Bus.CallContext) async throws -> IdentifyReply
-    /// Wants a path that belongs to another service, and one of its own.
-    func usurp(_ request: GreetRequest, context: Bus.CallContext) async throws -> GreetReply
+public enum VisitorService {
+    /// One endpoint a method, for the bus to serve.
+    ///
+    /// - Parameters:
+    ///   - greet: Greets somebody by name.
+    ///   - identify: Says who asks.
+    ///   - administer: For administrators only.
+    ///   - usurp: Wants a path that belongs to another service, and one of its own.
+    public static func endpoints(
+        greet: some Bus.QueryHandler<GreetRequest, GreetReply>,
+        identify: some Bus.QueryHandler<IdentifyRequest, IdentifyReply>,
+        administer: some Bus.QueryHandler<IdentifyRequest, IdentifyReply>,
+        usurp: some Bus.QueryHandler<GreetRequest, GreetReply>
+    ) -> [Bus.Endpoint] {
+        [
+            Bus.Endpoint(VisitorMethods.greet, greet),
+            Bus.Endpoint(VisitorMethods.identify, identify),
+            Bus.Endpoint(VisitorMethods.administer, administer),
+            Bus.Endpoint(VisitorMethods.usurp, usurp),
+        ]
+    }
 }
 
 /// The methods of `Visitor` on the bus.
@@ -28,11 +40,6 @@ public enum VisitorMethods {
     /// Wants a path that belongs to another service, and one of its own.
     public static let usurp = Bus.Method<GreetRequest, GreetReply>(
         service: "testing", version: "v1", name: "Usurp", isIdempotent: false, timeout: .seconds(10))
-
-    /// A serialized google.protobuf.FileDescriptorSet of the package and its imports, with comments (D2).
-    public static var descriptorSet: [UInt8] { EmbeddedDescriptor.bytes }
-    /// SHA-256 of `descriptorSet`, lower-case hex.
-    public static var descriptorHash: String { EmbeddedDescriptor.hash }
 }
 
 /// Calls `Visitor` over the bus.
@@ -60,17 +67,5 @@ public struct VisitorClient: Sendable {
     /// Wants a path that belongs to another service, and one of its own.
     public func usurp(_ request: GreetRequest, context: Bus.CallContext) async throws -> GreetReply {
         try await caller.call(VisitorMethods.usurp, request, context: context)
-    }
-}
-
-extension VisitorServiceProtocol {
-    /// One endpoint per method, for the bus to serve.
-    public func endpoints() -> [Bus.Endpoint] {
-        [
-            Bus.Endpoint(VisitorMethods.greet) { try await self.greet($0, context: $1) },
-            Bus.Endpoint(VisitorMethods.identify) { try await self.identify($0, context: $1) },
-            Bus.Endpoint(VisitorMethods.administer) { try await self.administer($0, context: $1) },
-            Bus.Endpoint(VisitorMethods.usurp) { try await self.usurp($0, context: $1) },
-        ]
     }
 }

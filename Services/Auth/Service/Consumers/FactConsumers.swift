@@ -20,7 +20,7 @@ enum FactConsumers {
             },
             EventHandler(RecoveryBalanceChanged.self) { event, work in
                 try await FactRepository.store(
-                    balance: try UserID(parsing: event.userID, field: "user_id"),
+                    balance: event.userID,
                     version: event.version,
                     balance: event.balance,
                     work.sql

@@ -21,7 +21,7 @@ enum TokenEarnedConsumer {
                 guard let (balance, version) = try await tokens.post(posting, id: work.ids.make(), now: work.now, work.sql) else {
                     continue
                 }
-                try await work.emit(RecoveryBalanceChanged(userID: user.description, version: version, balance: balance))
+                try await work.emit(RecoveryBalanceChanged(userID: user, version: version, balance: balance))
             }
         }
     }

@@ -1,28 +1,29 @@
 internal import BillingAPI
 internal import Bus
 internal import Kernel
+internal import Outbox
+internal import ServiceRuntime
 
-extension BillingService {
-    /// RC-4: the streak has refused what the token was spent on.
-    func refundToken(_ request: RefundTokenRequest, context: CallContext) async throws -> RefundTokenReply {
-        let operation = try OperationID(parsing: request.operationID, field: "operation_id")
-        let user = try UserID(parsing: request.userID, field: "user_id")
-        let balance = try await work.run(context) { [tokens] work in
-            try await work.balance(
-                after: tokens.refund(
-                    operation,
-                    to: user,
-                    note: "The streak could not be recovered",
-                    id: work.ids.make(),
-                    now: work.now,
-                    work.sql
-                ),
-                of: user
+/// RC-4: the streak has refused what the token was spent on.
+struct RefundToken: MutationHandler {
+    let tokens: TokenRepository
+    let mutations: Mutations
+
+    func handle(_ request: RefundTokenRequest, _ context: CallContext) async throws -> Once<RefundTokenReply> {
+        try await mutations.once(operation: request.operationID, of: request.userID, context, request) { [tokens] work in
+            let outcome = try await tokens.refund(
+                request.operationID,
+                to: request.userID,
+                note: "The streak could not be recovered",
+                id: work.ids.make(),
+                now: work.now,
+                work.sql
             )
+            guard let balance = try await work.balance(after: outcome, of: request.userID) else {
+                // Not kept: the operation may still spend its token.
+                throw ServiceError(.failedPrecondition, "TOKEN_NOT_SPENT", "This operation has taken no token.")
+            }
+            return .success(RefundTokenReply(balance: balance))
         }
-        guard let balance else {
-            throw ServiceError(.failedPrecondition, "TOKEN_NOT_SPENT", "This operation has taken no token.")
-        }
-        return RefundTokenReply(balance: balance)
     }
 }

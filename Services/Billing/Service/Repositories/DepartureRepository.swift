@@ -11,7 +11,6 @@ enum DepartureRepository {
             "UPDATE token_entry SET note = NULL, streak_id = NULL, posting_key = id::text WHERE user_id = \(user)"
         )
         _ = try await sql.execute("DELETE FROM subscription WHERE user_id = \(user)")
-        _ = try await sql.execute("DELETE FROM token_refusal WHERE user_id = \(user)")
     }
 
     /// What this service holds about a person: a JSON object.

@@ -4,7 +4,7 @@ internal import Kernel
 
 /// What an operation came to in a ledger (RC-4).
 enum TokenOutcome: Sendable {
-    /// Posted now: the balance after it with its version, to be told.
+    /// Posted now: the balance after it with its version, to be emitted.
     case posted(balance: Int32, version: Int64)
     /// Posted before: the balance right after it.
     case known(balance: Int32)
@@ -23,10 +23,6 @@ extension TokenRepository {
         now: Instant,
         _ sql: Transaction
     ) async throws -> TokenOutcome {
-        // Under the ledger's lock, so that a repeat at the same time sees what the first has left.
-        _ = try await lock(user, sql)
-        let refusals = try await sql.query("SELECT 1 FROM token_refusal WHERE operation_id = \(operation)")
-        guard refusals.isEmpty else { return .refused }
         let posting = Posting(
             user: user,
             type: .used,
@@ -37,12 +33,7 @@ extension TokenRepository {
         )
         do {
             return try await outcome(of: posting, id: id, now: now, sql)
-        } catch let error as ServiceError where error == .noTokens {
-            _ = try await sql.execute(
-                "INSERT INTO token_refusal (operation_id, user_id, refused_at) VALUES (\(operation), \(user), \(now))"
-            )
-            return .refused
-        }
+        } catch let error as ServiceError where error == .noTokens { return .refused }
     }
 
     /// Gives the token of an operation back.
@@ -63,16 +54,6 @@ extension TokenRepository {
             key: "refunded \(operation)"
         )
         return try await outcome(of: posting, id: id, now: now, sql)
-    }
-
-    /// Forgets refusals nobody will ask for again. - Returns: how many.
-    func forgetRefusals(before limit: Instant) async throws -> Int {
-        try await database.execute(
-            """
-            DELETE FROM token_refusal WHERE operation_id IN
-                (SELECT operation_id FROM token_refusal WHERE refused_at < \(limit) ORDER BY refused_at LIMIT 1000 FOR UPDATE SKIP LOCKED)
-            """
-        )
     }
 
     private static func spendKey(_ operation: OperationID) -> String { "used \(operation)" }

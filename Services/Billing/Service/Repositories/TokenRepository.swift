@@ -68,11 +68,11 @@ struct TokenRepository: Sendable {
                 as: (LedgerEntryID.self, Int32.self, Int32.self, Int32.self, StreakID?.self, String?.self, Instant.self)
             )
             return TokenEntry(
-                id: id.description,
+                id: id,
                 type: TokenEntryType(rawValue: type),
                 amount: amount,
                 balanceAfter: after,
-                streakID: streak?.description,
+                streakID: streak,
                 note: note,
                 createdAt: createdAt
             )

@@ -1,12 +1,14 @@
 internal import Bus
 internal import CommonAPI
+internal import Database
 internal import Kernel
-internal import NotificationsAPI
 
-extension NotificationsService {
-    /// AU-10.
-    func exportUserData(_ request: ExportUserDataRequest, context _: CallContext) async throws -> ExportUserDataReply {
+/// AU-10.
+struct ExportUserData: QueryHandler {
+    let database: Database
+
+    func handle(_ request: ExportUserDataRequest, _: CallContext) async throws -> ExportUserDataReply {
         let user = try UserID(parsing: request.userID, field: "user_id")
-        return ExportUserDataReply(json: try await DepartureRepository.export(user, log.database))
+        return ExportUserDataReply(json: try await DepartureRepository.export(user, database))
     }
 }

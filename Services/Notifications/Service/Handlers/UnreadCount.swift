@@ -1,9 +1,11 @@
 internal import Bus
 internal import NotificationsAPI
 
-extension NotificationsService {
-    /// NO-4.
-    func unreadCount(_: UnreadCountRequest, context: CallContext) async throws -> UnreadCountReply {
+/// NO-4.
+struct UnreadCount: QueryHandler {
+    let log: NotificationRepository
+
+    func handle(_: UnreadCountRequest, _ context: CallContext) async throws -> UnreadCountReply {
         UnreadCountReply(unreadCount: try await log.unreadCount(of: try context.requireUser()))
     }
 }

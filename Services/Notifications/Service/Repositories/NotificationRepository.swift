@@ -31,7 +31,7 @@ struct NotificationRepository: Sendable {
 
     /// A page of a user's log, newest first.
     func list(of user: UserID, before cursor: PageCursor?, skipping skipped: Int = 0, limit: Int) async throws
-        -> [NotificationItem]
+        -> [(item: NotificationItem, createdAt: Instant)]
     {
         let position: Query
         if let cursor {
@@ -53,17 +53,18 @@ struct NotificationRepository: Sendable {
                     Instant.self, Instant?.self
                 )
             )
-            return NotificationItem(
-                id: id.description,
+            let item = NotificationItem(
+                id: id,
                 type: Kind(rawValue: kind),
                 title: title,
                 body: body,
-                actorID: actor?.description,
-                streakID: streak?.description,
-                friendshipID: friendship?.description,
+                actorID: actor,
+                streakID: streak,
+                friendshipID: friendship,
                 createdAt: createdAt,
                 readAt: readAt
             )
+            return (item, createdAt)
         }
     }
 

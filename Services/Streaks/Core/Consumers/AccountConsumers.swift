@@ -23,6 +23,9 @@ struct AccountConsumers: Sendable {
                 let user = try UserID(parsing: event.userID, field: "user_id")
                 // A request that was under way at the deletion may have started one since.
                 try await endAll(of: user, work)
+                try await DepartureRepository.erase(user, now: work.now, work.sql)
+                try await BlockReplica.erase(user, work.sql)
+                try await Mutations.forget(caller: user, work.sql)
             },
             EventHandler(ModerationActionTaken.self) { event, work in
                 guard event.action == .suspend || event.action == .ban else { return }
@@ -45,7 +48,7 @@ struct AccountConsumers: Sendable {
         // The event may come so late that the change moves dates which a checkpoint has settled.
         let finality = StreakKind.allCases.map { writer.policy(for: $0).finality }.min() ?? .zero
         if profile.zoneSince < work.now - finality { try await store.deleteCheckpoints(of: ids, work.sql) }
-        try await writer.settle(try await store.lock(ids, work.sql), .now, work)
+        try await writer.settle(try await store.lock(ids, work.sql), urgency: .now, work)
     }
 
     /// Ends every streak of a user, broken by no one.

@@ -31,7 +31,7 @@ struct OutageJob: Sendable {
         try await work.run(trace: "", requestID: "") { [writer] work in
             guard var outage = try await OutageRepository.lockUnfinished(at: now, work.sql) else { return 0 }
             let page = try await OutageRepository.page(of: outage, limit: Self.batch, work.sql)
-            try await writer.settle(try await writer.store.lock(page.touched, work.sql), .soon, work)
+            try await writer.settle(try await writer.store.lock(page.touched, work.sql), urgency: .soon, work)
             outage.reached = page.reached ?? outage.reached
             let finishedAt = page.reached == nil ? work.now : nil
             try await OutageRepository.store(outage, settled: page.touched.count, finishedAt: finishedAt, work.sql)

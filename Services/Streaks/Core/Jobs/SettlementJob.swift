@@ -75,7 +75,7 @@ struct SettlementJob: Sendable {
         try await work.run(trace: "", requestID: "") { [writer] work in
             let due = try await writer.store.lockDue(kind, at: instant, limit: limit, work.sql)
             do {
-                try await writer.settle(due, .soon, work)
+                try await writer.settle(due, urgency: .soon, work)
                 return due.count
             } catch {
                 throw Unsettled(streaks: due.map(\.row.id), cause: error)

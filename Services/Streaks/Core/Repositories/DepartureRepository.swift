@@ -1,24 +1,17 @@
-internal import Database
-internal import Kernel
+package import Database
+package import Kernel
 
 /// What becomes of streaks when an account goes (AU-7), and what its owner takes with them (AU-10).
 ///
 /// A new table with something of a person in it belongs into `erase` and `export`.
-enum DepartureRepository {
-    /// Streaks of a person that have not ended: running and broken ones.
-    static func unendedIDs(of user: UserID, _ sql: Transaction) async throws -> [StreakID] {
-        try await sql.query(
-            "SELECT streak_id FROM streak_member WHERE user_id = \(user) AND NOT is_ended"
-        ).map { try $0.decode(as: StreakID.self) }
-    }
-
+package enum DepartureRepository {
     /// Removes what is a person's alone. A streak was the friend's too: its dates stay, with a bare id, until that account is gone as well.
     static func erase(_ user: UserID, now: Instant, _ sql: Transaction) async throws {
         _ = try await sql.execute(
             "INSERT INTO purged_user (user_id, purged_at) VALUES (\(user), \(now)) ON CONFLICT DO NOTHING"
         )
         _ = try await sql.execute("DELETE FROM zone_change WHERE user_id = \(user)")
-        _ = try await sql.execute("DELETE FROM user_moment WHERE user_id = \(user)")
+        _ = try await sql.execute("DELETE FROM reminder_schedule WHERE user_id = \(user)")
         _ = try await sql.execute("DELETE FROM streak_prompts WHERE set_by = \(user)")
         _ = try await sql.execute("DELETE FROM user_stats WHERE user_id = \(user)")
         _ = try await sql.execute("DELETE FROM achievement WHERE user_id = \(user)")
@@ -27,24 +20,22 @@ enum DepartureRepository {
         let orphans = try await sql.query(
             """
             SELECT s.id FROM streak_member m JOIN streak s ON s.id = m.streak_id
-            JOIN purged_user p ON p.user_id = CASE WHEN s.user_a = \(user) THEN s.user_b ELSE s.user_a END
-            WHERE m.user_id = \(user)
+            WHERE m.user_id = \(user) AND NOT EXISTS (
+                SELECT FROM streak_member other LEFT JOIN purged_user p USING (user_id)
+                WHERE other.streak_id = s.id AND p.user_id IS NULL)
             """
         ).map { try $0.decode(as: StreakID.self) }
-        _ = try await sql.execute("DELETE FROM contribution WHERE streak_id = ANY(\(orphans))")
         _ = try await sql.execute("DELETE FROM streak WHERE id = ANY(\(orphans))")
-        // What stays is found by the friend's entry.
-        _ = try await sql.execute("DELETE FROM streak_member WHERE user_id = \(user)")
     }
 
     /// What this service holds about a person: a JSON object. Friends appear with their ids only, and what they posted not at all.
-    static func export(_ user: UserID, _ database: Database) async throws -> String {
+    package static func export(_ user: UserID, _ database: Database) async throws -> String {
         let rows = try await database.query(
             """
             SELECT jsonb_build_object(
                 'streaks', coalesce((
                     SELECT jsonb_agg(jsonb_build_object('id', s.id,
-                        'friend_id', CASE WHEN s.user_a = \(user) THEN s.user_b ELSE s.user_a END, 'started_at', s.started_at,
+                        'friend_id', (SELECT user_id FROM streak_member f WHERE f.streak_id = s.id AND f.user_id <> \(user) LIMIT 1), 'started_at', s.started_at,
                         'status', CASE s.status WHEN 1 THEN 'active' WHEN 2 THEN 'broken' ELSE 'ended' END,
                         'current_count', s.current_count, 'longest_count', s.longest_count,
                         'last_completed_date', s.last_completed_date, 'broken_at', s.broken_at,
@@ -55,7 +46,7 @@ enum DepartureRepository {
                         'your_recoveries', coalesce((
                             SELECT jsonb_agg(jsonb_build_object('used_at', r.used_at, 'from_date', r.from_date,
                                 'through_date', r.through_date, 'returned_at', r.returned_at) ORDER BY r.used_at)
-                            FROM streak_recovery r WHERE r.streak_id = s.id AND r.user_id = \(user)), '[]')) ORDER BY s.started_at, s.id)
+                            FROM streak_cover r WHERE r.streak_id = s.id AND r.user_id = \(user)), '[]')) ORDER BY s.started_at, s.id)
                     FROM streak_member m JOIN streak s ON s.id = m.streak_id WHERE m.user_id = \(user)), '[]'),
                 'time_zones', coalesce((
                     SELECT jsonb_agg(jsonb_build_object('since', since, 'zone', zone) ORDER BY since)
@@ -72,17 +63,10 @@ enum DepartureRepository {
                     FROM streak_prompts WHERE set_by = \(user)), '[]'),
                 'told_of', (
                     SELECT jsonb_build_object('window_opened', opened_for, 'window_closing', closing_for, 'at_risk', ending_for)
-                    FROM user_moment WHERE user_id = \(user)))::text
+                    FROM reminder_schedule WHERE user_id = \(user)))::text
             """
         )
         guard let json = try rows.first?.decode(as: String.self) else { throw ServiceError.internal }
         return json
-    }
-
-    /// Stores when and through whom a streak was broken off; `StreakRow` reads it back into the ledger.
-    static func store(_ id: StreakID, brokenOffAt instant: Instant, by user: UserID, _ sql: Transaction) async throws {
-        _ = try await sql.execute(
-            "UPDATE streak SET broken_off_at = \(instant), broken_off_by = \(user) WHERE id = \(id)"
-        )
     }
 }

@@ -1,6 +1,6 @@
-package import Database
-package import Kernel
-package import StreaksDomain
+internal import Database
+internal import Kernel
+internal import StreaksDomain
 
 /// The day ledgers: contributions, covers, freezes and pauses of each streak (D15).
 struct LedgerRepository: Sendable {

@@ -1,9 +1,9 @@
-package import Database
-package import Kernel
+internal import Database
+internal import Kernel
 internal import StreaksDomain
 
 /// Whose streaks are (D15): `streak_member`.
-package enum MemberRepository {
+enum MemberRepository {
     /// A member of a kind whose members come and go, present or past.
     struct History: Sendable {
         let streak: StreakID
@@ -45,7 +45,7 @@ package enum MemberRepository {
     ///   - due: only those with a date that must be settled by then; nil means all.
     static func streaks(
         of user: UserID,
-        _ kinds: [StreakKind]? = nil,
+        kinds: [StreakKind]? = nil,
         _ statuses: [StreakState.Status],
         dueBy due: Instant? = nil,
         _ sql: some QueryExecutor

@@ -1,5 +1,5 @@
-package import Database
-package import Kernel
+internal import Database
+internal import Kernel
 internal import StreaksDomain
 
 /// The rows of streaks and what identifies them.

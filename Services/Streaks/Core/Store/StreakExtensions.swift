@@ -1,6 +1,7 @@
 package import Kernel
 package import Outbox
 package import StreaksDomain
+package import Wire
 
 /// What the feature of a kind says of its streaks (D15): what others are told of a change.
 package protocol StreakKindEvents: Sendable {

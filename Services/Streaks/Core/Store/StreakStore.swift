@@ -50,15 +50,15 @@ package struct StreakStore: Sendable {
     }
 
     /// The running streaks of a user.
-    package func activeIDs(of user: UserID, _ kinds: [StreakKind]? = nil, _ sql: some QueryExecutor) async throws -> [StreakID] {
-        try await MemberRepository.streaks(of: user, kinds, [.active], sql)
+    package func activeIDs(of user: UserID, kinds: [StreakKind]? = nil, _ sql: some QueryExecutor) async throws -> [StreakID] {
+        try await MemberRepository.streaks(of: user, kinds: kinds, [.active], sql)
     }
 
     /// Those of them whose date is due.
-    package func activeIDs(of user: UserID, _ kinds: [StreakKind], dueBy now: Instant, _ sql: some QueryExecutor) async throws
+    package func activeIDs(of user: UserID, kinds: [StreakKind], dueBy now: Instant, _ sql: some QueryExecutor) async throws
         -> [StreakID]
     {
-        try await MemberRepository.streaks(of: user, kinds, [.active], dueBy: now, sql)
+        try await MemberRepository.streaks(of: user, kinds: kinds, [.active], dueBy: now, sql)
     }
 
     /// The streaks of a kind that all of these users share, ended ones too.
@@ -67,8 +67,8 @@ package struct StreakStore: Sendable {
     }
 
     /// The streaks of a user that have not ended.
-    package func unendedIDs(of user: UserID, _ kinds: [StreakKind]? = nil, _ sql: some QueryExecutor) async throws -> [StreakID] {
-        try await MemberRepository.streaks(of: user, kinds, [.active, .broken], sql)
+    package func unendedIDs(of user: UserID, kinds: [StreakKind]? = nil, _ sql: some QueryExecutor) async throws -> [StreakID] {
+        try await MemberRepository.streaks(of: user, kinds: kinds, [.active, .broken], sql)
     }
 
     /// The streak of a kind with this key that has not ended (`NewStreak.key`).

@@ -1,7 +1,7 @@
-package import Database
 package import Kernel
 package import Outbox
 package import StreaksDomain
+internal import Wire
 
 /// The one way a streak changes: a command on its locked ledger, the new entries and the new state on its rows, the events in the outbox
 /// (SD-5, D15).
@@ -73,7 +73,7 @@ package struct StreakWriter: Sendable {
         _ command: StreakCommand,
         to stored: StoredStreak,
         operation: OperationID? = nil,
-        _ urgency: Urgency = .now,
+        urgency: Urgency = .now,
         _ work: UnitOfWork
     ) async throws -> PlannedChange {
         let planned = try await plan(command, for: stored, operation: operation, work)
@@ -112,7 +112,7 @@ package struct StreakWriter: Sendable {
 
     /// Settles and stores; for streaks whose date is due. They must be locked by `work`.
     @discardableResult
-    package func settle(_ due: [StoredStreak], _ urgency: Urgency = .now, _ work: UnitOfWork) async throws -> [PlannedChange] {
+    package func settle(_ due: [StoredStreak], urgency: Urgency = .now, _ work: UnitOfWork) async throws -> [PlannedChange] {
         var changes: [PlannedChange] = []
         var slice = TimeSlice()
         for stored in due {

@@ -16,7 +16,7 @@ struct PlanContribution: QueryHandler {
         let received = request.receivedAt ?? clock.now()
         let now = clock.now()
         // Plain reads: what is decided here is decided again under locks when it is recorded.
-        let ids = asked.isEmpty ? try await store.activeIDs(of: user, [.mutual], store.database) : asked
+        let ids = asked.isEmpty ? try await store.activeIDs(of: user, kinds: [.mutual], store.database) : asked
         func outcomes(_ ids: [StreakID], isWhole: Bool) async throws -> [StreakID: ContributionOutcome] {
             var outcomes: [StreakID: ContributionOutcome] = [:]
             for stored in try await store.load(ids, isWhole: isWhole) where stored.row.kind == .mutual {

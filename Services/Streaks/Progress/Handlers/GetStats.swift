@@ -48,10 +48,10 @@ struct GetStats: QueryHandler {
     /// A streak whose date is over is not counted as running: whoever reads sees it settled (SD-4).
     private func settle(_ user: UserID, _ context: CallContext) async throws {
         let store = writer.store
-        let due = try await store.activeIDs(of: user, [.mutual], dueBy: work.now(), store.database)
+        let due = try await store.activeIDs(of: user, kinds: [.mutual], dueBy: work.now(), store.database)
         guard !due.isEmpty else { return }
         try await work.run(context) { [writer] work in
-            try await writer.settle(try await writer.store.lock(due, work.sql), .now, work)
+            try await writer.settle(try await writer.store.lock(due, work.sql), urgency: .now, work)
         }
     }
 }

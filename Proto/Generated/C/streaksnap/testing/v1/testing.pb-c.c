@@ -343,6 +343,153 @@ void   streaksnap__testing__v1__credentials__free_unpacked
   assert(message->base.descriptor == &streaksnap__testing__v1__credentials__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__testing__v1__typed__part_by_name_entry__init
+                     (Streaksnap__Testing__V1__Typed__PartByNameEntry         *message)
+{
+  static const Streaksnap__Testing__V1__Typed__PartByNameEntry init_value = STREAKSNAP__TESTING__V1__TYPED__PART_BY_NAME_ENTRY__INIT;
+  *message = init_value;
+}
+void   streaksnap__testing__v1__typed__part__init
+                     (Streaksnap__Testing__V1__Typed__Part         *message)
+{
+  static const Streaksnap__Testing__V1__Typed__Part init_value = STREAKSNAP__TESTING__V1__TYPED__PART__INIT;
+  *message = init_value;
+}
+void   streaksnap__testing__v1__typed__init
+                     (Streaksnap__Testing__V1__Typed         *message)
+{
+  static const Streaksnap__Testing__V1__Typed init_value = STREAKSNAP__TESTING__V1__TYPED__INIT;
+  *message = init_value;
+}
+size_t streaksnap__testing__v1__typed__get_packed_size
+                     (const Streaksnap__Testing__V1__Typed *message)
+{
+  assert(message->base.descriptor == &streaksnap__testing__v1__typed__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__testing__v1__typed__pack
+                     (const Streaksnap__Testing__V1__Typed *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__testing__v1__typed__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__testing__v1__typed__pack_to_buffer
+                     (const Streaksnap__Testing__V1__Typed *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__testing__v1__typed__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Testing__V1__Typed *
+       streaksnap__testing__v1__typed__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Testing__V1__Typed *)
+     protobuf_c_message_unpack (&streaksnap__testing__v1__typed__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__testing__v1__typed__free_unpacked
+                     (Streaksnap__Testing__V1__Typed *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__testing__v1__typed__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__testing__v1__list_things_request__init
+                     (Streaksnap__Testing__V1__ListThingsRequest         *message)
+{
+  static const Streaksnap__Testing__V1__ListThingsRequest init_value = STREAKSNAP__TESTING__V1__LIST_THINGS_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__testing__v1__list_things_request__get_packed_size
+                     (const Streaksnap__Testing__V1__ListThingsRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__testing__v1__list_things_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__testing__v1__list_things_request__pack
+                     (const Streaksnap__Testing__V1__ListThingsRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__testing__v1__list_things_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__testing__v1__list_things_request__pack_to_buffer
+                     (const Streaksnap__Testing__V1__ListThingsRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__testing__v1__list_things_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Testing__V1__ListThingsRequest *
+       streaksnap__testing__v1__list_things_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Testing__V1__ListThingsRequest *)
+     protobuf_c_message_unpack (&streaksnap__testing__v1__list_things_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__testing__v1__list_things_request__free_unpacked
+                     (Streaksnap__Testing__V1__ListThingsRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__testing__v1__list_things_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__testing__v1__list_more_things_request__init
+                     (Streaksnap__Testing__V1__ListMoreThingsRequest         *message)
+{
+  static const Streaksnap__Testing__V1__ListMoreThingsRequest init_value = STREAKSNAP__TESTING__V1__LIST_MORE_THINGS_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__testing__v1__list_more_things_request__get_packed_size
+                     (const Streaksnap__Testing__V1__ListMoreThingsRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__testing__v1__list_more_things_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__testing__v1__list_more_things_request__pack
+                     (const Streaksnap__Testing__V1__ListMoreThingsRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__testing__v1__list_more_things_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__testing__v1__list_more_things_request__pack_to_buffer
+                     (const Streaksnap__Testing__V1__ListMoreThingsRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__testing__v1__list_more_things_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Testing__V1__ListMoreThingsRequest *
+       streaksnap__testing__v1__list_more_things_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Testing__V1__ListMoreThingsRequest *)
+     protobuf_c_message_unpack (&streaksnap__testing__v1__list_more_things_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__testing__v1__list_more_things_request__free_unpacked
+                     (Streaksnap__Testing__V1__ListMoreThingsRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__testing__v1__list_more_things_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   streaksnap__testing__v1__thing_happened__init
                      (Streaksnap__Testing__V1__ThingHappened         *message)
 {
@@ -2555,6 +2702,443 @@ const ProtobufCMessageDescriptor streaksnap__testing__v1__credentials__descripto
   streaksnap__testing__v1__credentials__field_indices_by_name,
   1,  streaksnap__testing__v1__credentials__number_ranges,
   (ProtobufCMessageInit) streaksnap__testing__v1__credentials__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__testing__v1__typed__part_by_name_entry__field_descriptors[2] =
+{
+  {
+    "key",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Testing__V1__Typed__PartByNameEntry, key),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "value",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Testing__V1__Typed__PartByNameEntry, value),
+    &streaksnap__testing__v1__typed__part__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__testing__v1__typed__part_by_name_entry__field_indices_by_name[] = {
+  0,   /* field[0] = key */
+  1,   /* field[1] = value */
+};
+static const ProtobufCIntRange streaksnap__testing__v1__typed__part_by_name_entry__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor streaksnap__testing__v1__typed__part_by_name_entry__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.testing.v1.Typed.PartByNameEntry",
+  "PartByNameEntry",
+  "Streaksnap__Testing__V1__Typed__PartByNameEntry",
+  "streaksnap.testing.v1",
+  sizeof(Streaksnap__Testing__V1__Typed__PartByNameEntry),
+  2,
+  streaksnap__testing__v1__typed__part_by_name_entry__field_descriptors,
+  streaksnap__testing__v1__typed__part_by_name_entry__field_indices_by_name,
+  1,  streaksnap__testing__v1__typed__part_by_name_entry__number_ranges,
+  (ProtobufCMessageInit) streaksnap__testing__v1__typed__part_by_name_entry__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__testing__v1__typed__part__field_descriptors[1] =
+{
+  {
+    "event_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Testing__V1__Typed__Part, event_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__testing__v1__typed__part__field_indices_by_name[] = {
+  0,   /* field[0] = event_id */
+};
+static const ProtobufCIntRange streaksnap__testing__v1__typed__part__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__testing__v1__typed__part__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.testing.v1.Typed.Part",
+  "Part",
+  "Streaksnap__Testing__V1__Typed__Part",
+  "streaksnap.testing.v1",
+  sizeof(Streaksnap__Testing__V1__Typed__Part),
+  1,
+  streaksnap__testing__v1__typed__part__field_descriptors,
+  streaksnap__testing__v1__typed__part__field_indices_by_name,
+  1,  streaksnap__testing__v1__typed__part__number_ranges,
+  (ProtobufCMessageInit) streaksnap__testing__v1__typed__part__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__testing__v1__typed__field_descriptors[15] =
+{
+  {
+    "user_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Testing__V1__Typed, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "streak_id",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Testing__V1__Typed, streak_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "snap_id",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Testing__V1__Typed, _snap_id_case),
+    offsetof(Streaksnap__Testing__V1__Typed, snap_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "friend_ids",
+    4,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Testing__V1__Typed, n_friend_ids),
+    offsetof(Streaksnap__Testing__V1__Typed, friend_ids),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "name",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Testing__V1__Typed, name),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "on_date",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Testing__V1__Typed, on_date),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "until",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Testing__V1__Typed, until),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "since",
+    8,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Testing__V1__Typed, _since_case),
+    offsetof(Streaksnap__Testing__V1__Typed, since),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "dates",
+    9,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Testing__V1__Typed, n_dates),
+    offsetof(Streaksnap__Testing__V1__Typed, dates),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "parts",
+    10,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Streaksnap__Testing__V1__Typed, n_parts),
+    offsetof(Streaksnap__Testing__V1__Typed, parts),
+    &streaksnap__testing__v1__typed__part__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "part",
+    11,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Testing__V1__Typed, part),
+    &streaksnap__testing__v1__typed__part__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "part_by_name",
+    12,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Streaksnap__Testing__V1__Typed, n_part_by_name),
+    offsetof(Streaksnap__Testing__V1__Typed, part_by_name),
+    &streaksnap__testing__v1__typed__part_by_name_entry__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "session_id",
+    13,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Testing__V1__Typed, one_case),
+    offsetof(Streaksnap__Testing__V1__Typed, session_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "piece",
+    14,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Streaksnap__Testing__V1__Typed, one_case),
+    offsetof(Streaksnap__Testing__V1__Typed, piece),
+    &streaksnap__testing__v1__typed__part__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "day",
+    15,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Testing__V1__Typed, one_case),
+    offsetof(Streaksnap__Testing__V1__Typed, day),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__testing__v1__typed__field_indices_by_name[] = {
+  8,   /* field[8] = dates */
+  14,   /* field[14] = day */
+  3,   /* field[3] = friend_ids */
+  4,   /* field[4] = name */
+  5,   /* field[5] = on_date */
+  10,   /* field[10] = part */
+  11,   /* field[11] = part_by_name */
+  9,   /* field[9] = parts */
+  13,   /* field[13] = piece */
+  12,   /* field[12] = session_id */
+  7,   /* field[7] = since */
+  2,   /* field[2] = snap_id */
+  1,   /* field[1] = streak_id */
+  6,   /* field[6] = until */
+  0,   /* field[0] = user_id */
+};
+static const ProtobufCIntRange streaksnap__testing__v1__typed__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 15 }
+};
+const ProtobufCMessageDescriptor streaksnap__testing__v1__typed__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.testing.v1.Typed",
+  "Typed",
+  "Streaksnap__Testing__V1__Typed",
+  "streaksnap.testing.v1",
+  sizeof(Streaksnap__Testing__V1__Typed),
+  15,
+  streaksnap__testing__v1__typed__field_descriptors,
+  streaksnap__testing__v1__typed__field_indices_by_name,
+  1,  streaksnap__testing__v1__typed__number_ranges,
+  (ProtobufCMessageInit) streaksnap__testing__v1__typed__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__testing__v1__list_things_request__field_descriptors[4] =
+{
+  {
+    "kind",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Testing__V1__ListThingsRequest, kind),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "limit",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Testing__V1__ListThingsRequest, limit),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "cursor",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Testing__V1__ListThingsRequest, cursor),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "page",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Streaksnap__Testing__V1__ListThingsRequest, _page_case),
+    offsetof(Streaksnap__Testing__V1__ListThingsRequest, page),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__testing__v1__list_things_request__field_indices_by_name[] = {
+  2,   /* field[2] = cursor */
+  0,   /* field[0] = kind */
+  1,   /* field[1] = limit */
+  3,   /* field[3] = page */
+};
+static const ProtobufCIntRange streaksnap__testing__v1__list_things_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 4 }
+};
+const ProtobufCMessageDescriptor streaksnap__testing__v1__list_things_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.testing.v1.ListThingsRequest",
+  "ListThingsRequest",
+  "Streaksnap__Testing__V1__ListThingsRequest",
+  "streaksnap.testing.v1",
+  sizeof(Streaksnap__Testing__V1__ListThingsRequest),
+  4,
+  streaksnap__testing__v1__list_things_request__field_descriptors,
+  streaksnap__testing__v1__list_things_request__field_indices_by_name,
+  1,  streaksnap__testing__v1__list_things_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__testing__v1__list_things_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__testing__v1__list_more_things_request__field_descriptors[2] =
+{
+  {
+    "limit",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Testing__V1__ListMoreThingsRequest, limit),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "cursor",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Testing__V1__ListMoreThingsRequest, cursor),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__testing__v1__list_more_things_request__field_indices_by_name[] = {
+  1,   /* field[1] = cursor */
+  0,   /* field[0] = limit */
+};
+static const ProtobufCIntRange streaksnap__testing__v1__list_more_things_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor streaksnap__testing__v1__list_more_things_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.testing.v1.ListMoreThingsRequest",
+  "ListMoreThingsRequest",
+  "Streaksnap__Testing__V1__ListMoreThingsRequest",
+  "streaksnap.testing.v1",
+  sizeof(Streaksnap__Testing__V1__ListMoreThingsRequest),
+  2,
+  streaksnap__testing__v1__list_more_things_request__field_descriptors,
+  streaksnap__testing__v1__list_more_things_request__field_indices_by_name,
+  1,  streaksnap__testing__v1__list_more_things_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__testing__v1__list_more_things_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor streaksnap__testing__v1__thing_happened__field_descriptors[2] =

@@ -34,6 +34,11 @@ typedef struct Streaksnap__Testing__V1__Ruled__LabelsEntry Streaksnap__Testing__
 typedef struct Streaksnap__Testing__V1__Ruled__PartByNameEntry Streaksnap__Testing__V1__Ruled__PartByNameEntry;
 typedef struct Streaksnap__Testing__V1__Ruled__Part Streaksnap__Testing__V1__Ruled__Part;
 typedef struct Streaksnap__Testing__V1__Credentials Streaksnap__Testing__V1__Credentials;
+typedef struct Streaksnap__Testing__V1__Typed Streaksnap__Testing__V1__Typed;
+typedef struct Streaksnap__Testing__V1__Typed__PartByNameEntry Streaksnap__Testing__V1__Typed__PartByNameEntry;
+typedef struct Streaksnap__Testing__V1__Typed__Part Streaksnap__Testing__V1__Typed__Part;
+typedef struct Streaksnap__Testing__V1__ListThingsRequest Streaksnap__Testing__V1__ListThingsRequest;
+typedef struct Streaksnap__Testing__V1__ListMoreThingsRequest Streaksnap__Testing__V1__ListMoreThingsRequest;
 typedef struct Streaksnap__Testing__V1__ThingHappened Streaksnap__Testing__V1__ThingHappened;
 typedef struct Streaksnap__Testing__V1__TenFields Streaksnap__Testing__V1__TenFields;
 
@@ -560,6 +565,117 @@ struct  Streaksnap__Testing__V1__Credentials
     , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, STREAKSNAP__TESTING__V1__CREDENTIALS___TOKEN__NOT_SET, {0} }
 
 
+struct  Streaksnap__Testing__V1__Typed__PartByNameEntry
+{
+  ProtobufCMessage base;
+  char *key;
+  Streaksnap__Testing__V1__Typed__Part *value;
+};
+#define STREAKSNAP__TESTING__V1__TYPED__PART_BY_NAME_ENTRY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__testing__v1__typed__part_by_name_entry__descriptor) \
+    , (char *)protobuf_c_empty_string, NULL }
+
+
+struct  Streaksnap__Testing__V1__Typed__Part
+{
+  ProtobufCMessage base;
+  char *event_id;
+};
+#define STREAKSNAP__TESTING__V1__TYPED__PART__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__testing__v1__typed__part__descriptor) \
+    , (char *)protobuf_c_empty_string }
+
+
+typedef enum {
+  STREAKSNAP__TESTING__V1__TYPED__ONE__NOT_SET = 0,
+  STREAKSNAP__TESTING__V1__TYPED__ONE_SESSION_ID = 13,
+  STREAKSNAP__TESTING__V1__TYPED__ONE_PIECE = 14,
+  STREAKSNAP__TESTING__V1__TYPED__ONE_DAY = 15
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__TESTING__V1__TYPED__ONE__CASE)
+} Streaksnap__Testing__V1__Typed__OneCase;
+
+typedef enum {
+  STREAKSNAP__TESTING__V1__TYPED___SNAP_ID__NOT_SET = 0,
+  STREAKSNAP__TESTING__V1__TYPED___SNAP_ID_SNAP_ID = 3
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__TESTING__V1__TYPED___SNAP_ID__CASE)
+} Streaksnap__Testing__V1__Typed__SnapIdCase;
+
+typedef enum {
+  STREAKSNAP__TESTING__V1__TYPED___SINCE__NOT_SET = 0,
+  STREAKSNAP__TESTING__V1__TYPED___SINCE_SINCE = 8
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__TESTING__V1__TYPED___SINCE__CASE)
+} Streaksnap__Testing__V1__Typed__SinceCase;
+
+struct  Streaksnap__Testing__V1__Typed
+{
+  ProtobufCMessage base;
+  char *user_id;
+  char *streak_id;
+  size_t n_friend_ids;
+  char **friend_ids;
+  char *name;
+  char *on_date;
+  char *until;
+  size_t n_dates;
+  char **dates;
+  size_t n_parts;
+  Streaksnap__Testing__V1__Typed__Part **parts;
+  Streaksnap__Testing__V1__Typed__Part *part;
+  size_t n_part_by_name;
+  Streaksnap__Testing__V1__Typed__PartByNameEntry **part_by_name;
+  Streaksnap__Testing__V1__Typed__OneCase one_case;
+  union {
+    char *session_id;
+    Streaksnap__Testing__V1__Typed__Part *piece;
+    char *day;
+  };
+  Streaksnap__Testing__V1__Typed__SnapIdCase _snap_id_case;
+  union {
+    char *snap_id;
+  };
+  Streaksnap__Testing__V1__Typed__SinceCase _since_case;
+  union {
+    char *since;
+  };
+};
+#define STREAKSNAP__TESTING__V1__TYPED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__testing__v1__typed__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0,NULL, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0,NULL, 0,NULL, NULL, 0,NULL, STREAKSNAP__TESTING__V1__TYPED__ONE__NOT_SET, {0}, STREAKSNAP__TESTING__V1__TYPED___SNAP_ID__NOT_SET, {0}, STREAKSNAP__TESTING__V1__TYPED___SINCE__NOT_SET, {0} }
+
+
+typedef enum {
+  STREAKSNAP__TESTING__V1__LIST_THINGS_REQUEST___PAGE__NOT_SET = 0,
+  STREAKSNAP__TESTING__V1__LIST_THINGS_REQUEST___PAGE_PAGE = 4
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__TESTING__V1__LIST_THINGS_REQUEST___PAGE__CASE)
+} Streaksnap__Testing__V1__ListThingsRequest__PageCase;
+
+struct  Streaksnap__Testing__V1__ListThingsRequest
+{
+  ProtobufCMessage base;
+  char *kind;
+  int32_t limit;
+  char *cursor;
+  Streaksnap__Testing__V1__ListThingsRequest__PageCase _page_case;
+  union {
+    int32_t page;
+  };
+};
+#define STREAKSNAP__TESTING__V1__LIST_THINGS_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__testing__v1__list_things_request__descriptor) \
+    , (char *)protobuf_c_empty_string, 0, (char *)protobuf_c_empty_string, STREAKSNAP__TESTING__V1__LIST_THINGS_REQUEST___PAGE__NOT_SET, {0} }
+
+
+struct  Streaksnap__Testing__V1__ListMoreThingsRequest
+{
+  ProtobufCMessage base;
+  int32_t limit;
+  char *cursor;
+};
+#define STREAKSNAP__TESTING__V1__LIST_MORE_THINGS_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__testing__v1__list_more_things_request__descriptor) \
+    , 0, (char *)protobuf_c_empty_string }
+
+
 struct  Streaksnap__Testing__V1__ThingHappened
 {
   ProtobufCMessage base;
@@ -738,6 +854,69 @@ Streaksnap__Testing__V1__Credentials *
 void   streaksnap__testing__v1__credentials__free_unpacked
                      (Streaksnap__Testing__V1__Credentials *message,
                       ProtobufCAllocator *allocator);
+/* Streaksnap__Testing__V1__Typed__PartByNameEntry methods */
+void   streaksnap__testing__v1__typed__part_by_name_entry__init
+                     (Streaksnap__Testing__V1__Typed__PartByNameEntry         *message);
+/* Streaksnap__Testing__V1__Typed__Part methods */
+void   streaksnap__testing__v1__typed__part__init
+                     (Streaksnap__Testing__V1__Typed__Part         *message);
+/* Streaksnap__Testing__V1__Typed methods */
+void   streaksnap__testing__v1__typed__init
+                     (Streaksnap__Testing__V1__Typed         *message);
+size_t streaksnap__testing__v1__typed__get_packed_size
+                     (const Streaksnap__Testing__V1__Typed   *message);
+size_t streaksnap__testing__v1__typed__pack
+                     (const Streaksnap__Testing__V1__Typed   *message,
+                      uint8_t             *out);
+size_t streaksnap__testing__v1__typed__pack_to_buffer
+                     (const Streaksnap__Testing__V1__Typed   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Testing__V1__Typed *
+       streaksnap__testing__v1__typed__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__testing__v1__typed__free_unpacked
+                     (Streaksnap__Testing__V1__Typed *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Testing__V1__ListThingsRequest methods */
+void   streaksnap__testing__v1__list_things_request__init
+                     (Streaksnap__Testing__V1__ListThingsRequest         *message);
+size_t streaksnap__testing__v1__list_things_request__get_packed_size
+                     (const Streaksnap__Testing__V1__ListThingsRequest   *message);
+size_t streaksnap__testing__v1__list_things_request__pack
+                     (const Streaksnap__Testing__V1__ListThingsRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__testing__v1__list_things_request__pack_to_buffer
+                     (const Streaksnap__Testing__V1__ListThingsRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Testing__V1__ListThingsRequest *
+       streaksnap__testing__v1__list_things_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__testing__v1__list_things_request__free_unpacked
+                     (Streaksnap__Testing__V1__ListThingsRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Testing__V1__ListMoreThingsRequest methods */
+void   streaksnap__testing__v1__list_more_things_request__init
+                     (Streaksnap__Testing__V1__ListMoreThingsRequest         *message);
+size_t streaksnap__testing__v1__list_more_things_request__get_packed_size
+                     (const Streaksnap__Testing__V1__ListMoreThingsRequest   *message);
+size_t streaksnap__testing__v1__list_more_things_request__pack
+                     (const Streaksnap__Testing__V1__ListMoreThingsRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__testing__v1__list_more_things_request__pack_to_buffer
+                     (const Streaksnap__Testing__V1__ListMoreThingsRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Testing__V1__ListMoreThingsRequest *
+       streaksnap__testing__v1__list_more_things_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__testing__v1__list_more_things_request__free_unpacked
+                     (Streaksnap__Testing__V1__ListMoreThingsRequest *message,
+                      ProtobufCAllocator *allocator);
 /* Streaksnap__Testing__V1__ThingHappened methods */
 void   streaksnap__testing__v1__thing_happened__init
                      (Streaksnap__Testing__V1__ThingHappened         *message);
@@ -829,6 +1008,21 @@ typedef void (*Streaksnap__Testing__V1__Ruled_Closure)
 typedef void (*Streaksnap__Testing__V1__Credentials_Closure)
                  (const Streaksnap__Testing__V1__Credentials *message,
                   void *closure_data);
+typedef void (*Streaksnap__Testing__V1__Typed__PartByNameEntry_Closure)
+                 (const Streaksnap__Testing__V1__Typed__PartByNameEntry *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Testing__V1__Typed__Part_Closure)
+                 (const Streaksnap__Testing__V1__Typed__Part *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Testing__V1__Typed_Closure)
+                 (const Streaksnap__Testing__V1__Typed *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Testing__V1__ListThingsRequest_Closure)
+                 (const Streaksnap__Testing__V1__ListThingsRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Testing__V1__ListMoreThingsRequest_Closure)
+                 (const Streaksnap__Testing__V1__ListMoreThingsRequest *message,
+                  void *closure_data);
 typedef void (*Streaksnap__Testing__V1__ThingHappened_Closure)
                  (const Streaksnap__Testing__V1__ThingHappened *message,
                   void *closure_data);
@@ -860,6 +1054,11 @@ extern const ProtobufCMessageDescriptor streaksnap__testing__v1__ruled__labels_e
 extern const ProtobufCMessageDescriptor streaksnap__testing__v1__ruled__part_by_name_entry__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__testing__v1__ruled__part__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__testing__v1__credentials__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__testing__v1__typed__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__testing__v1__typed__part_by_name_entry__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__testing__v1__typed__part__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__testing__v1__list_things_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__testing__v1__list_more_things_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__testing__v1__thing_happened__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__testing__v1__ten_fields__descriptor;
 

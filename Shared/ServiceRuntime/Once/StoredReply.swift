@@ -1,0 +1,188 @@
+internal import Bus
+internal import CommonAPI
+internal import Crypto
+internal import Database
+internal import FoundationEssentials
+internal import Kernel
+internal import Wire
+
+/// What a request was answered.
+struct StoredAnswer: Sendable {
+    /// The reply, or the status of a refusal.
+    var bytes: [UInt8]
+    /// False while a reply is still to be completed after its transaction.
+    var isWhole: Bool
+    var isRefusal: Bool
+
+    init(bytes: [UInt8], isWhole: Bool = true, isRefusal: Bool = false) {
+        self.bytes = bytes
+        self.isWhole = isWhole
+        self.isRefusal = isRefusal
+    }
+
+    init(refusal: ServiceError) throws {
+        let status = Status(
+            code: refusal.code.rawValue,
+            reason: refusal.reason,
+            message: refusal.message,
+            details: refusal.details.map { StatusDetail(field: $0.field, message: $0.message) },
+            retryAfter: Int32(clamping: refusal.retryAfter ?? 0)
+        )
+        self.init(bytes: try status.serialized(), isRefusal: true)
+    }
+
+    /// - Throws: the refusal, when it is one.
+    func reply<Reply: Message>() throws -> Reply {
+        guard isRefusal else { return try Reply(serialized: bytes) }
+        throw try Status(serialized: bytes).refusal
+    }
+}
+
+/// The row of one idempotency key or operation.
+struct StoredReply: Sendable {
+    /// How long a repeat gets the first answer (PF-4).
+    private static let life = Interval.hours(24)
+    /// How long a caller may go on repeating its operation (D6).
+    private static let lifeOfOperation = Interval.days(7)
+
+    private let caller: String
+    private let user: UserID?
+    private let method: String
+    private let keyHash: [UInt8]
+    private let requestHash: [UInt8]
+    private let seal: SymmetricKey
+    private let life: Interval
+    /// What another request with the same key is refused with.
+    private let reused: ServiceError
+
+    /// nil for a request without a key.
+    init?<Request: Message>(_ context: CallContext, _ request: Request) throws {
+        guard let key = context.idempotencyKey else { return nil }
+        let user = context.principal?.userID
+        try self.init(caller: user?.description ?? "-", user, key: key, request, life: Self.life, reused: .keyReused)
+    }
+
+    /// Of one step of a change across services.
+    init<Request: Message>(operation: OperationID, of user: UserID, _ request: Request) throws {
+        // Not under the user: an operation with another user is the same operation, and a conflict.
+        let key = operation.description
+        try self.init(caller: "operation", user, key: key, request, life: Self.lifeOfOperation, reused: .operationReused)
+    }
+
+    private init<Request: Message>(
+        caller: String,
+        _ user: UserID?,
+        key: String,
+        _ request: Request,
+        life: Interval,
+        reused: ServiceError
+    ) throws {
+        self.caller = caller
+        self.user = user
+        self.method = Request.fullName
+        self.life = life
+        self.reused = reused
+        self.keyHash = Array(SHA256.hash(data: Array(key.utf8)))
+        let secret = SymmetricKey(data: Array(key.utf8))
+        // Keyed: a plain hash would let whoever reads the table try passwords at leisure.
+        self.requestHash = Array(HMAC<SHA256>.authenticationCode(for: try request.serialized(), using: secret))
+        // Replies may hold tokens: whoever reads the table without the client's key learns nothing.
+        self.seal = HKDF<SHA256>.deriveKey(
+            inputKeyMaterial: secret,
+            info: Array("stored reply \(caller) \(Request.fullName)".utf8),
+            outputByteCount: 32
+        )
+    }
+
+    /// Takes the key for this transaction; a concurrent request with the same key waits here for its end.
+    ///
+    /// - Returns: the answer stored by an earlier transaction, nil when this is the first.
+    func claim(at now: Instant, _ sql: Transaction) async throws -> StoredAnswer? {
+        // One that has expired is as good as none, purged or not.
+        let isFirst = try await sql.execute(
+            """
+            INSERT INTO stored_reply AS known (caller, user_id, method, key_hash, request_hash, expires_at)
+            VALUES (\(caller), \(user), \(method), \(keyHash), \(requestHash), \(now + life))
+            ON CONFLICT (caller, method, key_hash) DO UPDATE
+                SET request_hash = EXCLUDED.request_hash, reply = NULL, expires_at = EXCLUDED.expires_at, user_id = EXCLUDED.user_id
+                WHERE known.expires_at <= \(now)
+            """
+        )
+        if isFirst == 1 { return nil }
+        guard let (firstHash, answer) = try await find(sql), let answer else {
+            throw ServiceError(.aborted, "REQUEST_IN_PROGRESS", "The first request with this key has not ended.", retryAfter: 1)
+        }
+        guard firstHash == requestHash else { throw reused }
+        return answer
+    }
+
+    /// The whole answer of an earlier transaction, if there is one.
+    func known(at now: Instant, _ sql: some QueryExecutor) async throws -> StoredAnswer? {
+        guard let (firstHash, answer) = try await find(sql, "AND is_whole AND expires_at > \(now)"), let answer else {
+            return nil
+        }
+        guard firstHash == requestHash else { throw reused }
+        return answer
+    }
+
+    /// Stores the answer of this transaction.
+    func store(_ answer: StoredAnswer, _ sql: Transaction) async throws {
+        _ = try await sql.execute(
+            """
+            UPDATE stored_reply SET reply = \(try sealed(answer.bytes)), is_whole = \(answer.isWhole), is_refusal = \(answer.isRefusal)
+            WHERE \(isThis)
+            """
+        )
+    }
+
+    /// Stores the whole reply unless a repeat was faster. - Returns: what was stored before, nil when it was not.
+    func complete(_ reply: [UInt8], _ sql: some QueryExecutor) async throws -> [UInt8]? {
+        let stored = try await sql.execute(
+            "UPDATE stored_reply SET reply = \(try sealed(reply)), is_whole = true WHERE \(isThis) AND NOT is_whole"
+        )
+        guard stored == 0, let (_, first) = try await find(sql) else { return nil }
+        return first?.bytes
+    }
+
+    private var isThis: Query { "caller = \(caller) AND method = \(method) AND key_hash = \(keyHash)" }
+
+    private func find(_ sql: some QueryExecutor, _ condition: Query = "") async throws -> (
+        requestHash: [UInt8], answer: StoredAnswer?
+    )? {
+        let rows = try await sql.query(
+            "SELECT request_hash, reply, is_whole, is_refusal FROM stored_reply WHERE \(isThis) \(condition)"
+        )
+        guard let row = rows.first else { return nil }
+        let (hash, reply, isWhole, isRefusal) = try row.decode(as: ([UInt8].self, [UInt8]?.self, Bool.self, Bool.self))
+        return (hash, try reply.map { StoredAnswer(bytes: try open($0), isWhole: isWhole, isRefusal: isRefusal) })
+    }
+
+    private func sealed(_ bytes: [UInt8]) throws -> [UInt8] { Array(try ChaChaPoly.seal(bytes, using: seal).combined) }
+
+    private func open(_ sealed: [UInt8]) throws -> [UInt8] {
+        Array(try ChaChaPoly.open(ChaChaPoly.SealedBox(combined: sealed), using: seal))
+    }
+}
+
+extension ServiceError {
+    fileprivate static let keyReused = ServiceError(
+        .invalidArgument,
+        "IDEMPOTENCY_KEY_REUSED",
+        "This Idempotency-Key came before with a different request."
+    )
+    fileprivate static let operationReused = ServiceError(
+        .aborted,
+        "OPERATION_CONFLICT",
+        "This operation belongs to another request."
+    )
+}
+
+extension Status {
+    /// The refusal that was stored.
+    fileprivate var refusal: ServiceError {
+        var refusal = ServiceError(ServiceError.Code(rawValue: code) ?? .unknown, reason, message)
+        refusal.details = details.map { ServiceError.Detail(field: $0.field, message: $0.message) }
+        refusal.retryAfter = retryAfter > 0 ? Int(retryAfter) : nil
+        return refusal
+    }
+}

@@ -1,0 +1,45 @@
+public import Bus
+public import CommonAPI
+internal import Kernel
+public import Wire
+
+/// The page of a list that a request asks for: how many entries, and where it begins (PF-3).
+///
+/// A handler makes it from the request, queries `page.limit + 1` entries after `page.position`, or after the first `page.skipped`, and
+/// lets `entries(_:after:)` cut them. Everything else in the request is taken as the list's filters.
+public struct Page<Position: CursorPosition>: Sendable {
+    /// Most entries of the page. Query one more: it tells whether the list goes on.
+    public let limit: Int
+    /// The last entry of the page before; nil at the start of the list.
+    public let position: Position?
+    /// Entries before the page when the client names it by its number; else 0.
+    public let skipped: Int
+    private let scope: CursorScope
+
+    /// The page that the signed-in user asks for.
+    ///
+    /// - Throws: `UNAUTHENTICATED` when nobody is signed in; `VALIDATION_ERROR` naming `cursor` for one that this list has not given out to
+    ///   this user with these filters, and naming `page` when it comes with a cursor.
+    public init<Request: PagedRequest>(_ request: Request, _ context: CallContext) throws {
+        let reader = try context.requireUser()
+        // Equal messages have equal bytes.
+        let filters = Base64URL.encode(try request.withoutPlace.serialized())
+        scope = CursorScope(Request.fullName, of: reader, filters: [filters])
+        limit = Request.pageSize.entries(asked: request.limit)
+        position = try scope.position(in: request.cursor)
+        skipped = try PageSize.skipped(page: request.page, cursor: request.cursor, size: limit)
+    }
+
+    /// The entries of the page, and where the list goes on.
+    ///
+    /// - Parameters:
+    ///   - rows: up to `limit + 1` of them, in the order of the list.
+    ///   - position: the place of an entry in the list.
+    public func entries<Row>(_ rows: [Row], after position: (Row) -> Position) -> (rows: [Row], meta: PageMeta) {
+        var meta = PageMeta()
+        guard rows.count > limit else { return (rows, meta) }
+        let shown = Array(rows.prefix(limit))
+        if let last = shown.last { meta.nextCursor = scope.text(after: position(last)) }
+        return (shown, meta)
+    }
+}
