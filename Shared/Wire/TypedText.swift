@@ -1,3 +1,4 @@
+internal import Glibc
 public import Kernel
 
 /// What decoding does with a text that should be an id or a date (`id` and `date` of the field's options) and is neither.
@@ -23,6 +24,7 @@ extension Decode {
     /// An id that must be there.
     ///
     /// - Throws: `WireError.unreadable` naming `field`, unless it is to be marked.
+    @inlinable
     public static func id<Entity>(_ text: UnsafePointer<CChar>?, _ field: StaticString, _ unreadable: UnreadableText)
         throws(WireError) -> ID<Entity>
     {
@@ -31,6 +33,7 @@ extension Decode {
     }
 
     /// An id that may be left out: nil for absent or empty text.
+    @inlinable
     public static func optionalID<Entity>(_ text: UnsafePointer<CChar>?, _ field: StaticString, _ unreadable: UnreadableText)
         throws(WireError) -> ID<Entity>?
     {
@@ -39,6 +42,7 @@ extension Decode {
     }
 
     /// A list of ids.
+    @inlinable
     public static func ids<Entity>(
         _ data: UnsafePointer<UnsafeMutablePointer<CChar>?>?,
         count: Int,
@@ -78,14 +82,12 @@ extension Decode {
         try list(data, count: count) { (text) throws(WireError) in try date(text, field, unreadable) }
     }
 
-    private static func halves(_ text: UnsafePointer<CChar>?, _ field: StaticString, _ unreadable: UnreadableText)
+    @usableFromInline
+    static func halves(_ text: UnsafePointer<CChar>?, _ field: StaticString, _ unreadable: UnreadableText)
         throws(WireError) -> (high: UInt64, low: UInt64)
     {
-        if let text {
-            let known = text.withMemoryRebound(to: UInt8.self, capacity: UUIDText.length + 1) { bytes in
-                // The parser stops at the text's end; behind a whole UUID that end must come.
-                UUIDText.parse(bytes).flatMap { bytes[UUIDText.length] == 0 ? $0 : nil }
-            }
+        if let text, strnlen(text, UUIDText.length + 1) == UUIDText.length {
+            let known = text.withMemoryRebound(to: UInt8.self, capacity: UUIDText.length) { UUIDText.parse($0) }
             if let known, known != Mark.missing, known != Mark.malformed { return known }
         }
         guard unreadable == .marked else { throw .unreadable(field: "\(field)") }
@@ -96,9 +98,11 @@ extension Decode {
 // How generated code writes them.
 extension Arena {
     /// An id as text.
+    @inlinable
     public func id<Entity>(_ id: ID<Entity>) -> UnsafeMutablePointer<CChar> { uuid(id.high, id.low) }
 
-    private func uuid(_ high: UInt64, _ low: UInt64) -> UnsafeMutablePointer<CChar> {
+    @usableFromInline
+    func uuid(_ high: UInt64, _ low: UInt64) -> UnsafeMutablePointer<CChar> {
         let memory = take(UUIDText.length + 1)
         UUIDText.write(high: high, low: low, to: UnsafeMutableRawBufferPointer(start: memory, count: UUIDText.length))
         memory.storeBytes(of: 0, toByteOffset: UUIDText.length, as: UInt8.self)
@@ -106,6 +110,7 @@ extension Arena {
     }
 
     /// A list of ids.
+    @inlinable
     public func ids<Entity>(_ ids: [ID<Entity>]) -> UnsafeMutablePointer<UnsafeMutablePointer<CChar>?> {
         let copy = allocate(UnsafeMutablePointer<CChar>?.self, count: ids.count)
         for index in ids.indices { copy[index] = id(ids[index]) }
@@ -133,11 +138,16 @@ extension Arena {
 
 extension Violations {
     /// `id`: the text was a UUID.
+    @inlinable
     public mutating func id<Entity>(_ id: ID<Entity>, at path: FieldPath, _ field: StaticString, index: Int? = nil) {
         // Every mark begins with these bits, and hardly anything else.
-        guard id.high == Mark.missing.high else { return }
-        if (id.high, id.low) == Mark.missing, index == nil { return required(at: path, field) }
-        if (id.high, id.low) == Mark.missing || (id.high, id.low) == Mark.malformed {
+        if id.high == .max { mark((id.high, id.low), at: path, field, index: index) }
+    }
+
+    @usableFromInline
+    mutating func mark(_ halves: (high: UInt64, low: UInt64), at path: FieldPath, _ field: StaticString, index: Int?) {
+        if halves == Mark.missing, index == nil { return required(at: path, field) }
+        if halves == Mark.missing || halves == Mark.malformed {
             add("must be \(TextFormat.uuid.description)", at: path, field, index: index)
         }
     }
