@@ -1,8 +1,9 @@
 internal import BillingAPI
+internal import Database
 internal import Kernel
 internal import MediaAPI
 internal import Outbox
-package import Runtime
+internal import Runtime
 package import ServiceRuntime
 internal import SocialAPI
 internal import StreaksAPI

@@ -1,3 +1,4 @@
+internal import Database
 internal import Kernel
 package import Outbox
 package import ServiceRuntime

@@ -33,10 +33,10 @@ public enum MutualService {
         recover: some Bus.MutationHandler<RecoverRequest, RecoverReply>,
         getCalendar: some Bus.QueryHandler<GetCalendarRequest, MonthCalendar>,
         getMilestoneData: some Bus.QueryHandler<GetMilestoneDataRequest, MilestoneData>,
-        startForFriendship: some Bus.QueryHandler<StartForFriendshipRequest, StartForFriendshipReply>,
+        startForFriendship: some Bus.MutationHandler<StartForFriendshipRequest, StartForFriendshipReply>,
         getFriendSummaries: some Bus.QueryHandler<GetFriendSummariesRequest, GetFriendSummariesReply>,
         planContribution: some Bus.QueryHandler<PlanContributionRequest, PlanContributionReply>,
-        recordContribution: some Bus.QueryHandler<RecordContributionRequest, RecordContributionReply>,
+        recordContribution: some Bus.MutationHandler<RecordContributionRequest, RecordContributionReply>,
         listOpenDates: some Bus.QueryHandler<ListOpenDatesRequest, ListOpenDatesReply>,
         getMilestoneFacts: some Bus.QueryHandler<GetMilestoneFactsRequest, GetMilestoneFactsReply>,
         getMembership: some Bus.QueryHandler<GetMembershipRequest, GetMembershipReply>
