@@ -1,6 +1,6 @@
-/// A UUID of one kind of entity: a `UserID` cannot be passed where a `StreakID` is meant.
+/// A UUID of one kind of entity: a `UserID` cannot be passed as a `StreakID`.
 ///
-/// Made as UUIDv7 (RFC 9562) by an `IDSource`, so ids sort by the time they were made.
+/// An `IDSource` makes UUIDv7 (RFC 9562), so ids sort by their creation time.
 public struct ID<Entity>: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The first eight bytes, big-endian.
     public let high: UInt64
@@ -15,7 +15,7 @@ public struct ID<Entity>: Hashable, Comparable, Sendable, CustomStringConvertibl
 
     /// An id from 36-character text in either case; nil for anything else.
     public init?(_ text: some StringProtocol) {
-        // Lists are read by the hundred: one generic call for a text, not one for each character.
+        // One generic call for each text, not for each character: pages hold hundreds of ids.
         if let known = text.utf8.withContiguousStorageIfAvailable({ Self.parse($0) }) {
             guard let known else { return nil }
             self = known
@@ -43,7 +43,7 @@ public struct ID<Entity>: Hashable, Comparable, Sendable, CustomStringConvertibl
 
     /// An id from a field of a request.
     ///
-    /// - Throws: `ServiceError` `VALIDATION_ERROR` naming `field` when the text is no UUID.
+    /// - Throws: `ServiceError` `VALIDATION_ERROR` naming `field` when the text is not a UUID.
     public init(parsing text: String, field: String) throws(ServiceError) {
         guard let id = Self(text) else { throw .validation(field: field, "must be a UUID") }
         self = id
@@ -70,13 +70,13 @@ public struct ID<Entity>: Hashable, Comparable, Sendable, CustomStringConvertibl
         }
     }
 
-    /// The eight digits of a number, the first in the highest byte; all at once, because every id of every reply is written so.
+    /// The eight digits of a number, the first in the highest byte. All are computed at once, because replies hold many ids.
     private static func hexadecimal(_ number: UInt32) -> UInt64 {
         var digits = UInt64(number)
         digits = (digits << 16 | digits) & 0x0000_FFFF_0000_FFFF
         digits = (digits << 8 | digits) & 0x00FF_00FF_00FF_00FF
         digits = (digits << 4 | digits) & 0x0F0F_0F0F_0F0F_0F0F
-        // 6 more carries the digits from 10 on into the next half of their bytes.
+        // Adding 6 carries digits from 10 up into the upper half of their byte.
         let isLetter = (digits &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
         return digits &+ 0x3030_3030_3030_3030 &+ isLetter &* 39
     }
@@ -96,39 +96,39 @@ public struct ID<Entity>: Hashable, Comparable, Sendable, CustomStringConvertibl
     }
 }
 
-/// What ids are ids of. Never made: only the type matters.
+/// The kinds of entities that have ids. They have no values: only the type matters.
 public enum Tag {
-    /// A person with an account; owned by `auth`.
+    /// A user; owned by `auth`.
     public enum User {}
     /// A sign-in and its family of refresh tokens; owned by `auth`.
     public enum Session {}
     /// A friend request or friendship; owned by `social`.
     public enum Friendship {}
-    /// Somebody blocking somebody; owned by `social`.
+    /// One user's block of another; owned by `social`.
     public enum Block {}
-    /// A report to the moderators; owned by `social`.
+    /// A report to moderators; owned by `social`.
     public enum Report {}
-    /// What a report is about: a person, photo or post.
+    /// What a report is about: a user, photo or post.
     public enum Subject {}
-    /// What a moderator did; owned by `social`.
+    /// A moderator's action; owned by `social`.
     public enum ModerationAction {}
     /// A streak of any kind; owned by `streaks`.
     public enum Streak {}
     /// One posted photo of a day; owned by `media`.
     public enum Snap {}
-    /// A picture about a milestone of a streak; owned by `media`.
+    /// A milestone card; owned by `media`.
     public enum MilestoneCard {}
     /// An entry of the in-app notification log; owned by `notifications`.
     public enum Notification {}
     /// A row of a token ledger; owned by `billing`.
     public enum LedgerEntry {}
-    /// A change that several services make together, step by step (D6).
+    /// A change across services, made in steps (D6).
     public enum Operation {}
     /// One event in an outbox.
     public enum Event {}
 }
 
-/// The id of a person.
+/// The id of a user.
 public typealias UserID = ID<Tag.User>
 /// The id of a sign-in.
 public typealias SessionID = ID<Tag.Session>
@@ -140,7 +140,7 @@ public typealias BlockID = ID<Tag.Block>
 public typealias ReportID = ID<Tag.Report>
 /// The id of what a report is about.
 public typealias SubjectID = ID<Tag.Subject>
-/// The id of what a moderator did.
+/// The id of a moderator's action.
 public typealias ModerationActionID = ID<Tag.ModerationAction>
 /// The id of a streak.
 public typealias StreakID = ID<Tag.Streak>

@@ -1,13 +1,13 @@
 /// How many entries a page of a list has (PF-3).
 public enum PageSize {
-    /// The size for what a client asked for.
+    /// The size of a page for a client's request.
     ///
     /// - Parameters:
-    ///   - asked: what was sent; 0 when nothing was. More than `most` is taken as `most`.
-    ///   - standard: what is given when nothing was sent.
+    ///   - asked: the requested size; 0 when none was sent. A size above `most` counts as `most`.
+    ///   - standard: the size when none was sent.
     public static func of(_ asked: Int32, standard: Int, most: Int) -> Int { asked <= 0 ? standard : min(Int(asked), most) }
 
-    /// How many entries come before a page that a client names by its number, as the seeds do.
+    /// How many entries come before a page that a client requests by number.
     ///
     /// - Parameters:
     ///   - page: 1 for the first; nil when none was sent.

@@ -1,6 +1,6 @@
 internal import CProtobufC
 
-/// A message that has a twin: the C struct that protoc-c generated for it. Only generated code conforms.
+/// A message with a twin: the C struct that protoc-c generates for it. Only generated code conforms.
 ///
 /// Decoding goes bytes → check (`Layout`) → libprotobuf-c → C struct in an arena → Swift value; encoding the same way back.
 public protocol CMessage: Message {
@@ -8,7 +8,7 @@ public protocol CMessage: Message {
     static var layout: MessageLayout { get }
     /// A value from the twin at `stored`, which stays with the caller.
     init(stored: UnsafeRawPointer) throws(WireError)
-    /// The twin of this value in `arena`, as libprotobuf-c packs it.
+    /// The twin of this value, allocated in `arena`, for libprotobuf-c to pack.
     func store(in arena: Arena) throws(WireError) -> UnsafeMutableRawPointer
 }
 
@@ -27,7 +27,7 @@ extension CMessage {
         let layout = Self.layout
         guard bytes.count <= WireLimits.maxBytes else { throw WireError.tooLarge }
         try WireCheck(bytes).run(layout.descriptor)
-        // Delegation writes the value where the caller wants it; a closure's result would be copied field by field.
+        // Delegation writes the value in place; a closure's result would be copied field by field.
         let arena = Arena.borrow()
         defer { arena.giveBack() }
         let start = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)

@@ -3,7 +3,7 @@ public import Kernel
 
 /// How generated code turns members of a C struct into Swift values.
 public enum Decode {
-    /// A string member. `WireCheck` has made sure that it ends where C says it does.
+    /// A string member. `WireCheck` has checked that it has no NUL inside.
     ///
     /// - Throws: `WireError.invalidUTF8` naming `field`.
     public static func string(_ text: UnsafePointer<CChar>?, _ field: StaticString) throws(WireError) -> String {
@@ -59,7 +59,7 @@ public enum Decode {
         }
     }
 
-    /// A `google.protobuf.Timestamp`; what is below a microsecond is cut off.
+    /// A `google.protobuf.Timestamp`, truncated to microseconds.
     ///
     /// - Throws: `WireError.timestampOutOfRange` outside the years 1…9999 that the type allows.
     public static func instant(seconds: Int64, nanos: Int32, _ field: StaticString) throws(WireError) -> Instant {

@@ -1,6 +1,6 @@
 public import Kernel
 
-/// A protobuf message as a Swift value. Generated from `Proto/` (D1); nobody writes a conformance by hand outside tests.
+/// A protobuf message as a Swift value. Generated from `Proto/` (D1); only tests conform by hand.
 public protocol Message: Sendable, Equatable {
     /// The full proto name: `streaksnap.auth.v1.RegisterRequest`.
     static var fullName: String { get }
@@ -14,17 +14,17 @@ public protocol Message: Sendable, Equatable {
     ///
     /// - Throws: `WireError` when a string holds NUL, an instant lies outside the years 1…9999, or the result is too large.
     func serialized() throws -> [UInt8]
-    /// Adds what breaks the validation options of the proto.
+    /// Adds every violation of the proto's validation options.
     ///
     /// - Parameters:
     ///   - violations: Receives one entry per broken rule.
-    ///   - path: Where this message lies in the request; `FieldPath.root` for the request itself.
+    ///   - path: The path of this message in the request; `FieldPath.root` for the request itself.
     func collectViolations(into violations: inout Violations, path: FieldPath)
 }
 
-/// A message that is told to others when something happened (D5): a message with the `event` option.
+/// An event (D5): a message with the `event` option.
 public protocol Event: Message {
-    /// Where it is published: `evt.auth.v1.ProfileChanged`.
+    /// The subject it is published to: `evt.auth.v1.ProfileChanged`.
     static var subject: String { get }
     /// What it is about; events of one aggregate keep their order.
     var aggregateID: String { get }
@@ -38,7 +38,7 @@ extension Message {
         self = try bytes.withUnsafeBytes { try Self(serialized: $0) }
     }
 
-    /// Checks every validation option of the proto and reports everything that is wrong at once.
+    /// Checks every validation option of the proto and reports all violations at once.
     ///
     /// - Throws: `ServiceError` `VALIDATION_ERROR` with one detail per broken rule.
     public func validate() throws(ServiceError) {
@@ -50,24 +50,24 @@ extension Message {
 
 /// What a codec accepts at most (D9: all input is bounded).
 public enum WireLimits {
-    /// Most bytes of one message: 16 MiB. Big bytes stay off the bus (D4).
+    /// Most bytes of one message: 16 MiB. Larger content goes to the blob store (D4).
     public static let maxBytes = 16 << 20
     /// Deepest nesting of messages; the outermost counts as one.
     public static let maxDepth = 64
-    /// Most memory that decoding one message may take before it becomes Swift values: 64 MiB. Many empty sub-messages cost far
-    /// more memory than bytes, so the size of the input alone is no bound.
+    /// Most memory that decoding one message may use before it becomes Swift values: 64 MiB. Many empty sub-messages use far more
+    /// memory than bytes, so a limit on the input's size is not enough.
     public static let maxArenaBytes = 64 << 20
 }
 
 /// Why bytes could not be decoded, or a message not encoded. Never carries a value.
 public enum WireError: Error, Hashable, Sendable {
-    /// Not protobuf, cut off, or a field of another type than declared.
+    /// Not protobuf, truncated, or a field of another type than declared.
     case malformed
     /// A string field that is not UTF-8.
     case invalidUTF8(field: String)
-    /// A string with U+0000: C would cut it there, so it is refused both ways.
+    /// A string with U+0000. C would end the string there, so encoding and decoding refuse it.
     case nulInString(field: String)
-    /// More than `WireLimits.maxDepth` messages inside one another.
+    /// Messages nested deeper than `WireLimits.maxDepth`.
     case tooDeep
     /// More than `WireLimits.maxBytes`, or more memory than `WireLimits.maxArenaBytes`.
     case tooLarge
@@ -75,9 +75,9 @@ public enum WireError: Error, Hashable, Sendable {
     case timestampOutOfRange(field: String)
 }
 
-/// An enum of a proto: known cases, and a number for the values that a newer sender may use.
+/// An enum of a proto: known cases, and a number for values of a newer sender.
 public protocol OpenEnum: RawRepresentable, CaseIterable, Hashable, Sendable where RawValue == Int32 {
-    /// The case of a number; one that is not known is kept as it is.
+    /// The case of a number; an unknown number is kept.
     init(rawValue: Int32)
     /// The lower-case name without the enum's prefix, as in the public API: `active`; the number for an unknown value.
     var name: String { get }
