@@ -27,7 +27,7 @@ public struct DatabaseError: Error, Hashable, Sendable {
         case foreignKeyViolation
         /// A check refused the row; `constraint` names it.
         case checkViolation
-        /// A column without a default was not set (NOT NULL).
+        /// NULL in a column that is NOT NULL.
         case notNullViolation
         /// An exclusion constraint refused the row; `constraint` names it.
         case exclusionViolation
