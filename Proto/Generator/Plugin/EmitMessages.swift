@@ -13,7 +13,7 @@ extension ModuleEmitter {
             if case .timestamp = field.kind { return true }
             return false
         }
-        // An import that is not used in public is an error in Swift.
+        // A public import that no public declaration uses is an error.
         let usesWire =
             !file.enums.isEmpty
             || all.contains { message in
@@ -83,11 +83,11 @@ extension ModuleEmitter {
         var attribute = ""
     }
 
-    /// The stored properties of a message in the order of the proto; a oneof stands where its first field does.
+    /// The stored properties of a message in the order of the proto; a oneof is at the place of its first field.
     func properties(_ message: ProtoMessage) throws -> [Property] {
         var seen: Set<Int> = []
         let properties = try message.fields.compactMap { field -> Property? in
-            // `value.self` and `value.init` mean something else in Swift, also on the C struct.
+            // `value.self` and `value.init` have another meaning in Swift, also on the C struct.
             guard !["self", "init"].contains(field.name.lowercased()) else {
                 throw GeneratorError("\(message.name): a field cannot be called \(field.name) in Swift")
             }
@@ -235,7 +235,7 @@ extension ModuleEmitter {
         }
     }
 
-    /// Messages with a secret say how they print themselves.
+    /// Messages with a secret get their own printing.
     private func secrets(_ message: ProtoMessage, _ source: inout SourceText) throws {
         guard message.hasSecret else { return }
         let secret = Set(message.fields.filter(\.rules.isSecret).map { SwiftName.member($0.name) })

@@ -1,4 +1,4 @@
-// Per service: the protocol to implement, the method table, the registration and the typed client.
+// For each service: the protocol to implement, the method table, the registration and the typed client.
 extension ModuleEmitter {
     func service(_ service: ProtoService, _ file: ProtoFile) throws -> String {
         let types = service.methods.flatMap { [$0.input, $0.output] }

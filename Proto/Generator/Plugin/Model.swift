@@ -1,4 +1,4 @@
-/// One proto file, as far as the generator cares.
+/// One proto file, with what the generator needs.
 struct ProtoFile {
     var name: String
     var package: String
@@ -47,7 +47,7 @@ struct ProtoField {
     var number: Int
     var kind: Kind
     var isRepeated: Bool
-    /// Declared `optional`: whether it is set can be told from its default.
+    /// Declared `optional`: set to its default differs from not set.
     var isOptional: Bool
     /// Index of the oneof it belongs to; never the synthetic one of an `optional` field.
     var oneof: Int?
@@ -91,7 +91,7 @@ struct ProtoService {
     var methods: [Method]
 }
 
-/// All files of one request, with look-up by full name.
+/// All files of one request, with lookup by full name.
 struct Schema {
     let files: [ProtoFile]
     private let messages: [String: ProtoMessage]
@@ -130,7 +130,7 @@ struct Schema {
         return entry
     }
 
-    /// Whether a value of `field` lies inside a value of the same type without an array or dictionary between: then it is boxed.
+    /// Whether a value of `field` contains a value of the same type without an array or dictionary between: then it is boxed.
     func needsBox(_ field: ProtoField, in owner: ProtoMessage) -> Bool {
         guard !field.isRepeated, let start = field.messageType else { return false }
         var seen: Set<String> = []
@@ -143,7 +143,7 @@ struct Schema {
         return false
     }
 
-    /// Messages that have rules, or contain messages that do: only these are walked by validation.
+    /// Messages that have rules, or contain messages that do: validation only visits these.
     func messagesWithRules() -> Set<String> {
         var found = Set(messages.values.filter { $0.fields.contains { !$0.rules.isEmpty } }.map(\.fullName))
         while true {

@@ -47,7 +47,7 @@ struct FieldRules {
             case (11, .varint(let value)): maxItems = value
             case (12, .varint(let value)): format = value
             case (13, .varint(let value)): isSecret = value != 0
-            // An example is for the OpenAPI page alone.
+            // An example is only for the OpenAPI page.
             case (14, .bytes): continue
             default: throw GeneratorError("FieldRules has a field \(field.number) that the generator does not know")
             }
@@ -55,7 +55,7 @@ struct FieldRules {
     }
 }
 
-/// What the generator needs of `streaksnap.options.v1.MethodPolicy`.
+/// The parts of `streaksnap.options.v1.MethodPolicy` that the generator needs.
 struct MethodPolicy {
     var isIdempotent = false
     /// Budget of one call in milliseconds.
@@ -76,7 +76,7 @@ struct MethodPolicy {
     }
 }
 
-/// `streaksnap.options.v1.EventPolicy`: the aggregate's field, or nil for a message that is no event.
+/// `streaksnap.options.v1.EventPolicy`: the aggregate's field, or nil for a message that is not an event.
 func eventAggregate(options: [UInt8]) throws -> String? {
     guard let policy = try extensionBytes(50003, in: options) else { return nil }
     var fields = WireFields(policy)
@@ -86,7 +86,7 @@ func eventAggregate(options: [UInt8]) throws -> String? {
     return ""
 }
 
-/// The bytes of one message extension; several pieces of it are merged, as protobuf demands.
+/// The bytes of one message extension; several pieces of it are merged, as protobuf requires.
 private func extensionBytes(_ number: Int, in options: [UInt8]) throws -> [UInt8]? {
     var found: [UInt8]?
     var fields = WireFields(options)

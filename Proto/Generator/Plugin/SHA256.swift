@@ -1,4 +1,4 @@
-/// SHA-256 (FIPS 180-4) of a descriptor set: small enough to spare the plugin a cryptography library.
+/// SHA-256 (FIPS 180-4) of a descriptor set, so that the plugin needs no cryptography library.
 enum SHA256 {
     private static let constants: [UInt32] = primes(64).map { fraction($0, root: 3) }
     private static let start: [UInt32] = primes(8).map { fraction($0, root: 2) }

@@ -12,7 +12,7 @@ public struct SigV4: Sendable {
         /// Credentials.
         ///
         /// - Parameters:
-        ///   - keyID: `AKIA…`; goes over the wire.
+        ///   - keyID: `AKIA…`; sent in requests.
         ///   - secret: Never sent.
         ///   - sessionToken: Part of temporary credentials.
         public init(keyID: String, secret: String, sessionToken: String? = nil) {
