@@ -104,7 +104,7 @@ public enum S3Settings {
     private static func folder(_ settings: Settings) throws -> BlobKey? {
         let text = try settings.get(prefix)
         if text.isEmpty { return nil }
-        guard let key = try? BlobKey(text) else { throw prefix.invalid("must be a folder without slashes at its begin and end.") }
+        guard let key = try? BlobKey(text) else { throw prefix.invalid("must be a folder without slashes at its start and end.") }
         return key
     }
 

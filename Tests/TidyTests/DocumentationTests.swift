@@ -91,7 +91,9 @@ struct DocumentationTests {
             for file in tree.files(below: "Services/", ending: ".swift")
             where file.path.lowercased().hasPrefix("services/\(service)/") {
                 for event in Self.words(after: "EventHandler(", in: file.text)
-                where !rows.contains(where: { $0.count > 3 && Self.mentions(event, in: $0[0]) && Self.mentions(service, in: $0[3]) }) {
+                where !rows.contains(where: { row in
+                    row.count > 3 && Self.mentions(event, in: row[0]) && Self.mentions(service, in: row[3])
+                }) {
                     note("does not say that \(service) consumes \(event)")
                 }
             }

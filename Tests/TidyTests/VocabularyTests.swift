@@ -48,7 +48,8 @@ struct VocabularyTests {
 
     @Test func `the glossary marks the words that are banned`() throws {
         let glossary = try #require(tree.text("deploy/docs/glossary.md"))
-        for word in Self.replaced.flatMap(\.words) { #expect(glossary.contains("`\(word)` ✗"), "\(word)") }
+        let unmarked = Self.replaced.flatMap(\.words).filter { !glossary.contains("`\($0)` ✗") }
+        #expect(unmarked.isEmpty, "the glossary does not mark them with ✗")
     }
 
     @Test func `finds replaced words in prose, and not in names`() {
@@ -93,7 +94,9 @@ struct VocabularyTests {
     }
 
     /// What follows the two dashes of a line of SQL.
-    private static func comment(in line: String) -> String { line.firstRange(of: "--").map { String(line[$0.upperBound...]) } ?? "" }
+    private static func comment(in line: String) -> String {
+        line.firstRange(of: "--").map { String(line[$0.upperBound...]) } ?? ""
+    }
 
     private static func violations(in lines: [String], of path: String) -> [Violation] {
         lines.enumerated().flatMap { index, line in

@@ -138,7 +138,7 @@ struct S3Retries: Sendable {
     var timeout = Interval.seconds(8)
     /// At least 1.
     var attempts = 4
-    /// The latest begin of an attempt, after the first.
+    /// The latest start of an attempt, after the first.
     var within = Interval.seconds(12)
     var firstPause = Interval.milliseconds(100)
 

@@ -101,7 +101,7 @@ public struct SigV4: Sendable {
     /// - Parameters:
     ///   - request: Its headers must be sent with the same values.
     ///   - seconds: How long it is valid, 1…604,800.
-    ///   - now: The begin of its validity.
+    ///   - now: The start of its validity.
     public func link(to request: Request, seconds: Int64, now: Instant) -> String {
         let time = Self.timestamp(now)
         let (headers, names) = canonicalHeaders(request.headers, host: request.host)

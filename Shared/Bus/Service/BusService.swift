@@ -129,7 +129,7 @@ public final class BusService: Sendable {
         for subscription in subscriptions.discovery { subscription.cancel() }
         await BusSubscription.drain(subscriptions.endpoints, within: limits.drainTimeout)
         if await !Waiting.until(end, { [work] in work.isIdle }) {
-            logger.warning("bus: cancelled requests that were still running", metadata: ["service": "\(name)", "count": "\(work.inFlight)"])
+            logger.warning("bus: cancelled running requests", metadata: ["service": "\(name)", "count": "\(work.inFlight)"])
             work.cancelAll()
             _ = await Waiting.until(Tick.now() + .seconds(1)) { [work] in work.isIdle }
         }

@@ -24,7 +24,7 @@ public struct ObservedRPC: Sendable {
     public let fate: Fate
     /// The code of the error; nil when it succeeded.
     public let code: ServiceError.Code?
-    /// From begin to end, as seen by this side.
+    /// From start to end, as seen by this side.
     public let duration: Duration
 
     /// An RPC that has ended.
