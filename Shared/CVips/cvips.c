@@ -182,7 +182,7 @@ static VipsImage *flatten_on_white(VipsImage *image) {
 static VipsImage *decode(const void *bytes, size_t count, CVipsFormat format, int side) {
     VipsImage *image = open_header(bytes, count, format);
     if (image == NULL) return NULL;
-    // Uses the embedded profile. Without one the image is sRGB already, and a conversion would tint it.
+    // Uses the embedded profile. An image without one counts as sRGB, and a conversion would tint it.
     int has_profile = lib.vips_image_get_typeof(image, "icc-profile-data") != 0;
     lib.g_object_unref(image);
     image = NULL;

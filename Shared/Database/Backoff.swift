@@ -35,7 +35,7 @@ struct Recovery {
         self.backoff = backoff
     }
 
-    /// Whether a connection is missing.
+    /// Whether a slot waits for an attempt, now or later.
     var isBusy: Bool { !missing.isEmpty }
 
     /// The slot to connect now; nil when none is missing, or it is too early.

@@ -56,7 +56,7 @@ final class Connection {
     /// Whether libpq considers the connection open.
     var isUp: Bool { PQstatus(handle) == CONNECTION_OK }
 
-    /// Whether a statement may be sent that must run alone.
+    /// Whether statements may be sent: no script runs and no cancellation is in flight.
     var isReady: Bool { cancelDeadline == nil && script == nil }
 
     /// Whether an answer of the server is missing, even one that no statement waits for.

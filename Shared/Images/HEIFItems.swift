@@ -220,7 +220,7 @@ extension HEIFItems {
         return !isOver && pixels <= Self.mostOfOne
     }
 
-    /// The size of the largest picture in a parameter set of this item, beside or among its pixels, times the slices.
+    /// Subtracts the cost of a coded item: the largest picture in its parameter sets, beside or among its pixels, times its slices.
     private func pay(forCoded item: Item, _ budget: inout Budget) -> Bool {
         guard let configuration = item.configuration, let place = item.place else { return false }
         var reader = BoxReader(bytes, configuration)
