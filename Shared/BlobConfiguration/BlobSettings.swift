@@ -4,12 +4,12 @@ public import Runtime
 
 /// Settings of executables that reach the blob store: `media` and `gateway` must agree on them (D4).
 public enum BlobSettings {
-    /// Which store.
+    /// The kind of store.
     public static let kind = Setting(
         "blob.store",
         default: "local",
         help:
-            "Where photos and uploads are: local, a folder; s3, a bucket of a store with S3's operations. The same for media and gateway."
+            "Where photos and uploads are stored: local (a folder) or s3 (a bucket of an S3-compatible store). The same for media and gateway."
     )
     /// The local folder.
     public static let folder = Setting<String>(
@@ -17,23 +17,23 @@ public enum BlobSettings {
         default: nil,
         help: "With local: folder of photos and uploads; media and gateway must see the same one."
     )
-    /// Where uploads lie on their way to S3.
+    /// The folder for uploads on their way to S3.
     public static let spoolFolder = Setting(
         "blob.spool-folder",
         default: "/tmp",
-        help: "With s3: folder for uploads on their way to it, up to 10 MiB each; nothing in it has to last."
+        help: "With s3: folder for uploads on their way to the bucket, up to 10 MiB each; its content need not survive a restart."
     )
-    /// What links are signed with.
+    /// The key that signs links.
     public static let signingKey = Setting<String>(
         "media.signing-key",
         default: nil,
         isSecret: true,
-        help: "At least 32 characters; media signs photo links with it, gateway checks them."
+        help: "At least 32 characters; media signs photo links with it, the gateway verifies them."
     )
-    /// What both need.
+    /// Settings that both need.
     public static let all: [any AnySetting] = [kind, folder, spoolFolder, signingKey] + S3Settings.all
 
-    /// The store the settings name.
+    /// The configured store.
     ///
     /// - Throws: `Settings.Invalid`, or the store's error when its folder cannot be used.
     public static func store(_ settings: Settings, logger: Logger) async throws -> any BlobStore {
@@ -50,9 +50,9 @@ public enum BlobSettings {
 }
 
 extension Setting {
-    /// This setting cannot be used.
+    /// The error for an invalid value of this setting.
     func invalid(_ problem: String) -> Settings.Invalid { Settings.Invalid("\(names) \(problem)") }
 
-    /// As argument and as variable.
+    /// The names of its argument and its variable.
     var names: String { "\(argument) (or \(environmentName))" }
 }

@@ -8,40 +8,40 @@ public enum S3Settings {
     public static let endpoint = Setting(
         "blob.s3.endpoint",
         default: "",
-        help: "With s3: https://HOST[:PORT] of the store, or http in a network of one's own; empty for AWS's of the region."
+        help: "With s3: https://HOST[:PORT] of the store, or http in a private network; empty: AWS in the region."
     )
     /// The region.
     public static let region = Setting<String>(
         "blob.s3.region",
         default: nil,
-        help: "With s3: region of the bucket, eu-central-1; stores without regions take us-east-1."
+        help: "With s3: region of the bucket, eu-central-1; stores without regions expect us-east-1."
     )
     /// The bucket.
     public static let bucket = Setting<String>(
         "blob.s3.bucket",
         default: nil,
-        help: "With s3: the bucket; it must exist and nobody else may read it."
+        help: "With s3: the bucket; it must exist and must not be public."
     )
     /// A folder of the bucket.
     public static let prefix = Setting(
         "blob.s3.prefix",
         default: "",
-        help: "With s3: folder of the bucket that everything goes into, streaksnap/production; empty for the bucket itself."
+        help: "With s3: folder of the bucket in which everything is stored, streaksnap/production; empty: the bucket itself."
     )
-    /// Where the bucket's name goes.
+    /// Where the bucket's name is in the URL.
     public static let pathStyle = Setting(
         "blob.s3.path-style",
         default: false,
-        help: "With s3: the bucket is the first part of the path, not of the host; most stores one runs oneself want it."
+        help: "With s3: the bucket is the first part of the path instead of the host; most self-hosted stores need this."
     )
-    /// Who asks.
+    /// The id of the access key.
     public static let keyID = Setting<String>(
         "blob.s3.key-id",
         default: nil,
         isSecret: true,
-        help: "With s3: id of the access key; it may list the bucket and get, put and delete its objects."
+        help: "With s3: id of the access key, which must be allowed to list the bucket and to get, put and delete its objects."
     )
-    /// What requests are signed with.
+    /// The secret that signs requests.
     public static let secret = Setting<String>(
         "blob.s3.secret",
         default: nil,
@@ -49,15 +49,15 @@ public enum S3Settings {
         help: "With s3: secret of the access key."
     )
 
-    /// How many requests at once.
+    /// The number of requests at once.
     public static let connections = Setting(
         "blob.s3.connections",
         default: 16,
         help:
-            "With s3: requests to the store at once, 1 to 512; 256 more wait, beyond that photos are answered STORAGE_UNAVAILABLE."
+            "With s3: requests to the store at once, 1 to 512; 256 more wait, further ones get STORAGE_UNAVAILABLE."
     )
 
-    /// All of them.
+    /// All settings of a bucket.
     public static let all: [any AnySetting] = [endpoint, region, bucket, prefix, pathStyle, keyID, secret, connections]
 
     static func store(_ settings: Settings, spoolFolder: String, logger: Logger) async throws -> any BlobStore {
@@ -75,10 +75,10 @@ public enum S3Settings {
         do {
             try await store.prepare()
         } catch S3BlobStore.Unusable.noBucket(let cause) {
-            throw Settings.Invalid("\(bucket.names) names no bucket of the store \(endpoint.names) (\(cause)).")
+            throw Settings.Invalid("The store \(endpoint.names) has no bucket with the name in \(bucket.names) (\(cause)).")
         } catch S3BlobStore.Unusable.denied(let cause) {
             throw Settings.Invalid(
-                "The blob store refuses \(keyID.names), \(secret.names), or \(region.names) is not the bucket's (\(cause))."
+                "The blob store refuses \(keyID.names) and \(secret.names), or \(region.names) is wrong (\(cause))."
             )
         }
         return store
@@ -104,7 +104,7 @@ public enum S3Settings {
     private static func folder(_ settings: Settings) throws -> BlobKey? {
         let text = try settings.get(prefix)
         if text.isEmpty { return nil }
-        guard let key = try? BlobKey(text) else { throw prefix.invalid("must be a folder without slashes around it.") }
+        guard let key = try? BlobKey(text) else { throw prefix.invalid("must be a folder without slashes at its start and end.") }
         return key
     }
 

@@ -2,15 +2,15 @@ public import Kernel
 
 /// The name of a blob: one to eight segments between slashes, `snaps/2026-01-02/0190…/display.jpg`.
 ///
-/// Each segment has 1…128 of `A-Z a-z 0-9 . _ -` and does not begin with a dot; 512 bytes in all. So a key can be a path of a
-/// file system, of a URL and of S3 alike, and can never lead out of the store.
+/// Each segment has 1…128 of `A-Z a-z 0-9 . _ -` and does not begin with a dot; at most 512 bytes in all. So a key is a valid path
+/// in a file system, a URL and S3, and can never lead out of the store.
 public struct BlobKey: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The key as text.
     public let description: String
 
     /// A key from text.
     ///
-    /// - Throws: `VALIDATION_ERROR` naming `field` for anything else than a key.
+    /// - Throws: `VALIDATION_ERROR` naming `field` for anything but a key.
     public init(_ text: some StringProtocol, field: String = "key") throws(ServiceError) {
         guard Self.isKey(Substring(text).utf8) else { throw .validation(field: field, "must be the key of a blob") }
         self.description = String(text)
@@ -21,12 +21,12 @@ public struct BlobKey: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// - Throws: `VALIDATION_ERROR` when that is no key.
     public func appending(_ name: String) throws(ServiceError) -> BlobKey { try BlobKey("\(description)/\(name)") }
 
-    /// By bytes, the order of `list`.
+    /// Byte order, as in `list`.
     public static func < (left: BlobKey, right: BlobKey) -> Bool {
         left.description.utf8.lexicographicallyPrecedes(right.description.utf8)
     }
 
-    /// Whether the bytes are a key, or (for `list`) the beginning of one. One pass: every link to a photo is checked.
+    /// Whether the bytes are a key, or (for `list`) the beginning of one. One pass, because every link to a photo is checked.
     static func isKey(_ bytes: Substring.UTF8View, orPrefix: Bool = false) -> Bool {
         if orPrefix && bytes.isEmpty { return true }
         guard bytes.count <= 512 else { return false }

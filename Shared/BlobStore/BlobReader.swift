@@ -37,7 +37,7 @@ final class BlobReader: Sendable {
     }
 }
 
-/// One walk through the folders of a store, in the order of keys.
+/// Lists the folders of a store, in the order of keys.
 struct BlobListing {
     let root: String
     let prefix: String
@@ -58,11 +58,11 @@ struct BlobListing {
         do {
             entries = try FileSystem.entries(of: "\(root)/\(place)")
         } catch {
-            // The folder went away meanwhile, or the store has not been used yet.
+            // The folder was deleted meanwhile, or the store has not been used yet.
             if error.code == ENOENT { return }
             throw error
         }
-        // With its slash, a folder sorts among files as the keys inside it do.
+        // With its slash, a folder sorts like the keys inside it.
         let ordered = entries.filter { BlobKey.isSegment($0.name[...].utf8) }
             .map { (text: place + $0.name + ($0.isFolder ? "/" : ""), isFolder: $0.isFolder) }
             .sorted { $0.text.utf8.lexicographicallyPrecedes($1.text.utf8) }

@@ -1,9 +1,9 @@
 public import Kernel
 
-/// Where photos, videos and renditions live (D4): a local folder, or any store that has S3's operations.
+/// Stores photos, videos and renditions (D4): in a local folder, or in any S3-compatible store.
 ///
-/// A blob appears whole or not at all, is durable when `put`, `copy` or `move` returns, and is never changed in place: writing a
-/// key again replaces it at once, and who is reading the old bytes reads no others.
+/// A blob appears whole or not at all, and is durable when `put`, `copy` or `move` returns. It is never changed in place: writing a
+/// key again replaces it atomically, and a reader of the old bytes gets only old bytes.
 ///
 /// Every method throws `ServiceError`: `NOT_FOUND`; `STORAGE_FULL`, `STORAGE_UNAVAILABLE` and, when the store refuses us,
 /// `STORAGE_DENIED` (code `unavailable`; the cause is in the log); those named at a method; and `CancellationError`.
@@ -11,18 +11,18 @@ public protocol BlobStore: Sendable {
     /// Stores bytes as they arrive, in constant memory.
     ///
     /// - Parameters:
-    ///   - key: Under which they can be found.
-    ///   - chunks: The bytes; an error thrown by it is passed on, and nothing is left behind.
+    ///   - key: The key of the blob.
+    ///   - chunks: The bytes; an error thrown by it is passed on, and nothing is stored.
     ///   - limit: The most bytes accepted.
-    /// - Throws: `FILE_TOO_LARGE` as soon as there are more than `limit` bytes.
+    /// - Throws: `FILE_TOO_LARGE` above `limit` bytes.
     /// - Returns: Size, time and SHA-256 of what was stored.
     func put<Chunks: AsyncSequence & Sendable>(_ key: BlobKey, from chunks: Chunks, limit: Int64) async throws -> StoredBlob
     where Chunks.Element: Collection<UInt8>
 
     /// Opens a blob.
     ///
-    /// - Parameter range: The bytes wanted, counted from 0; its end may lie beyond the blob's. Nil for all.
-    /// - Throws: `NOT_FOUND`; `RANGE_NOT_SATISFIABLE` when the range begins at or beyond the end of a blob that is not empty.
+    /// - Parameter range: The requested bytes, from 0; may end after the blob. Nil: all.
+    /// - Throws: `NOT_FOUND`; `RANGE_NOT_SATISFIABLE` when the range begins at or after the end of a blob that is not empty.
     func get(_ key: BlobKey, range: Range<Int64>?) async throws -> Blob
 
     /// All bytes of a blob, for small ones.
@@ -33,18 +33,18 @@ public protocol BlobStore: Sendable {
     /// Size and time of a blob; nil when there is none.
     func info(of key: BlobKey) async throws -> BlobInfo?
 
-    /// Removes a blob; one that is not there is no error.
+    /// Deletes a blob; a missing one is no error.
     func delete(_ key: BlobKey) async throws
 
-    /// Makes a second blob with the same bytes and the time of now.
+    /// Makes a second blob with the same bytes and the present time.
     func copy(_ source: BlobKey, to destination: BlobKey) async throws
 
-    /// Gives a blob another key and the time of now, so that a collector of old blobs spares it.
+    /// Gives a blob another key and the present time, so that a collection of old blobs keeps it.
     func move(_ source: BlobKey, to destination: BlobKey) async throws
 
     /// A page of the blobs whose key begins with `prefix`, in byte order of their keys.
     ///
-    /// A collector of garbage pages through a prefix and deletes what is older than its grace and known to nobody.
+    /// For garbage collection: delete blobs that are older than a grace period and have no row.
     ///
     /// - Parameters:
     ///   - prefix: Empty for all; `incoming/` for a folder.
@@ -54,7 +54,7 @@ public protocol BlobStore: Sendable {
 }
 
 extension BlobStore {
-    /// Stores bytes that are in memory.
+    /// Stores bytes in memory.
     @discardableResult
     public func put(_ key: BlobKey, _ bytes: [UInt8]) async throws -> StoredBlob {
         let chunks = AsyncStream { continuation in
@@ -75,7 +75,7 @@ extension BlobStore {
     }
 }
 
-/// What is known of a blob without reading it.
+/// Key, size and time of a blob.
 public struct BlobInfo: Sendable, Equatable {
     /// Its key.
     public var key: BlobKey
@@ -84,7 +84,7 @@ public struct BlobInfo: Sendable, Equatable {
     /// When it was stored, copied or moved here.
     public var modified: Instant
 
-    /// What is known of a blob.
+    /// The properties of a blob.
     public init(key: BlobKey, size: Int64, modified: Instant) {
         self.key = key
         self.size = size
@@ -108,9 +108,9 @@ public struct StoredBlob: Sendable, Equatable {
 
 /// An opened blob.
 public struct Blob: Sendable {
-    /// Of the whole blob, whatever range was asked for.
+    /// Of the whole blob, for any range.
     public var info: BlobInfo
-    /// The bytes that `body` gives, within the blob.
+    /// The range of `body` within the blob.
     public var range: Range<Int64>
     /// The bytes; can be read once.
     public var body: BlobBody
@@ -123,17 +123,17 @@ public struct Blob: Sendable {
     }
 }
 
-/// The bytes of a blob, in chunks that are read when they are asked for.
+/// The bytes of a blob, in chunks that are read on demand.
 public struct BlobBody: AsyncSequence, Sendable {
     public typealias Element = [UInt8]
     private let read: @Sendable () async throws -> [UInt8]?
 
-    /// A body from what gives the next chunk, and nil at the end.
+    /// A body from a closure that returns the next chunk, and nil at the end.
     public init(_ read: @escaping @Sendable () async throws -> [UInt8]?) { self.read = read }
 
     public func makeAsyncIterator() -> Iterator { Iterator(read: read) }
 
-    /// Gives the chunks in order.
+    /// Returns the chunks in order.
     public struct Iterator: AsyncIteratorProtocol {
         let read: @Sendable () async throws -> [UInt8]?
 
@@ -141,7 +141,7 @@ public struct BlobBody: AsyncSequence, Sendable {
     }
 }
 
-/// The errors of a blob store, as callers of the API see them.
+/// The errors of a blob store for callers of the API.
 enum BlobError {
     static func tooLarge(_ limit: Int64) -> ServiceError {
         ServiceError(.invalidArgument, "FILE_TOO_LARGE", "The file is larger than \(limit) bytes.")

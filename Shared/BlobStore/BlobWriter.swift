@@ -3,9 +3,9 @@ internal import Glibc
 internal import Kernel
 private import Synchronization
 
-/// A file that is being written: nameless to readers until `commit`, gone when it is released without.
+/// A file that is being written: hidden from readers until `commit`, deleted when it is released without.
 ///
-/// It is locked while it exists, so that what a crash left behind can be told from what another process is writing.
+/// It is locked while it is open, which distinguishes it from a file that a crash left behind.
 final class BlobWriter: Sendable {
     private struct State: ~Copyable {
         var descriptor: Int32
@@ -16,7 +16,7 @@ final class BlobWriter: Sendable {
 
     private let state: Mutex<State>
 
-    /// Makes the file in `folder`, and the folder when it is missing.
+    /// Creates the file in `folder`, and the folder if it is missing.
     init(in folder: String) throws(FileError) {
         try FileSystem.makeFolder(folder)
         while true {
@@ -26,7 +26,7 @@ final class BlobWriter: Sendable {
             guard descriptor >= 0 else { throw .last("mkstemp", path) }
             _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
             var status = stat()
-            // A sweep may have taken the file between its making and its locking: then make another.
+            // A sweep may have deleted the file before it was locked: then create another.
             if flock(descriptor, LOCK_EX) == 0, fstat(descriptor, &status) == 0, status.st_nlink > 0 {
                 self.state = Mutex(State(descriptor: descriptor, path: path))
                 return
@@ -40,7 +40,7 @@ final class BlobWriter: Sendable {
         state.withLock { _ = close($0.descriptor) }
     }
 
-    /// Removes the file, unless it has its name.
+    /// Deletes the file, unless it was committed.
     func abandon() {
         state.withLock { state in
             if let path = state.path { unlink(path) }
@@ -64,7 +64,7 @@ final class BlobWriter: Sendable {
         }
     }
 
-    /// Makes the bytes durable and gives them their name, replacing what has it.
+    /// Makes the bytes durable and gives the file its name, replacing any file of that name.
     func commit(to path: String) throws -> (size: Int64, sha256: [UInt8], modified: Instant) {
         try state.withLock { state in
             guard fchmod(state.descriptor, 0o644) == 0, fsync(state.descriptor) == 0 else { throw FileError.last("fsync", path) }
@@ -76,10 +76,10 @@ final class BlobWriter: Sendable {
         }
     }
 
-    /// Renames durably, making the folders of the destination.
+    /// Renames durably, and creates the folders of the destination.
     static func rename(_ source: String, to destination: String) throws(FileError) {
         let folder = FileSystem.parent(of: destination)
-        // Whoever deletes the last blob of a folder removes the folder, maybe between these calls: then they begin anew.
+        // Deleting the last blob of a folder deletes the folder, maybe between these calls: then start again.
         for attempt in 1... {
             do throws(FileError) {
                 try FileSystem.makeFolder(folder)
@@ -91,7 +91,7 @@ final class BlobWriter: Sendable {
         }
     }
 
-    /// Removes files that nobody is writing any more.
+    /// Deletes files that no process is writing any more.
     static func sweep(_ folder: String) throws(FileError) {
         for entry in try FileSystem.entries(of: folder) where !entry.isFolder {
             let path = "\(folder)/\(entry.name)"
@@ -104,6 +104,6 @@ final class BlobWriter: Sendable {
 }
 
 extension stat {
-    /// When the bytes were last written, as an instant.
+    /// The instant of the last write.
     var modified: Instant { Instant(microseconds: Int64(st_mtim.tv_sec) * 1_000_000 + Int64(st_mtim.tv_nsec) / 1_000) }
 }

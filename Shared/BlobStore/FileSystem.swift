@@ -6,7 +6,7 @@ struct FileError: Error, CustomStringConvertible {
     let path: String
     let code: Int32
 
-    /// What failed, with the reason of the last call.
+    /// The failed call, with the reason from errno.
     static func last(_ call: String, _ path: String) -> FileError { FileError(call: call, path: path, code: errno) }
 
     var description: String {
@@ -16,7 +16,7 @@ struct FileError: Error, CustomStringConvertible {
     }
 }
 
-/// The calls a local store needs; all of them block.
+/// The calls for a local store; all of them block.
 enum FileSystem {
     /// Opens for reading.
     static func open(_ path: String, _ flags: Int32 = O_RDONLY) throws(FileError) -> Int32 {
@@ -25,7 +25,7 @@ enum FileSystem {
         return descriptor
     }
 
-    /// Makes the entries of a folder durable; one that was removed meanwhile has none.
+    /// Makes the entries of a folder durable. A folder that was deleted meanwhile is no error.
     static func syncFolder(_ path: String) throws(FileError) {
         let descriptor = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
         if descriptor < 0 && errno == ENOENT { return }
@@ -34,7 +34,7 @@ enum FileSystem {
         guard fsync(descriptor) == 0 else { throw .last("fsync", path) }
     }
 
-    /// Makes a folder and those above it, durably.
+    /// Creates a folder and its parents, durably.
     static func makeFolder(_ path: String) throws(FileError) {
         if mkdir(path, 0o755) == 0 { return try syncFolder(parent(of: path)) }
         switch errno {
@@ -44,7 +44,7 @@ enum FileSystem {
             guard status.st_mode & S_IFMT == S_IFDIR else { throw FileError(call: "mkdir", path: path, code: ENOTDIR) }
         case ENOENT where parent(of: path) != path:
             try makeFolder(parent(of: path))
-            // Another process may be making the same folder.
+            // Another process may be creating the same folder.
             guard mkdir(path, 0o755) == 0 || errno == EEXIST else { throw .last("mkdir", path) }
             try syncFolder(parent(of: path))
         default: throw .last("mkdir", path)
@@ -57,7 +57,7 @@ enum FileSystem {
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
-    /// Names of a folder's entries; whether each is a folder itself.
+    /// The entries of a folder: the name, and whether it is a folder.
     static func entries(of path: String) throws(FileError) -> [(name: String, isFolder: Bool)] {
         guard let folder = opendir(path) else { throw .last("opendir", path) }
         defer { closedir(folder) }

@@ -9,7 +9,7 @@ private import WorkPool
 /// A blob is written to a temporary file, synced, and renamed into place, and its folder is synced (PH-3: a 2xx means that the
 /// bytes are durable). Files are read and written on a few threads of their own.
 public final class LocalBlobStore: BlobStore {
-    /// How much is read or written at once.
+    /// Bytes that are read or written at once.
     static let chunkSize = 128 * 1024
 
     /// The folder of the blobs.
@@ -19,14 +19,14 @@ public final class LocalBlobStore: BlobStore {
     private let pool: WorkPool
     private let logger: Logger
 
-    /// A store; nothing is touched until it is used.
+    /// A store; no file is used before the first call.
     ///
     /// - Parameters:
-    ///   - folder: Made when missing.
-    ///   - minimumFree: Uploads are refused with `STORAGE_FULL` while the disk has fewer bytes left, so that what shares it
-    ///     (Postgres, NATS) can work on. 64 MiB by default.
+    ///   - folder: Created if missing.
+    ///   - minimumFree: Uploads are refused with `STORAGE_FULL` while the disk has fewer free bytes, so that PostgreSQL and NATS on
+    ///     the same disk continue to work. 64 MiB by default.
     ///   - threads: Files read or written at once.
-    ///   - logger: Told the causes of failures.
+    ///   - logger: Logs the causes of failures.
     public init(folder: String, minimumFree: Int64 = 64 << 20, threads: Int = 4, logger: Logger) {
         let trimmed = folder.count > 1 && folder.hasSuffix("/") ? String(folder.dropLast()) : folder
         self.folder = trimmed
@@ -36,7 +36,7 @@ public final class LocalBlobStore: BlobStore {
         self.logger = logger
     }
 
-    /// Makes the folder, checks that it can be written, and removes what uploads left behind that were cut off by a crash.
+    /// Creates the folder, checks that it can be written, and deletes files of uploads that a crash interrupted.
     public func prepare() async throws {
         try await run { [temporary] in
             _ = try BlobWriter(in: temporary)
@@ -59,7 +59,7 @@ public final class LocalBlobStore: BlobStore {
         do {
             return try await write(chunks, to: key, with: writer, limit: limit)
         } catch {
-            // Not by a thread of the pool, which takes no work from a cancelled task; it is one short call.
+            // Not on the pool, which refuses work of a cancelled task; it is one short call.
             writer.abandon()
             throw error
         }
@@ -83,7 +83,7 @@ public final class LocalBlobStore: BlobStore {
                 try await run { try writer.write(bytes) }
             }
         }
-        // A sequence may end early, without an error, because its task was cancelled.
+        // A sequence may end early without an error because its task was cancelled.
         try Task.checkCancellation()
         let (rest, path) = (buffer, path(of: key))
         let stored = try await run {
@@ -146,7 +146,7 @@ public final class LocalBlobStore: BlobStore {
     public func move(_ source: BlobKey, to destination: BlobKey) async throws {
         let (from, to) = (path(of: source), path(of: destination))
         try await run { [folder] in
-            // Opening it tells a blob from a folder of blobs.
+            // Opening it distinguishes a blob from a folder of blobs.
             _ = try BlobReader(from)
             guard utimensat(AT_FDCWD, from, nil, 0) == 0 else { throw FileError.last("utimensat", from) }
             try BlobWriter.rename(from, to: to)
@@ -175,7 +175,7 @@ public final class LocalBlobStore: BlobStore {
             guard start < range.upperBound else { return nil }
             let count = Int(min(Int64(Self.chunkSize), range.upperBound - start))
             let bytes = try await run { try reader.read(at: start, count: count) }
-            // Blobs are never changed in place: one that ends early was damaged from outside.
+            // Blobs are never changed in place: one that is too short was damaged from outside.
             guard !bytes.isEmpty else { throw BlobError.unavailable }
             position.withLock { $0 = start + Int64(bytes.count) }
             return bytes
@@ -183,7 +183,7 @@ public final class LocalBlobStore: BlobStore {
         return Blob(info: info, range: range, body: body)
     }
 
-    /// Runs on the store's threads and turns failures of the system into errors for callers, and their causes into log lines.
+    /// Runs work on the store's threads. Failures of the system become errors for callers; their causes are logged.
     private func run<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
         do {
             return try await pool.run(work)

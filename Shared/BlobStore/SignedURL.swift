@@ -1,11 +1,11 @@
 private import Crypto
 public import Kernel
 
-/// Links to blobs that whoever holds them may follow until they expire (PH-2): `/media/{key}?exp={seconds}&sig={signature}`,
+/// Links to blobs that any holder may use until they expire (PH-2): `/media/{key}?exp={seconds}&sig={signature}`,
 /// with `&for={user}` before the signature when it was made for one viewer.
 ///
-/// The signature is HMAC-SHA256 over key, expiry and viewer, in base64url. The gateway checks it without asking any service. The key is prepared
-/// once: a feed signs many links.
+/// The signature is HMAC-SHA256 over key, expiry and viewer, in base64url. The gateway verifies it without a call. The HMAC key is
+/// prepared once, because a feed signs many links.
 public struct SignedURL: Sendable {
     private let prepared: HMAC<SHA256>
 
@@ -16,9 +16,9 @@ public struct SignedURL: Sendable {
     ///
     /// - Parameters:
     ///   - key: The blob.
-    ///   - expires: From when on the link is refused; whole seconds, rounded down.
-    ///   - viewer: Whom it is made for: it is dead when the owner's blobs are hidden from that user. Nil for nobody in particular.
-    ///   - base: What the path and query are put behind; empty for a relative link.
+    ///   - expires: When the link expires; whole seconds, rounded down.
+    ///   - viewer: The user it is made for: it is invalid while the owner's blobs are hidden from that user. Nil: for any user.
+    ///   - base: The prefix of path and query; empty for a relative link.
     public func sign(key: BlobKey, expires: Instant, viewer: UserID? = nil, base: String = "") -> String {
         let (expiry, viewer) = (String(expires.seconds), viewer?.description)
         var link = base
@@ -36,7 +36,7 @@ public struct SignedURL: Sendable {
         return link
     }
 
-    /// The key of a link that is genuine and has not expired. Signatures are compared in constant time.
+    /// The key of a genuine link that has not expired. Signatures are compared in constant time.
     ///
     /// - Parameters:
     ///   - key: The part of the path after `/media/`.
@@ -44,9 +44,9 @@ public struct SignedURL: Sendable {
     ///   - viewer: The query parameter `for`; nil when there is none.
     ///   - signature: The query parameter `sig`.
     ///   - now: The current instant.
-    /// - Throws: `LINK_EXPIRED` (permission denied) for a genuine link that has; `NOT_FOUND` for anything not genuine, which says
-    ///   nothing of what exists.
-    /// - Returns: The blob, whom the link was made for, and when it expires.
+    /// - Throws: `LINK_EXPIRED` (permission denied) for a genuine but expired link; `NOT_FOUND` for any other, which does not
+    ///   reveal what exists.
+    /// - Returns: The blob, the user the link was made for, and when it expires.
     public func verify(
         key: String,
         expires: String,

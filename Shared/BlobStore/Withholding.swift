@@ -1,44 +1,44 @@
 public import Kernel
 
-/// Blobs of one owner that are not served for a while, whatever links are about (PH-6): kept, and back at once when the owner is.
-/// To everybody, or to one viewer.
+/// Withholds the blobs of one owner for a while, in spite of valid links (PH-6): from all viewers, or from one. The blobs are kept
+/// and can be served again at once.
 ///
-/// Whoever serves blobs asks `isWithheld`. The convention that makes one small marker enough for all blobs of an owner, however many:
-/// the second segment of a key names its owner, `snaps/<owner>/2026-01-02/<id>/display.jpg`; the marker is `withheld/<owner>`, and
-/// `hidden/<owner>/<viewer>` for one viewer. What shows several people belongs to each of them, `cards/<owner>_<owner>/<id>.png`, and is
-/// served while none of them is withheld.
+/// Code that serves blobs must check `isWithheld`. One small marker is enough for all blobs of an owner, because the second segment
+/// of a key names the owner: `snaps/<owner>/2026-01-02/<id>/display.jpg`. The marker is `withheld/<owner>`, or
+/// `hidden/<owner>/<viewer>` for one viewer. A blob that shows several users belongs to each of them,
+/// `cards/<owner>_<owner>/<id>.png`, and is served while none of them is withheld.
 extension BlobStore {
-    /// Stops serving the blobs of an owner; doing it again changes nothing.
+    /// Stops serving the blobs of an owner; a repeat changes nothing.
     public func withhold(_ owner: UserID) async throws { try await put(try marker(of: "\(owner)"), [UInt8(ascii: "1")]) }
 
-    /// Serves them again; for one that is not withheld it changes nothing.
+    /// Serves them again; changes nothing for an owner who is not withheld.
     public func release(_ owner: UserID) async throws { try await delete(try marker(of: "\(owner)")) }
 
     /// Stops serving the blobs of an owner through links that were made for one viewer.
     ///
-    /// - Parameter now: of the clock that links expire by.
+    /// - Parameter now: by the clock that links expire by.
     public func hide(_ owner: UserID, from viewer: UserID, at now: Instant) async throws {
-        // Negative: hidden since.
+        // A negative number means: hidden since.
         try await put(try marker(of: "\(owner)", from: viewer), Array("\(-now.seconds)".utf8))
     }
 
-    /// Serves them to this viewer again, through links made since: those of before, which live for `lifetime`, stay dead.
+    /// Serves them to this viewer again, by new links. Older links, which are valid for `lifetime`, stay invalid.
     public func show(_ owner: UserID, to viewer: UserID, linksLive lifetime: Interval) async throws {
         let key = try marker(of: "\(owner)", from: viewer)
         guard let since = try await content(of: key), since < 0 else { return }
         try await put(key, Array("\(-since + lifetime.seconds)".utf8))
     }
 
-    /// Forgets that they were hidden: every link of that time has expired.
+    /// Deletes the marker: every link of that time has expired.
     public func forgetHidden(_ owner: UserID, from viewer: UserID) async throws {
         try await delete(try marker(of: "\(owner)", from: viewer))
     }
 
-    /// Whether an owner of this blob is withheld, and so must nobody be served it. The markers themselves are never served.
+    /// Whether this blob must not be served, because an owner is withheld. The markers themselves are never served.
     ///
     /// - Parameters:
-    ///   - viewer: whom the link was made for; nil for nobody in particular.
-    ///   - expires: when the link does; nil for one that was made this moment.
+    ///   - viewer: the user the link was made for; nil: any user.
+    ///   - expires: when the link expires; nil for a link that is made now.
     public func isWithheld(_ key: BlobKey, from viewer: UserID? = nil, expires: Instant? = nil) async throws -> Bool {
         let segments = key.description.split(separator: "/", maxSplits: 2)
         guard segments.count > 1 else { return false }
@@ -59,7 +59,7 @@ extension BlobStore {
     /// The number in a marker; nil when there is no such marker.
     private func content(of key: BlobKey) async throws -> Int64? {
         guard try await info(of: key) != nil else { return nil }
-        // What is no number is taken for hidden, to be safe.
+        // Anything but a number counts as hidden, to be safe.
         return Int64(String(decoding: try await read(key, limit: 32), as: UTF8.self)) ?? -1
     }
 

@@ -1,17 +1,17 @@
 internal import Dispatch
 internal import Synchronization
 
-/// A value that wants to be looked at again at a certain time.
+/// A value that must be checked again at a certain time.
 protocol TimedValue: Sendable {
-    /// When to look at it again at the latest; nil for no time.
+    /// When it must be checked at the latest; nil for never.
     var wakeAt: Tick? { get }
 }
 
 /// A value behind a lock, with the timer for its `wakeAt`.
 ///
-/// Whoever changes the value sets the timer while he still holds the lock. Were it set later, two threads could set it in the other
-/// order than they changed the value, and the earlier time would be lost. The timer moves to earlier times only: it may ring early,
-/// for a time that the value no longer has, and is set again then.
+/// The thread that changes the value sets the timer under the same lock. Otherwise two threads could set the timer in another order
+/// than they changed the value, and the earlier time would be lost. The timer only moves to earlier times: it may ring early, for a
+/// time that the value no longer has, and is then set again.
 final class TimedMutex<Value: TimedValue>: Sendable {
     private struct Locked {
         var value: Value
@@ -29,7 +29,7 @@ final class TimedMutex<Value: TimedValue>: Sendable {
         timer.activate { [weak self] in self?.rang() }
     }
 
-    /// Calls `ring` when the value's time has come, or earlier; it then asks the value what is due.
+    /// Calls `ring` at the value's time or earlier; `ring` then asks the value what is due.
     func onWake(_ ring: @escaping @Sendable () -> Void) { locked.withLock { $0.ring = ring } }
 
     /// Reads or changes the value.
@@ -57,7 +57,7 @@ final class TimedMutex<Value: TimedValue>: Sendable {
     }
 }
 
-/// Calls back once, at a given tick, unless it is released before.
+/// Calls back once, at a given tick, unless it is released earlier.
 final class Alarm: Sendable {
     private let timer: DispatchTimer
 
@@ -68,9 +68,9 @@ final class Alarm: Sendable {
     }
 }
 
-/// A timer of Dispatch. Private to this file: a timer that threads may set without a common lock is how deadlines get lost.
+/// A timer of Dispatch. Private to this file: setting a timer without a common lock loses deadlines.
 private final class DispatchTimer: @unchecked Sendable {
-    // Dispatch sources are thread-safe; only the import does not say so.
+    // Dispatch sources are thread-safe, but are not declared Sendable.
     private let source: any DispatchSourceTimer
 
     init(label: String) {

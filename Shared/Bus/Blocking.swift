@@ -1,6 +1,6 @@
 internal import Dispatch
 
-/// Runs blocking calls of nats.c (flush, close, waiting for a drain) outside the cooperative pool, which they would starve.
+/// Runs blocking calls of nats.c (flush, close, drain) outside the cooperative pool, which they would starve.
 enum Blocking {
     private static let queue = DispatchQueue(label: "bus.blocking", attributes: .concurrent)
 
@@ -11,10 +11,10 @@ enum Blocking {
     }
 }
 
-/// Waiting for a condition that nobody announces, at the end of a connection, service or consumer.
+/// Polls for a condition, at the end of a connection, service or consumer.
 enum Waiting {
-    /// Waits until `condition` holds or `end` has come. Cancelling the task that asks changes neither: an end in order must not
-    /// become a busy loop.
+    /// Waits until `condition` holds or `end` has come. Cancelling the task does not end the wait, so that an orderly shutdown does
+    /// not become a busy loop.
     ///
     /// - Returns: Whether it holds.
     static func until(_ end: Tick, _ condition: @escaping @Sendable () -> Bool) async -> Bool {

@@ -4,13 +4,13 @@ public import Kernel
 public struct BusConfiguration: Sendable {
     /// Files for TLS, all PEM.
     public struct TLS: Sendable {
-        /// The authorities to trust; nil trusts the system's.
+        /// The trusted certificate authorities; nil: the system's.
         public var authoritiesFile: String?
-        /// Our own certificate and chain, where the broker asks for one.
+        /// The client certificate and chain, if the broker requires one.
         public var certificateFile: String?
-        /// The key of our certificate.
+        /// The key of the client certificate.
         public var keyFile: String?
-        /// The name the broker's certificate must carry; nil takes the host of the URL.
+        /// The name in the broker's certificate; nil: the host of the URL.
         public var expectedHostname: String?
 
         /// TLS with these files.
@@ -29,7 +29,7 @@ public struct BusConfiguration: Sendable {
 
     /// `nats://127.0.0.1:4222`; several servers of one cluster with commas between them.
     public var url: String
-    /// What the broker's monitoring calls this connection.
+    /// The name of this connection in the broker's monitoring.
     public var name: String
     /// A user of the broker, with `password`.
     public var user: String?
@@ -39,24 +39,24 @@ public struct BusConfiguration: Sendable {
     public var token: String?
     /// A `.creds` file instead of a user.
     public var credentialsFile: String?
-    /// Under what replies arrive: `_INBOX` or below it, since services answer nowhere else. Each user of the broker has its own, so that
-    /// no one reads another's replies (D9).
+    /// The prefix of subjects for replies: `_INBOX` or below it, because services reply nowhere else. Each user of the broker has
+    /// its own, so that no user can read another's replies (D9).
     public var inboxPrefix: String
-    /// TLS, when the broker asks for it.
+    /// TLS, if the broker requires it.
     public var tls: TLS?
-    /// How long `connect` keeps trying; afterwards a connection heals for ever. Default 30 s.
+    /// How long `connect` keeps trying. Once connected, it reconnects without limit. Default 30 s.
     public var connectTimeout: Interval
     /// The pause between attempts to reconnect. Default 250 ms, plus up to 100 ms of jitter.
     public var reconnectWait: Interval
-    /// For this long after a reconnect "nobody listens" is tried again until the deadline, because responders need the same time to
-    /// come back. Default 2 s.
+    /// For this long after a reconnect, a request without responders is retried until its deadline, because responders reconnect at
+    /// the same time. Default 2 s.
     public var reconnectGrace: Interval
 
-    /// How many threads deliver the messages of all connections of the process that set this; nil gives each subscription its own
-    /// thread, which answers a single request sooner. Set it where many services share a process. Default nil.
+    /// How many threads deliver messages, shared by all connections of the process that set this. nil: each subscription has its
+    /// own thread, which answers a single request sooner. Set it where many services share a process. Default nil.
     public var deliveryThreads: Int?
 
-    /// A configuration with defaults for everything but the address.
+    /// A configuration with defaults for all but the address.
     public init(
         url: String,
         name: String = "streaksnap",

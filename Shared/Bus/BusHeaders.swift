@@ -3,7 +3,7 @@ public import Kernel
 
 /// Headers of a message: (name, value) pairs. Names are compared exactly, as NATS does.
 ///
-/// Any text can be put in; sending refuses what could break out of its header line (`check()`), so nothing that came from a client can
+/// Any text can be added. Sending refuses text that could break out of its header line (`check()`), so text from a client cannot
 /// inject a header. The values of one name keep their order; NATS does not keep the order of different names. An empty value is
 /// the same as none: it is not sent.
 public struct BusHeaders: Sendable, Equatable, ExpressibleByDictionaryLiteral {
@@ -52,7 +52,7 @@ public struct BusHeaders: Sendable, Equatable, ExpressibleByDictionaryLiteral {
     /// Checks that every header can be sent as it is.
     ///
     /// - Throws: `ServiceError` `VALIDATION_ERROR` naming the header: names are RFC 9110 tokens; values have no control characters
-    ///   and neither begin nor end with a space (NATS would cut it off); everything fits `mostBytes`.
+    ///   and neither begin nor end with a space (NATS would remove it); the total size is at most `mostBytes`.
     public func check() throws(ServiceError) {
         var total = 0
         for field in fields {
@@ -81,7 +81,7 @@ public struct BusHeaders: Sendable, Equatable, ExpressibleByDictionaryLiteral {
     }
 }
 
-/// Subjects: dot-separated tokens. nats.c sends whatever it is given, so a space or line break would change the protocol line.
+/// Subjects: dot-separated tokens. nats.c sends them unchecked, so a space or line break would change the protocol line.
 enum Subject {
     /// Whether messages can be published to it.
     static func isPublishable(_ subject: String) -> Bool { check(subject, wildcards: false) }
@@ -89,10 +89,10 @@ enum Subject {
     /// Whether it can be subscribed to: may have `*` and `>` tokens.
     static func isSubscribable(_ subject: String) -> Bool { check(subject, wildcards: true) }
 
-    /// Whether it is an inbox: begins with `_INBOX.`, and can be published to. Answers are sent to inboxes only: to any other subject they
-    /// would be published with the rights of who answers, where who asks may not publish.
+    /// Whether it is an inbox: begins with `_INBOX.`, and can be published to. Replies are sent only to inboxes. To any other
+    /// subject they would be published with the responder's rights, where the requester may not publish.
     ///
-    /// - Parameter subject: Ended by a zero.
+    /// - Parameter subject: Terminated by a zero byte.
     static func isInbox(_ subject: UnsafePointer<CChar>) -> Bool {
         guard strncmp(subject, "_INBOX.", 7) == 0 else { return false }
         var previous = dot

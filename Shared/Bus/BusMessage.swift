@@ -1,9 +1,9 @@
 /// One message as it came from the bus.
 public struct BusMessage: Sendable, Equatable {
-    /// What it was published to.
+    /// The subject it was published to.
     public var subject: String
-    /// Where an answer is expected; nil when none is. In a message that arrived it is always an inbox: whoever answers to another
-    /// subject lends his rights to who asked.
+    /// The subject for a reply; nil when none is expected. In a received message it is always an inbox: a reply to another subject
+    /// would lend the responder's rights to the requester.
     public var reply: String?
     /// Its headers.
     public var headers: BusHeaders
@@ -18,6 +18,6 @@ public struct BusMessage: Sendable, Equatable {
         self.body = body
     }
 
-    /// The status of a message made by the broker itself: 404, 408, 409, 503; nil for a message that somebody published.
+    /// The status of a message made by the broker itself: 404, 408, 409, 503; nil for a published message.
     var brokerStatus: Int? { headers.isEmpty ? nil : headers["Status"].flatMap { Int($0) } }
 }

@@ -1,18 +1,18 @@
 public import Kernel
 
-/// What travels with a request besides its message: who asks, until when, and as part of what.
+/// What travels with a request besides its message: principal, deadline, trace and request id.
 public struct CallContext: Sendable {
-    /// Names the client's request through all services; in every log line.
+    /// The id of the client's request in all services; in every log line.
     public var requestID: String
-    /// The span this happens in; a call made with this context gets a span of its own below it.
+    /// The current span; a call made with this context gets a child span.
     public var trace: TraceContext
-    /// When the caller stops waiting: wall-clock time, never the development clock (D3).
+    /// When the caller stops waiting, in wall-clock time, never the development clock (D3).
     public var deadline: Instant
-    /// Who asks; nil when nobody has said.
+    /// Who the request is made for; nil when unknown.
     public var principal: Principal?
-    /// The client's key for "the same change again" (PF-4).
+    /// The client's idempotency key (PF-4).
     public var idempotencyKey: String?
-    /// Where the client's request came from, as the gateway saw it; nil for work that no client asked for.
+    /// The client's address as the gateway saw it; nil for work without a client's request.
     public var clientAddress: IPAddress?
 
     /// A context of these parts.
@@ -21,7 +21,7 @@ public struct CallContext: Sendable {
     ///   - requestID: By default the id of the trace.
     ///   - trace: By default a new one.
     ///   - deadline: By default ten seconds from now.
-    ///   - principal: By default nobody.
+    ///   - principal: By default none.
     ///   - idempotencyKey: By default none.
     ///   - clientAddress: By default unknown.
     public init(
@@ -48,9 +48,9 @@ public struct CallContext: Sendable {
     /// The time left until the deadline; negative after it.
     public var remaining: Interval { deadline - SystemClock.now() }
 
-    /// The signed-in person.
+    /// The signed-in user.
     ///
-    /// - Throws: `ServiceError` `UNAUTHENTICATED` when nobody is signed in.
+    /// - Throws: `ServiceError` `UNAUTHENTICATED` when no user is signed in.
     public func requireUser() throws(ServiceError) -> UserID {
         guard let principal, principal.role == .user || principal.role == .admin, let id = principal.userID else {
             throw ServiceError(.unauthenticated, "UNAUTHENTICATED", "Sign in first.")
@@ -58,12 +58,12 @@ public struct CallContext: Sendable {
         return id
     }
 
-    /// The context for a call made while answering this one: same request, span, deadline and principal.
+    /// The context for a call made while handling this one: same request, span, deadline and principal.
     ///
     /// - Parameters:
     ///   - timeout: Brings the deadline forward; it never moves back.
-    ///   - principal: Somebody else to ask for, for instance `Principal(role: .service)`.
-    ///   - idempotencyKey: The callee's key; the caller's own key is not handed on, since it names the caller's change.
+    ///   - principal: Another principal, for example `Principal(role: .service)`.
+    ///   - idempotencyKey: The key for the call. The own key is not passed on, because it names the caller's change.
     public func child(timeout: Interval? = nil, principal: Principal? = nil, idempotencyKey: String? = nil) -> CallContext {
         var deadline = deadline
         if let timeout { deadline = min(deadline, SystemClock.now() + timeout) }
@@ -113,18 +113,18 @@ extension CallContext {
         return headers
     }
 
-    /// The context of a request that arrived, in a span of its own. What is missing or unreadable becomes its default; a principal that is not
-    /// wholly readable is nobody, never somebody with fewer checks.
+    /// The context of a received request, in a span of its own. Missing or unreadable values get their default. A principal that is
+    /// only partly readable becomes none, never one with fewer checks.
     ///
     /// - Parameters:
     ///   - headers: The request's headers.
-    ///   - timeout: How long to work on a request without a deadline, as the `nats` command sends them.
-    ///   - parent: The span of the side that asks, when it said so.
+    ///   - timeout: The time limit for a request without a deadline, as the `nats` command sends them.
+    ///   - parent: The requester's span, if it was sent.
     init(headers: BusHeaders, timeout: Interval, parent: TraceContext? = nil) {
         let trace = parent?.child() ?? .random()
         let limit = SystemClock.now() + timeout
         let stated = headers[HeaderName.deadline].flatMap { Int64($0) }.map { milliseconds in
-            // A deadline beyond this (year 2255) is no deadline; the bound keeps the arithmetic from overflowing.
+            // A deadline beyond this (year 2255) counts as none; the bound prevents overflow.
             Instant(milliseconds: Swift.min(Swift.max(milliseconds, 0), 9_000_000_000_000))
         }
         self.init(

@@ -7,15 +7,15 @@ enum Entropy {
 
     static func word() -> UInt64 { words.withLock { $0.next() } }
 
-    /// A name that is unique on the bus and that nobody can guess: 32 lower-case hex digits.
+    /// A unique and unguessable name: 32 lower-case hex digits.
     static func name() -> String { Hex.text(word()) + Hex.text(word()) }
 
     /// A number from 0 up to, not including, `bound`.
     static func below(_ bound: UInt64) -> UInt64 { bound == 0 ? 0 : word() % bound }
 }
 
-/// Words of the system's secure generator, 32 of them by one system call: one call for each word would cost more than the rest of a
-/// request's bookkeeping. Never a generator of our own: who sees some of its numbers could compute the next.
+/// Words of the system's secure generator, 32 for each system call: a call for each word would cost more than the rest of a
+/// request's bookkeeping. It must not be a generator of our own: an attacker who sees some of its numbers could compute the next.
 struct RandomWords: Sendable {
     private var words = [UInt64](repeating: 0, count: 32)
     private var used = 32
@@ -23,7 +23,7 @@ struct RandomWords: Sendable {
     mutating func next() -> UInt64 {
         if used == words.count { refill() }
         let word = words[used]
-        // What was handed out is a secret of whoever got it.
+        // A word that was returned is the caller's secret.
         words[used] = 0
         used += 1
         return word

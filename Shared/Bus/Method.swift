@@ -1,7 +1,7 @@
 public import Kernel
 public import Wire
 
-/// One RPC: what it is called on the bus, and how it may be called. Declared by generated code, one per `rpc` line.
+/// One RPC: its name on the bus, and how it may be called. Generated, one for each `rpc` line.
 public struct Method<Request: Message, Reply: Message>: Sendable {
     /// The service: `auth`.
     public let service: String
@@ -9,7 +9,7 @@ public struct Method<Request: Message, Reply: Message>: Sendable {
     public let version: String
     /// The RPC: `Register`.
     public let name: String
-    /// Whether doing it twice is as good as once; only then is it sent a second time.
+    /// Whether a repeat has no further effect; only then it is retried.
     public let isIdempotent: Bool
     /// The longest a caller waits.
     public let timeout: Interval
@@ -27,16 +27,17 @@ public struct Method<Request: Message, Reply: Message>: Sendable {
     public var subject: String { "rpc.\(service).\(version).\(name)" }
 }
 
-/// Something that calls methods of services: the bus, or a stand-in in tests.
+/// Calls methods of services: the bus, or a fake in tests.
 public protocol Caller: Sendable {
     /// Calls a method and waits for its reply.
     ///
     /// - Parameters:
     ///   - method: What to call.
-    ///   - request: What to say.
-    ///   - context: Who asks and until when; the method's timeout may bring the deadline forward.
+    ///   - request: The request.
+    ///   - context: Principal and deadline; the method's timeout may make the deadline earlier.
     /// - Returns: The service's reply.
-    /// - Throws: `ServiceError` of the service; `UNAVAILABLE` when nobody can answer; `DEADLINE_EXCEEDED` when nobody did in time;
+    /// - Throws: `ServiceError` of the service; `UNAVAILABLE` when no instance can answer; `DEADLINE_EXCEEDED` when none did in
+    ///   time;
     ///   `CancellationError` when the calling task was cancelled.
     func call<Request: Message, Reply: Message>(
         _ method: Method<Request, Reply>,
@@ -56,11 +57,11 @@ public struct Endpoint: Sendable {
     public let version: String
     /// The RPC: `Register`.
     public let name: String
-    /// Where requests arrive.
+    /// The subject for requests.
     public let subject: String
-    /// How long to work on a request that states no deadline.
+    /// The time limit for a request without a deadline.
     public let timeout: Interval
-    /// What `$SRV.INFO` says about it besides its name.
+    /// Its metadata in `$SRV.INFO`.
     public var metadata: [String: String]
     /// Answers one request; may be wrapped, as the service runtime does for idempotency (D12).
     public var handle: Handler
@@ -85,7 +86,7 @@ public struct Endpoint: Sendable {
 
     /// An endpoint that decodes and validates the request, calls `handler` and encodes its reply.
     ///
-    /// A request that is no `Request`, or breaks its validation rules, is refused with `VALIDATION_ERROR`; `handler` never sees it.
+    /// A request that cannot be decoded, or breaks its validation rules, is refused with `VALIDATION_ERROR` before `handler` runs.
     public init<Request: Message, Reply: Message>(
         _ method: Method<Request, Reply>,
         _ handler: @escaping @Sendable (_ request: Request, _ context: CallContext) async throws -> Reply
@@ -114,7 +115,7 @@ public struct Endpoint: Sendable {
 }
 
 extension Error {
-    /// The refusal of a request that could not be coded: names the field when there is one, never shows a value.
+    /// The refusal of a request that could not be coded: names the field if known, never shows a value.
     var asRequestError: ServiceError {
         switch self as? WireError {
         case .invalidUTF8(let field): .validation(field: field, "is not valid UTF-8")

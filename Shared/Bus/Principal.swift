@@ -1,29 +1,29 @@
 public import Kernel
 
-/// Who a request is made for. Made by the gateway from a verified access token; believed on the bus because only the gateway and
+/// Who a request is made for. The gateway makes it from a verified access token. Services trust it because only the gateway and
 /// services may publish requests (D9).
 public struct Principal: Sendable, Equatable {
-    /// What kind of caller it is.
+    /// The kind of caller.
     public enum Role: String, Sendable, CaseIterable {
         /// Not signed in.
         case guest
-        /// A signed-in person.
+        /// A signed-in user.
         case user
-        /// A signed-in person with moderation rights.
+        /// A signed-in user with moderation rights.
         case admin
         /// A service acting on its own behalf.
         case service
     }
 
-    /// The person; nil for guests and services.
+    /// The user; nil for guests and services.
     public var userID: UserID?
-    /// What kind of caller it is.
+    /// The kind of caller.
     public var role: Role
-    /// The sign-in that the access token belongs to.
+    /// The session of the access token.
     public var sessionID: SessionID?
-    /// The person's IANA zone, as the token says.
+    /// The user's IANA zone, from the token.
     public var zone: String?
-    /// The person's plan, as the token says; a hint, `billing` knows.
+    /// The user's plan, from the token; a hint, `billing` decides.
     public var plan: String?
 
     /// A principal of these parts.

@@ -1,10 +1,10 @@
 internal import Kernel
 
-/// What became of a request.
+/// The outcome of a request.
 enum RequestOutcome<Reply: Sendable>: Sendable {
-    /// Somebody answered.
+    /// A reply arrived.
     case reply(Reply)
-    /// The broker says that nobody listens.
+    /// The broker reports that there is no responder.
     case noResponders
     /// The deadline passed.
     case expired
@@ -14,13 +14,13 @@ enum RequestOutcome<Reply: Sendable>: Sendable {
     case failed(ServiceError)
 }
 
-/// All requests that await an answer: events in, actions out, no I/O.
+/// All open requests. Events in, actions out, no I/O.
 ///
-/// A request is opened, sent, and then waited for. Everything else (the answer, its deadline, cancellation, the end of the connection)
-/// may come before or after the waiting begins; the first of them decides, later ones are ignored. So a reply may overtake the
-/// code that sends, and many requests can be sent before the first is waited for.
+/// A request is opened, sent, and then awaited. The reply, the deadline, a cancellation and the end of the connection may come
+/// before or after the wait begins; the first decides, later ones are ignored. So a reply may overtake the code that sends, and
+/// many requests can be sent before the first is awaited.
 ///
-/// Requests are named by tokens that the owner chooses; an answer with a token that is not in the table changes nothing and costs one look-up.
+/// The owner chooses the tokens of requests. A reply with an unknown token changes nothing and costs one lookup.
 struct RequestTable<Waiter: Sendable, Reply: Sendable>: TimedValue {
     /// What the owner must do.
     enum Action: Sendable {
@@ -49,12 +49,12 @@ struct RequestTable<Waiter: Sendable, Reply: Sendable>: TimedValue {
     /// When the owner must call `expire` at the latest; nil when no deadline is known.
     var wakeAt: Tick? { earliest == .never ? nil : earliest }
 
-    /// How many requests were opened and not yet taken.
+    /// How many requests are open.
     var count: Int { slots.count }
 
     /// Opens a request.
     ///
-    /// - Returns: False when there is one of that token: the owner takes another.
+    /// - Returns: False when the token is in use: the owner chooses another.
     /// - Throws: The error that the table was closed with.
     mutating func open(_ token: UInt64, deadline: Tick) throws(ServiceError) -> Bool {
         guard slots[token] == nil else { return false }
@@ -62,14 +62,14 @@ struct RequestTable<Waiter: Sendable, Reply: Sendable>: TimedValue {
         return true
     }
 
-    /// Opens a request again under its old token, so that the answer to either sending counts.
+    /// Opens a request again under its old token, so that the reply to either sending counts.
     mutating func reopen(_ token: UInt64, deadline: Tick) throws(ServiceError) {
         if let closed { throw closed }
         slots[token] = .open(deadline)
         earliest = min(earliest, deadline)
     }
 
-    /// Somebody waits for the outcome.
+    /// A task waits for the outcome.
     mutating func wait(_ token: UInt64, _ waiter: Waiter) -> Action {
         switch slots[token] {
         case .open(let deadline):
@@ -83,7 +83,7 @@ struct RequestTable<Waiter: Sendable, Reply: Sendable>: TimedValue {
         }
     }
 
-    /// Something decided the request: an answer, a cancellation, a failure to send.
+    /// The request is decided: by a reply, a cancellation, or a failure to send.
     mutating func settle(_ token: UInt64, _ outcome: RequestOutcome<Reply>) -> Action {
         switch slots[token] {
         case .open:
@@ -97,15 +97,15 @@ struct RequestTable<Waiter: Sendable, Reply: Sendable>: TimedValue {
         }
     }
 
-    /// Nobody will wait for this request.
+    /// No task will wait for this request.
     mutating func forget(_ token: UInt64) {
         if case .waiting = slots[token] { return }
         slots[token] = nil
     }
 
-    /// The time has come to look for deadlines that have passed.
+    /// Checks for deadlines that have passed.
     ///
-    /// - Returns: Who to resume with `.expired`.
+    /// - Returns: The continuations to resume with `.expired`.
     mutating func expire(now: Tick) -> [Waiter] {
         var waiters: [Waiter] = []
         earliest = .never
@@ -124,7 +124,7 @@ struct RequestTable<Waiter: Sendable, Reply: Sendable>: TimedValue {
 
     /// The connection has ended: nothing more can be opened.
     ///
-    /// - Returns: Who to resume with `.failed(error)`.
+    /// - Returns: The continuations to resume with `.failed(error)`.
     mutating func close(_ error: ServiceError) -> [Waiter] {
         closed = error
         var waiters: [Waiter] = []

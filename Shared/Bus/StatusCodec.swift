@@ -1,9 +1,9 @@
 internal import Kernel
 
-/// `streaksnap.common.v1.Status`, the body of an error reply. Coded by hand, since generated code imports this module:
+/// `streaksnap.common.v1.Status`, the body of an error reply. Coded by hand, because generated code imports this module:
 /// `code = 1 int32, reason = 2, message = 3, repeated details = 4 {field = 1, message = 2}, retry_after = 5 int32`.
 enum StatusCodec {
-    /// Most details that are read; a service that says more is cut short.
+    /// Most details that are read; further ones are dropped.
     static let mostDetails = 200
 
     static func encode(_ error: ServiceError) -> [UInt8] {
@@ -23,7 +23,7 @@ enum StatusCodec {
         return bytes
     }
 
-    /// The error that `bytes` say; nil when they are not a Status, or one without a known code.
+    /// The error in `bytes`; nil when they are not a Status with a known code.
     static func decode(_ bytes: [UInt8]) -> ServiceError? {
         var reader = FieldReader(bytes[...])
         var code: UInt64 = 0
@@ -97,7 +97,7 @@ enum StatusCodec {
     }
 }
 
-/// Reads the fields of one protobuf message; nil for bytes that are none.
+/// Reads the fields of one protobuf message; nil for other bytes.
 private struct FieldReader {
     enum Value {
         case varint(UInt64)
@@ -146,9 +146,9 @@ private struct FieldReader {
 }
 
 extension ServiceError {
-    /// The error that an error reply says; nil for a reply that is none.
+    /// The error of an error reply; nil for any other reply.
     ///
-    /// Replies of other software on the bus have no Status: its HTTP-like code and text are then all there is.
+    /// Replies of other software on the bus have no Status, only an HTTP-like code and text.
     init?(reply: BusMessage) {
         guard !reply.headers.isEmpty, let number = reply.headers[HeaderName.errorCode] else { return nil }
         if let status = StatusCodec.decode(reply.body) {
@@ -162,7 +162,7 @@ extension ServiceError {
     /// The error as headers and body of a reply.
     var reply: (headers: BusHeaders, body: [UInt8]) {
         var headers: BusHeaders = [HeaderName.errorCode: String(code.httpStatus), HeaderName.errorReason: reason]
-        // A reason is our own constant; should one not fit a header line, the body still carries it.
+        // A reason is our own constant. If one does not fit a header line, the body still has it.
         do { try headers.check() } catch { headers[HeaderName.errorReason] = "ERROR" }
         return (headers, StatusCodec.encode(self))
     }

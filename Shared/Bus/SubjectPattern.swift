@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// A subject that may have wildcards, as the broker understands it: `*` stands for one token, `>` at the end for one or more.
+/// A subject with wildcards, as the broker reads it: `*` matches one token, `>` at the end one or more.
 struct SubjectPattern: Sendable {
-    // Bytes that no subject has stand for the wildcards, since a `*` within a token is none.
+    // Wildcards are stored as bytes that no subject has, because a `*` within a token is not a wildcard.
     private static let anyToken = CChar(1)
     private static let anyRest = CChar(2)
     private static let dot = CChar(46)
@@ -25,9 +25,9 @@ struct SubjectPattern: Sendable {
         literalCount = pattern.firstIndex { $0 == Self.anyToken || $0 == Self.anyRest } ?? pattern.count
     }
 
-    /// Whether the pattern stands for `subject`.
+    /// Whether the pattern matches `subject`.
     ///
-    /// - Parameter subject: Without wildcards, ended by a zero.
+    /// - Parameter subject: Without wildcards, terminated by a zero byte.
     func matches(_ subject: UnsafePointer<CChar>) -> Bool {
         pattern.withUnsafeBufferPointer { pattern in
             guard let start = pattern.baseAddress, strncmp(subject, start, literalCount) == 0 else { return false }

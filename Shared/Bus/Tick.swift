@@ -1,8 +1,8 @@
 internal import Dispatch
 internal import Kernel
 
-/// A point on the monotonic clock, in nanoseconds: what local waiting is measured with, so that setting the wall clock
-/// neither fires nor stretches a deadline.
+/// A point on the monotonic clock, in nanoseconds. Local waits use it, so that setting the wall clock neither fires nor extends a
+/// deadline.
 struct Tick: Hashable, Comparable, Sendable {
     /// Nanoseconds of uptime.
     let nanoseconds: UInt64

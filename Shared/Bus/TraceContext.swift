@@ -1,4 +1,4 @@
-/// Where in a distributed trace something happens: W3C Trace Context, level 1.
+/// A position in a distributed trace: W3C Trace Context, level 1.
 public struct TraceContext: Sendable, Hashable, CustomStringConvertible {
     private let traceHigh: UInt64
     private let traceLow: UInt64
@@ -13,7 +13,7 @@ public struct TraceContext: Sendable, Hashable, CustomStringConvertible {
         self.flags = flags
     }
 
-    /// A context from a `traceparent` header; nil for anything that the specification calls invalid.
+    /// A context from a `traceparent` header; nil for a header that is invalid by the specification.
     ///
     /// Versions above `00` are read as far as they are known, as the specification asks.
     public init?(traceparent text: some StringProtocol) {
@@ -30,11 +30,12 @@ public struct TraceContext: Sendable, Hashable, CustomStringConvertible {
 
     /// The root of a new trace.
     ///
-    /// - Parameter ratio: The share of traces that is recorded, from 0 to 1; none by default, since most work that no client asked for
-    ///   (looking for services, fetching keys) is of no interest. The trace's id decides, so that all who know the ratio agree.
+    /// - Parameter ratio: The share of traces that is recorded, from 0 to 1. None by default, because most work without a client's
+    ///   request (discovery, fetching keys) is of no interest. The trace's id decides, so that all services with the same ratio
+    ///   agree.
     public static func random(recorded ratio: Double = 0) -> TraceContext {
         let low = Entropy.word() | 1
-        // 53 bits: as many as a double can tell apart.
+        // 53 bits: the precision of a double.
         let isRecorded = Double(low >> 11) < ratio * Double(UInt64(1) << 53)
         return TraceContext(traceHigh: Entropy.word(), traceLow: low, span: Entropy.word() | 1, flags: isRecorded ? 1 : 0)
     }

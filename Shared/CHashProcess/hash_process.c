@@ -20,7 +20,7 @@ typedef struct {
 
 static struct crypt_data scratch;
 
-// After a fork of a process with many threads only what is safe in a signal handler may be called; crypt_rn computes in `scratch` alone.
+// After a fork of a process with threads only async-signal-safe functions may be called; crypt_rn computes in `scratch` only.
 static void become_session(int niceness) {
     setsid();
     setpriority(PRIO_PROCESS, 0, niceness);
@@ -33,7 +33,7 @@ static void become_session(int niceness) {
         close(file);
     }
     prctl(PR_SET_NAME, "passwords");
-    // The parent's handlers are not ours, and its ignored signals must not keep us alive.
+    // Reset the parent's signal handlers; signals that it ignores must still end this child.
     sigset_t none;
     sigemptyset(&none);
     for (int number = 1; number < 32; number++) signal(number, SIG_DFL);
@@ -67,7 +67,7 @@ int hash_process_start(HashProcess *process, int niceness) {
         return failure;
     }
     if (child == 0) {
-        // Everything else that is open is the parent's: a listening socket held here would outlive it.
+        // Close all other descriptors: a listening socket held here would outlive the parent.
         if (dup2(ends[1], 0) < 0) _exit(1);
         close_range(1, ~0U, 0);
         become_session(niceness);

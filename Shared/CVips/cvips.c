@@ -12,7 +12,7 @@
 
 #include "vips_abi.h"
 
-// Every function that is used, typed by vips_abi.h and found by name when the library is loaded.
+// The functions that are used, with types from vips_abi.h, found by name when the library is loaded.
 #define FUNCTIONS(X) \
     X(vips_init) X(vips_concurrency_set) X(vips_cache_set_max) X(vips_cache_set_max_mem) X(vips_cache_set_max_files) \
     X(vips_operation_block_set) X(vips_error_buffer_copy) X(vips_thread_shutdown) X(vips_image_get_width) X(vips_image_get_height) \
@@ -42,8 +42,8 @@ static int load_library(void) {
     return 0;
 }
 
-// Who runs in the library now. When the process ends, they are waited for, and nobody begins anew: destructors of the library run then (that
-// of libheif's list of decoders is one), and a thread that still decoded crashed.
+// The number of threads inside the library. The end of the process waits for them and lets no other in, because destructors of the
+// library run then (libheif's list of decoders has one), and a thread that still decodes would crash.
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t gate_left = PTHREAD_COND_INITIALIZER;
 static int gate_inside, gate_is_closed;
@@ -57,7 +57,7 @@ static int enter(void) {
     if (!is_closed) gate_inside++;
     pthread_mutex_unlock(&gate);
     if (is_closed) return -1;
-    // Makes the thread's end known: libvips keeps buffers for each thread.
+    // Reports the thread's end: libvips keeps buffers for each thread.
     pthread_setspecific(thread_end, &gate);
     return 0;
 }
@@ -88,7 +88,7 @@ static void process_ends(int status, void *context) {
     pthread_mutex_unlock(&gate);
     if (is_empty) return;
     fflush(NULL);
-    // Without the destructors.
+    // Skip the destructors.
     _exit(status);
 }
 
@@ -104,7 +104,7 @@ int cvips_start(void) {
         snprintf(load_failure, sizeof load_failure, "the end of the process cannot be watched");
         return -1;
     }
-    // A damaged upload can cause thousands of warnings on stderr; what matters is in the error.
+    // A damaged upload can cause thousands of warnings on stderr; the error has what matters.
     lib.g_log_set_handler("VIPS", G_LOG_LEVEL_WARNING | G_LOG_LEVEL_MESSAGE | G_LOG_LEVEL_INFO | G_LOG_LEVEL_DEBUG, drop, NULL);
     lib.vips_concurrency_set(1);
     lib.vips_cache_set_max(0);
@@ -129,7 +129,7 @@ static const char *gate_closed_or(const char *reason) {
 void cvips_error(char *text, size_t size) {
     char *reason = NULL;
     if (lib.vips_error_buffer_copy != NULL && enter() == 0) {
-        // A copy: the buffer itself is all threads' and may change while it is read.
+        // A copy: all threads share the buffer, which may change while it is read.
         reason = lib.vips_error_buffer_copy();
         leave();
     }
@@ -182,11 +182,11 @@ static VipsImage *flatten_on_white(VipsImage *image) {
 static VipsImage *decode(const void *bytes, size_t count, CVipsFormat format, int side) {
     VipsImage *image = open_header(bytes, count, format);
     if (image == NULL) return NULL;
-    // Through the profile it came with; without one, asking for a profile would tint what is sRGB already.
+    // Uses the embedded profile. An image without one counts as sRGB, and a conversion would tint it.
     int has_profile = lib.vips_image_get_typeof(image, "icc-profile-data") != 0;
     lib.g_object_unref(image);
     image = NULL;
-    // 8.14 ignores the option fail_on of this call (not of the one for files), so the loader is told itself.
+    // 8.14 ignores the option fail_on of this call (not of the one for files), so it is set on the loader itself.
     if (lib.vips_thumbnail_buffer(
             (void *)bytes, count, &image, side, "height", side, "size", VIPS_SIZE_DOWN, "option_string", "[fail_on=error]",
             has_profile ? "export_profile" : NULL, "srgb", NULL))
@@ -248,7 +248,7 @@ void *cvips_pixels(CVipsImage *image, int *bands, size_t *count) {
     GATED(void *, lib.vips_image_write_to_memory((VipsImage *)image, count), NULL);
 }
 
-// What follows up to the encoders reads and writes fields of an image, which no destructor touches.
+// The functions up to the encoders only use fields of an image, which no destructor touches.
 
 int cvips_top(CVipsImage *image) { return lib.vips_image_get_yoffset((VipsImage *)image); }
 
@@ -294,7 +294,7 @@ int cvips_save_webp(CVipsImage *image, int quality, int keep, void **bytes, size
 void cvips_free(void *bytes) { lib.g_free(bytes); }
 
 void cvips_release(CVipsImage *image) {
-    // The process's end frees it as well.
+    // The end of the process frees it too.
     if (enter() != 0) return;
     lib.g_object_unref(image);
     leave();

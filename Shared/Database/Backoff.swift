@@ -1,4 +1,4 @@
-/// Pauses that double up to a limit, spread so that replicas do not try in step. Pure: the caller brings the seed.
+/// Pauses that double up to a limit, with jitter so that replicas do not retry at the same time. Pure: the caller passes the seed.
 struct Backoff {
     let first: UInt64
     let limit: UInt64
@@ -19,7 +19,8 @@ struct Backoff {
     }
 }
 
-/// Which connections are missing, and when to try for the next one. One attempt at a time: a server that just came back is not stormed.
+/// Which connections are missing, and when to make the next attempt. One attempt at a time, so that a server that just came back is
+/// not overloaded.
 struct Recovery {
     private var missing: [Int]
     /// The slot an attempt is under way for.
@@ -34,10 +35,10 @@ struct Recovery {
         self.backoff = backoff
     }
 
-    /// Whether there is something to try, now or later.
+    /// Whether a slot waits for an attempt, now or later.
     var isBusy: Bool { !missing.isEmpty }
 
-    /// The slot to connect now; nil when there is none, or it is too early.
+    /// The slot to connect now; nil when none is missing, or it is too early.
     mutating func nextAttempt(now: UInt64) -> Int? {
         guard attempting == nil, now >= notBefore, let slot = missing.first else { return nil }
         missing.removeFirst()
@@ -45,7 +46,7 @@ struct Recovery {
         return slot
     }
 
-    /// The attempt made a connection: the others may follow at once.
+    /// The attempt succeeded: the others may follow at once.
     mutating func succeeded() {
         attempting = nil
         failures = 0

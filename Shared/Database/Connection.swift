@@ -1,38 +1,38 @@
 internal import CPostgres
 
-/// One connection to the server and what is on its way on it. Only the loop's thread touches it.
+/// One connection to the server and its statements in flight. Only the loop's thread uses it.
 final class Connection {
-    /// What an answer from libpq was.
+    /// The kind of an answer from libpq.
     enum Answer {
         case outcome(Pipeline<Job, ResultBox>.Outcome)
         case end
         case sync
         /// No more for now.
         case none
-        /// The connection is of no more use.
+        /// The connection is broken.
         case dead
     }
 
     let slot: Int
-    /// Tells this connection from an earlier one in the same slot.
+    /// Distinguishes this connection from an earlier one in the same slot.
     let generation: UInt64
     let socket: Int32
     private let handle: OpaquePointer
 
     var pipeline = Pipeline<Job, ResultBox>()
     var cache: StatementCache
-    /// Who has the connection to itself.
+    /// The lease that holds the connection.
     var lease: Lease?
-    /// The lease's statements that wait until a script or a cancellation is over.
+    /// The lease's statements that wait for the end of a script or a cancellation.
     var held = FIFO<Job>()
-    /// The script that runs; the connection is out of pipeline mode meanwhile.
+    /// The running script; the connection is not in pipeline mode meanwhile.
     var script: Job?
     var scriptFailure: DatabaseError?
-    /// Until when a cancellation may be on its way: nothing may be sent that it could hit instead. Nil when there is none.
+    /// Until when a cancellation may be in flight. Nothing may be sent that it could hit instead. Nil when there is none.
     var cancelDeadline: UInt64?
-    /// When the server last said something, or the first statement was sent.
+    /// When the server last answered, or the first statement was sent.
     var lastProgress: UInt64 = 0
-    /// Whether the loop has it on its list of connections to flush.
+    /// Whether it is in the loop's list of connections to flush.
     var isMarked = false
     /// Whether epoll watches for room to write.
     var watchesWriting = false
@@ -47,23 +47,23 @@ final class Connection {
 
     deinit { PQfinish(handle) }
 
-    /// Statements that are not answered.
+    /// Statements without an answer.
     var load: Int { pipeline.jobCount + (script == nil ? 0 : 1) }
 
-    /// Whether the server is outside any transaction; meaningful when nothing is on its way.
+    /// Whether the server is outside any transaction; valid only when nothing is in flight.
     var isOutsideTransaction: Bool { PQtransactionStatus(handle) == PQTRANS_IDLE }
 
-    /// Whether libpq has not noticed an end of the connection.
+    /// Whether libpq considers the connection open.
     var isUp: Bool { PQstatus(handle) == CONNECTION_OK }
 
-    /// Whether a statement may be sent that must not overtake or meet anything else.
+    /// Whether statements may be sent: no script runs and no cancellation is in flight.
     var isReady: Bool { cancelDeadline == nil && script == nil }
 
-    /// Whether the server owes an answer, even one that no statement waits for.
+    /// Whether an answer of the server is missing, even one that no statement waits for.
     var isAwaitingServer: Bool { !pipeline.isEmpty || script != nil }
 
-    /// Takes a statement and hands it to libpq, preparing it first if need be. False when the connection is dead; the statement counts as
-    /// sent then, which is the careful answer: libpq may have written some of it.
+    /// Passes a statement to libpq, preparing it first if needed. False when the connection is dead. The statement then counts as
+    /// sent, because libpq may have written a part of it.
     func send(_ job: Job, _ statement: Statement, scratch: inout BindScratch) -> Bool {
         let count = Int32(job.binds.slots.count)
         if job.isRetry {
@@ -86,36 +86,36 @@ final class Connection {
         }
     }
 
-    /// Takes a statement without values that will not come again, and hands it over. False when the connection is dead.
+    /// Passes a statement without values, unprepared, to libpq. False when the connection is dead.
     func sendUnprepared(_ job: Job) -> Bool {
         pipeline.sentExecute(job, isEarly: false)
         return PQsendQueryParams(handle, job.text, 0, nil, nil, nil, nil, 1) == 1
     }
 
-    /// Ends an implicit transaction, or just a batch; what was handed over before leaves now.
+    /// Ends an implicit transaction or a batch, and sends it.
     func sync() -> Bool {
         guard PQpipelineSync(handle) == 1 else { return false }
         pipeline.sentSync()
         return true
     }
 
-    /// Leaves pipeline mode for a script; the pipeline must be empty. False when the connection is dead.
+    /// Leaves pipeline mode for a script; nothing may be in flight. False when the connection is dead.
     func leavePipeline() -> Bool { PQexitPipelineMode(handle) == 1 }
 
-    /// Takes a script and starts it. False when the connection is dead; the script counts as sent then.
+    /// Starts a script. False when the connection is dead; the script then counts as sent.
     func sendScript(_ job: Job) -> Bool {
         script = job
         scriptFailure = nil
         return PQsendQuery(handle, job.text) == 1
     }
 
-    /// Goes back to pipeline mode after a script.
+    /// Returns to pipeline mode after a script.
     func endScript() -> Bool {
         script = nil
         return PQenterPipelineMode(handle) == 1
     }
 
-    /// Writes what waits to be written. Nil when the connection is dead, otherwise whether there is more.
+    /// Writes pending data. Nil when the connection is dead, otherwise whether there is more.
     func flush() -> Bool? {
         switch PQflush(handle) {
         case 0: false
@@ -124,10 +124,10 @@ final class Connection {
         }
     }
 
-    /// Reads what the socket has. False when the connection is dead; what came before may still be asked for.
+    /// Reads from the socket. False when the connection is dead; answers received before may still be read.
     func read() -> Bool { PQconsumeInput(handle) == 1 }
 
-    /// The next answer that is complete.
+    /// The next complete answer.
     func nextAnswer() -> Answer {
         guard PQisBusy(handle) == 0 else { return .none }
         guard let result = PQgetResult(handle) else { return .end }
@@ -145,17 +145,17 @@ final class Connection {
             guard let error = DatabaseError(serverResult: result) else { return .dead }
             return .outcome(.failure(error))
         default:
-            // COPY and its like, which this module does not speak.
+            // COPY and similar, which this module does not support.
             PQclear(result)
             return .dead
         }
     }
 
-    /// What another thread needs to ask the server to stop what it does for this connection.
+    /// What another thread needs to cancel the running statement of this connection.
     func canceller() -> Canceller? { PQgetCancel(handle).map(Canceller.init(owning:)) }
 }
 
-/// Asks the server, over a connection of its own, to stop a statement. Blocks.
+/// Asks the server, over a separate connection, to cancel a statement. Blocks.
 final class Canceller: @unchecked Sendable {
     private let cancel: OpaquePointer
 
@@ -163,7 +163,7 @@ final class Canceller: @unchecked Sendable {
 
     deinit { PQfreeCancel(cancel) }
 
-    /// Returns when the server has passed the wish on, or cannot be reached; what fails here shows in the statement going on.
+    /// Returns when the server has received the request, or cannot be reached. On failure the statement continues.
     func run() {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
             _ = PQcancel(cancel, buffer.baseAddress, Int32(buffer.count))
@@ -171,7 +171,7 @@ final class Canceller: @unchecked Sendable {
     }
 }
 
-/// The arrays libpq wants, kept from one statement to the next.
+/// The arrays for libpq, reused by each statement.
 struct BindScratch {
     private var values: [UnsafePointer<CChar>?] = []
     private var lengths: [Int32] = []
@@ -185,7 +185,7 @@ struct BindScratch {
         lengths.removeAll(keepingCapacity: true)
         while formats.count < binds.slots.count { formats.append(1) }
         return binds.bytes.withUnsafeBytes { bytes in
-            // No bytes at all may have no address, and to libpq no address means NULL.
+            // An empty array may have no address, which libpq would read as NULL.
             withUnsafeTemporaryAllocation(byteCount: 1, alignment: 1) { empty in
                 let start = UnsafeRawPointer(
                     bytes.isEmpty ? empty.baseAddress : UnsafeMutableRawPointer(mutating: bytes.baseAddress)
@@ -201,7 +201,7 @@ struct BindScratch {
 }
 
 extension DatabaseError {
-    /// The error a result carries; nil when it is the connection's and not the statement's.
+    /// The error of a result; nil when the connection failed, not the statement.
     init?(serverResult result: OpaquePointer) {
         func field(_ code: Character) -> String? {
             PQresultErrorField(result, Int32(code.asciiValue ?? 0)).map { String(cString: $0) }
@@ -213,7 +213,7 @@ extension DatabaseError {
             self.init(.server, sqlState: Self.stalePlanState)
             return
         }
-        // Class 42 is about the statement's own text; its messages name schema objects, never values.
+        // Messages of class 42 are about the statement's text; they name schema objects, never values.
         self.init(
             Self.code(sqlState: sqlState),
             sqlState: sqlState,

@@ -1,13 +1,13 @@
 internal import CPostgres
 internal import Glibc
 
-/// Makes connections. Blocks, name resolution included, and so runs on a thread of its own, never on the loop's.
+/// Makes connections. It blocks, also for name resolution, so it runs on a thread of its own, never on the loop's.
 struct Connector: Sendable {
-    /// A connection in pipeline mode, on its way to the loop. `@unchecked Sendable`: whoever holds it is the only one.
+    /// A new connection in pipeline mode, passed to the loop. `@unchecked Sendable`: only one thread holds it at a time.
     struct Handle: @unchecked Sendable {
         let connection: OpaquePointer
 
-        /// For when nobody wants it any more.
+        /// Closes it when it is not needed.
         func close() { PQfinish(connection) }
     }
 
@@ -17,14 +17,14 @@ struct Connector: Sendable {
 
     /// - Throws: `DatabaseError` `configuration` when libpq cannot read the connection string.
     init(_ configuration: DatabaseConfiguration) throws(DatabaseError) {
-        // Those of the connection string come later, so that an operator may decide otherwise.
+        // Options of the connection string come later, so that an operator can override them.
         var options = Self.planning + (try Self.options(of: configuration.connectionString))
-        // In the startup packet, so that they are the session's defaults, which `RESET ALL` goes back to.
+        // In the startup packet, so that they are the session's defaults, which `RESET ALL` restores.
         options += " -c search_path=\(configuration.schema) -c TimeZone=UTC"
         options += " -c statement_timeout=\(configuration.statementTimeout.wholeMilliseconds)"
         options += " -c idle_in_transaction_session_timeout=\(configuration.idleInTransactionTimeout.wholeMilliseconds)"
         connectionString = configuration.connectionString
-        // What comes before may be overridden by the connection string; what comes after may not.
+        // The connection string overrides what comes before, and not what comes after.
         before = [
             ("connect_timeout", String(configuration.connectTimeout.seconds)), ("keepalives_idle", "30"),
             ("keepalives_interval", "10"),
@@ -33,7 +33,7 @@ struct Connector: Sendable {
         after = [("application_name", configuration.applicationName), ("client_encoding", "UTF8"), ("options", options)]
     }
 
-    /// Connects; returns the reason, which holds no secret, when it cannot.
+    /// Connects, or returns the reason for the failure, without secrets.
     func connect() -> Result<Handle, Refusal> {
         let parameters = before + [("dbname", connectionString)] + after
         let texts = parameters.map { (strdup($0.0), strdup($0.1)) }
@@ -59,17 +59,18 @@ struct Connector: Sendable {
         return .success(Handle(connection: connection))
     }
 
-    /// Why there is no connection.
+    /// Why connecting failed.
     struct Refusal: Error {
         let reason: String
     }
 
-    /// Statements find their rows by index, whatever the statistics say: those of a young table say that it is empty, and a plan made of
-    /// them goes on reading all of it when it has grown. Plans are made once a connection, not anew for each length of an array, which
-    /// takes longer than most statements. Without seq scans some plans only look costly, and compiling those would take a second.
+    /// Statements find their rows by index, whatever the statistics say. Those of a young table say that it is empty, and a plan
+    /// made from them keeps scanning the whole table after it has grown. Plans are made once for each connection, not for each
+    /// length of an array, because planning takes longer than most statements. Without sequential scans some plans have a high
+    /// estimated cost, and JIT would compile them for a second.
     private static let planning = "-c enable_seqscan=off -c plan_cache_mode=force_generic_plan -c jit=off "
 
-    /// The `options` a connection string has of its own.
+    /// The `options` in a connection string.
     private static func options(of connectionString: String) throws(DatabaseError) -> String {
         var message: UnsafeMutablePointer<CChar>?
         guard let parsed = PQconninfoParse(connectionString, &message) else {
@@ -87,5 +88,5 @@ struct Connector: Sendable {
     }
 }
 
-/// Notices may quote values, and libpq would write them to stderr.
+/// Notices may contain values, and libpq would write them to stderr.
 private func ignoreNotice(_: UnsafeMutableRawPointer?, _: UnsafePointer<CChar>?) {}

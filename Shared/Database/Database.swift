@@ -4,19 +4,19 @@ internal import Synchronization
 
 /// A service's database: a small pool of pipelined connections, driven by one thread of its own (D7).
 ///
-/// Single statements share connections; a transaction or session has one to itself. The server may be away when it starts, or go away
-/// later: statements then wait for at most `acquireTimeout`, `health` shows it, and connections come back by themselves.
+/// Single statements share connections; a transaction or session has one of its own. The server may be down at start or later:
+/// statements then wait for at most `acquireTimeout`, `health` shows it, and the pool reconnects by itself.
 ///
-/// A result is held in memory as a whole: a statement whose rows nobody has counted needs a `LIMIT`. What is sent on one connection runs
-/// in order, so a slow single statement delays those behind it; long ones belong in a session.
+/// A result is held in memory as a whole: use `LIMIT` where the number of rows is not bounded. Statements on one connection run in
+/// order, so a slow single statement delays those behind it; use a session for long ones.
 ///
-/// What happens to a statement whose connection dies: one that only reads is sent once more; one that was not sent yet waits for another
-/// connection; a change fails with `outcomeUnknown` and is never repeated. Inside a transaction everything fails with `connectionLost`,
-/// and the transaction is run again, unless its commit was on its way.
+/// When a connection dies, a statement that only reads is sent once more; one that was not sent yet waits for another connection; a
+/// change fails with `outcomeUnknown` and is never repeated. Inside a transaction all statements fail with `connectionLost`, and
+/// the transaction is run again, unless its commit was in flight.
 ///
-/// Every statement ends at the latest `acquireTimeout`, its time limit and 7 s after it was asked for, whatever becomes of the server, the
-/// network and the statements before it: a read then fails with `statementTimeout`, a change with `outcomeUnknown`, and a transaction or
-/// session loses its connection.
+/// Every statement ends at the latest after `acquireTimeout` plus its time limit plus 7 s, whatever happens to the server, the
+/// network and the statements before it. A read then fails with `statementTimeout`, a change with `outcomeUnknown`, and a
+/// transaction or session loses its connection.
 public final class Database: QueryExecutor {
     private enum Phase {
         case new
@@ -29,9 +29,9 @@ public final class Database: QueryExecutor {
     private let observer: (any DatabaseObserver)?
     private let phase = Mutex(Phase.new)
 
-    /// A database that is not started yet.
+    /// A database; call `start` to connect.
     ///
-    /// - Parameter observer: Is told of every statement.
+    /// - Parameter observer: Notified of every statement.
     public init(_ configuration: DatabaseConfiguration, logger: Logger, observer: (any DatabaseObserver)? = nil) {
         self.configuration = configuration
         self.logger = logger
@@ -42,10 +42,11 @@ public final class Database: QueryExecutor {
         if case .running(let reactor) = phase.withLock({ $0 }) { _ = reactor.mailbox.post(.abandon) }
     }
 
-    /// Starts connecting; returns when all connections are up or an attempt has failed, and does not fail when the server is away. Starting twice does nothing.
+    /// Starts connecting. Returns when all connections are up or an attempt has failed; it does not fail when the server is down. A
+    /// second start does nothing.
     ///
-    /// - Throws: `DatabaseError` `configuration` when a setting makes no sense, `stopped` after `stop`, `unavailable` when the system has no
-    ///   more threads or descriptors; it may then be started again.
+    /// - Throws: `DatabaseError` `configuration` for an invalid setting, `stopped` after `stop`, `unavailable` when the system has
+    ///   no more threads or descriptors; then it may be started again.
     public func start() async throws {
         try configuration.validate()
         let reactor: Reactor? = try phase.withLock { phase in
@@ -61,7 +62,7 @@ public final class Database: QueryExecutor {
         do {
             try await reactor?.start()
         } catch {
-            // No thread reads its mailbox: starting again is another reactor's.
+            // No thread reads its mailbox, so the next start makes another reactor.
             phase.withLock { phase in
                 if case .running(let current) = phase, current === reactor { phase = .new }
             }
@@ -69,7 +70,7 @@ public final class Database: QueryExecutor {
         }
     }
 
-    /// Lets what runs finish, for at most `stopTimeout`, and closes all connections. Statements from now on fail with `stopped`.
+    /// Waits for running statements, at most `stopTimeout`, and closes all connections. Later statements fail with `stopped`.
     public func stop() async {
         let reactor: Reactor? = phase.withLock { phase in
             defer { phase = .stopped }
@@ -79,12 +80,12 @@ public final class Database: QueryExecutor {
         await withUnsafeContinuation { if !reactor.mailbox.post(.stop($0)) { $0.resume() } }
     }
 
-    /// What the pool looks like now.
+    /// The present state of the pool.
     public var health: DatabaseHealth {
         if case .running(let reactor) = phase.withLock({ $0 }) { reactor.currentHealth } else { DatabaseHealth() }
     }
 
-    /// The schema that unqualified names mean.
+    /// The schema of unqualified names.
     public var schema: String { configuration.schema }
 
     /// Runs one statement, which commits for itself, and returns its rows.
@@ -100,15 +101,15 @@ public final class Database: QueryExecutor {
 
     /// Runs `body` in a transaction: commits when it returns, rolls back when it throws.
     ///
-    /// The sequence: body's first statement takes a connection and `BEGIN` goes with it; body's end is followed by `COMMIT`. When the
-    /// server refuses to serialise it, ends it to break a deadlock, or the connection dies before the commit, everything is rolled back
-    /// and body runs again after a short pause. So body must have no effect but through its transaction, and must not use the database
-    /// beside it (which may wait for locks it holds itself).
+    /// The sequence: body's first statement leases a connection and sends `BEGIN` with it; `COMMIT` follows body's end. After a
+    /// serialisation failure, a deadlock, or a connection lost before the commit, everything is rolled back and body runs again
+    /// after a short pause. So body must have effects only through its transaction, and must not use the database beside it (which
+    /// may wait for its own locks).
     ///
     /// - Parameters:
-    ///   - isolation: default read committed, as PostgreSQL's own.
-    ///   - retries: runs after the first, at most; default 3.
-    ///   - body: what to do; gets the transaction, which ends with it.
+    ///   - isolation: default read committed, as in PostgreSQL.
+    ///   - retries: most runs after the first; default 3.
+    ///   - body: gets the transaction, which ends with it.
     /// - Throws: what body throws, or `DatabaseError`: `outcomeUnknown` when the connection died during the commit.
     nonisolated(nonsending) public func transaction<Result>(
         isolation: Isolation = .readCommitted,
@@ -138,7 +139,7 @@ public final class Database: QueryExecutor {
     ///
     /// - Parameters:
     ///   - statementTimeout: instead of the configured one.
-    ///   - body: what to do; gets the session, which ends with it.
+    ///   - body: gets the session, which ends with it.
     /// - Throws: what body throws.
     nonisolated(nonsending) public func withSession<Result>(
         statementTimeout: Interval? = nil,

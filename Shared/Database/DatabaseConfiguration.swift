@@ -1,32 +1,32 @@
 public import Kernel
 
-/// Where the database is and how much of it to use. All limits are per `Database`, that is per process and schema.
+/// Address and limits of the database. All limits are for one `Database`, that is for one process and schema.
 public struct DatabaseConfiguration: Sendable {
-    /// A libpq connection string or URI; holds the password, so it is never logged.
+    /// A libpq connection string or URI. It has the password, so it is never logged.
     public var connectionString: String
-    /// The schema all unqualified names mean: 1…63 of `a–z 0–9 _`, not beginning with a digit.
+    /// The schema of unqualified names: 1…63 of `a–z 0–9 _`, not beginning with a digit.
     public var schema: String
     /// Shown by `pg_stat_activity`.
     public var applicationName: String
     /// Connections to the server, 1…200; default 8.
     public var poolSize: Int
-    /// How long the server works on one statement before it gives up; default 10 s, at least 1 ms.
+    /// Time limit of one statement on the server; default 10 s, at least 1 ms.
     public var statementTimeout: Interval
-    /// How long a transaction may sit between statements before the server ends its connection; default 30 s.
+    /// How long a transaction may be idle between statements before the server closes its connection; default 30 s.
     public var idleInTransactionTimeout: Interval
     /// How long a statement or transaction waits for a connection; default 5 s.
     public var acquireTimeout: Interval
     /// How long one attempt to connect may take, in whole seconds, at least 2 (libpq's granularity); default 5 s.
     public var connectTimeout: Interval
-    /// The longest pause between two attempts to connect; default 5 s. The first is 50 ms, each next one twice as long.
+    /// The longest pause between two attempts to connect; default 5 s. The first pause is 50 ms, each next one twice as long.
     public var maximumReconnectDelay: Interval
-    /// Statements, and transactions, that may wait for a connection; beyond it they fail at once. Default 10,000.
+    /// Statements and transactions that may wait for a connection; further ones fail at once. Default 10,000.
     public var maximumWaiting: Int
-    /// Statements on their way on one shared connection; beyond it they wait. Default 64.
+    /// Statements in flight on one shared connection; further ones wait. Default 64.
     public var maximumInFlight: Int
-    /// Prepared statements kept per connection, the least recently used goes first; default 256.
+    /// Prepared statements kept for each connection; the least recently used is dropped first. Default 256.
     public var statementCacheSize: Int
-    /// How long `stop` waits for what runs; default 10 s.
+    /// How long `stop` waits for running statements; default 10 s.
     public var stopTimeout: Interval
 
     /// A configuration with the defaults above.
@@ -52,10 +52,10 @@ public struct DatabaseConfiguration: Sendable {
         stopTimeout = .seconds(10)
     }
 
-    /// Connections that transactions and sessions leave to single statements.
+    /// Connections reserved for single statements.
     var minimumShared: Int { max(1, poolSize / 4) }
 
-    /// - Throws: `DatabaseError` `configuration` naming the setting that makes no sense.
+    /// - Throws: `DatabaseError` `configuration` naming the invalid setting.
     func validate() throws(DatabaseError) {
         func require(_ condition: Bool, _ what: String) throws(DatabaseError) {
             guard condition else { throw DatabaseError(.configuration, detail: what) }
@@ -66,7 +66,7 @@ public struct DatabaseConfiguration: Sendable {
         try require(name.allSatisfy { ($0 >= 97 && $0 <= 122) || isDigit($0) || $0 == 95 }, "schema")
         try require(!connectionString.utf8.contains(0) && !applicationName.utf8.contains(0), "NUL in a text")
         try require((1...200).contains(poolSize), "poolSize")
-        // The server takes milliseconds in 31 bits.
+        // The server stores milliseconds in 31 bits.
         let timeouts = Interval.milliseconds(1)...Interval.milliseconds(Int64(Int32.max))
         try require(timeouts.contains(statementTimeout), "statementTimeout")
         try require(timeouts.contains(idleInTransactionTimeout), "idleInTransactionTimeout")
@@ -80,11 +80,11 @@ public struct DatabaseConfiguration: Sendable {
     }
 }
 
-/// What the pool looks like at one moment.
+/// The state of the pool at one instant.
 public struct DatabaseHealth: Sendable, Equatable {
     /// Connections that are up.
     public var connections = 0
-    /// Connections with something to do: a transaction, a session, or statements on their way.
+    /// Connections in use: with a transaction, a session, or statements in flight.
     public var busy = 0
     /// Connections that a transaction or session holds.
     public var leased = 0
@@ -94,7 +94,7 @@ public struct DatabaseHealth: Sendable, Equatable {
     public var waiting = 0
     /// Connections that died since the start.
     public var connectionsLost = 0
-    /// Attempts to connect that failed since the last one that did not.
+    /// Failed attempts to connect since the last success.
     public var failedAttempts = 0
 
     /// A pool without connections.
@@ -105,7 +105,7 @@ public struct DatabaseHealth: Sendable, Equatable {
 }
 
 extension Interval {
-    /// In milliseconds, rounded up: a limit is never shorter than asked for.
+    /// In milliseconds, rounded up: a limit is never shortened.
     var wholeMilliseconds: Int64 { (microseconds + 999) / 1000 }
 
     /// In nanoseconds; 0 when negative.

@@ -4,9 +4,9 @@
 public struct DatabaseError: Error, Hashable, Sendable {
     /// What failed.
     public enum Code: String, Hashable, Sendable, CaseIterable {
-        /// The connection string, schema or a limit makes no sense.
+        /// The connection string, schema or a limit is invalid.
         case configuration
-        /// No connection could be had within `acquireTimeout`; nothing was sent.
+        /// No connection was available within `acquireTimeout`; nothing was sent.
         case unavailable
         /// Too many statements or transactions wait already; nothing was sent.
         case overloaded
@@ -14,12 +14,12 @@ public struct DatabaseError: Error, Hashable, Sendable {
         case leaseTimeout
         /// The connection died; nothing was changed.
         case connectionLost
-        /// The connection died while a change was on its way, or no answer came in time: it may or may not have been made. Never retried by
-        /// this module.
+        /// The connection died while a change was in flight, or no answer came in time: the change may or may not have been made.
+        /// This module never retries it.
         case outcomeUnknown
-        /// The server stopped the statement because it ran longer than allowed, or it is a read that waited too long behind others.
+        /// The server cancelled the statement because it ran too long, or it is a read that waited too long behind others.
         case statementTimeout
-        /// A lock was not to be had in time (`lock_timeout`, `NOWAIT`).
+        /// A lock was not available in time (`lock_timeout`, `NOWAIT`).
         case lockTimeout
         /// A unique constraint refused the row; `constraint` names it.
         case uniqueViolation
@@ -27,39 +27,39 @@ public struct DatabaseError: Error, Hashable, Sendable {
         case foreignKeyViolation
         /// A check refused the row; `constraint` names it.
         case checkViolation
-        /// A column that must have a value has none.
+        /// NULL in a column that is NOT NULL.
         case notNullViolation
         /// An exclusion constraint refused the row; `constraint` names it.
         case exclusionViolation
-        /// The transaction could not be serialised (40001); trying it again is right.
+        /// The transaction could not be serialised (40001); retry it.
         case serializationFailure
-        /// The server broke a deadlock (40P01) by ending this transaction; trying it again is right.
+        /// The server broke a deadlock (40P01) by aborting this transaction; retry it.
         case deadlock
         /// An earlier statement of the transaction failed, so this one did not run.
         case transactionAborted
         /// The transaction or session was used after its closure had ended.
         case leaseEnded
-        /// The role may not do this.
+        /// The role lacks a privilege.
         case insufficientPrivilege
         /// A Swift value that PostgreSQL cannot hold: NUL in a text, an instant out of range, more than 65,535 values.
         case invalidValue
         /// A column is missing, NULL, or of a type that does not fit the Swift type asked for.
         case decoding
-        /// The migrations do not fit what the schema has been through.
+        /// The migrations do not match those that were applied.
         case migration
         /// The database layer was stopped.
         case stopped
-        /// Any other error of the server; see `sqlState`.
+        /// Any other server error; see `sqlState`.
         case server
     }
 
     /// What failed.
     public let code: Code
-    /// The server's five-character code; nil when the failure is not the server's.
+    /// The server's five-character code; nil for other failures.
     public let sqlState: String?
     /// The constraint that refused the change; nil for anything else.
     public let constraint: String?
-    /// More for a developer, free of values: shown by `debugDescription` only.
+    /// Details for developers, without values: only `debugDescription` shows them.
     let detail: String?
 
     /// An error with this code.
@@ -77,7 +77,7 @@ public struct DatabaseError: Error, Hashable, Sendable {
     /// Whether this is the refusal of the unique constraint or unique index called `name`.
     public func isUniqueViolation(_ name: String) -> Bool { code == .uniqueViolation && constraint == name }
 
-    /// Whether the database could not be reached, so that nothing was changed and trying again later makes sense.
+    /// Whether the database could not be reached, so that nothing was changed and a later retry makes sense.
     public var isConnectionFailure: Bool {
         switch code {
         case .unavailable, .connectionLost, .leaseTimeout: true
@@ -85,7 +85,7 @@ public struct DatabaseError: Error, Hashable, Sendable {
         }
     }
 
-    /// Whether the whole transaction may be run again, with a chance of success and no effect made twice.
+    /// Whether the whole transaction may be run again, without making any effect twice.
     public var isRetryable: Bool {
         switch code {
         case .serializationFailure, .deadlock, .connectionLost: true
@@ -93,7 +93,8 @@ public struct DatabaseError: Error, Hashable, Sendable {
         }
     }
 
-    /// Ours, in PostgreSQL's style: a prepared statement no longer fits its table. The server says 0A000, which also means other things.
+    /// Our own code, in PostgreSQL's style: a prepared statement no longer matches its table. The server sends 0A000, which also
+    /// has other meanings.
     static let stalePlanState = "0ASTP"
 }
 
@@ -104,7 +105,7 @@ extension DatabaseError: CustomStringConvertible, CustomDebugStringConvertible {
         return "database error: \(code.rawValue) (\(sqlState))"
     }
 
-    /// The description plus names of schema objects, for a developer at a debugger; still no values.
+    /// The description plus names of schema objects, for developers; still without values.
     public var debugDescription: String {
         var text = description
         if let constraint { text += " constraint \(constraint)" }

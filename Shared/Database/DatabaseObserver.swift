@@ -1,21 +1,21 @@
-/// Is told of every statement; for metrics. Called when the answer arrives: must not block.
+/// Notified of every statement; for metrics. Called when the answer arrives: must not block.
 public protocol DatabaseObserver: Sendable {
     /// A statement has ended.
     ///
     /// - Parameters:
-    ///   - kind: What it was for.
+    ///   - kind: The kind of statement.
     ///   - error: The code of its failure; nil when it succeeded.
-    ///   - duration: From being asked for to its answer, waiting for a connection included.
+    ///   - duration: From the call to the answer, with the wait for a connection.
     func statementEnded(_ kind: StatementKind, error: DatabaseError.Code?, duration: Duration)
 }
 
-/// What a statement is for.
+/// The kind of a statement.
 public enum StatementKind: String, Sendable, CaseIterable {
     /// One of the service's own.
     case statement
-    /// The end of a transaction that stays.
+    /// The commit of a transaction.
     case commit
-    /// The end of a transaction that does not.
+    /// The rollback of a transaction.
     case rollback
     /// A migration.
     case script

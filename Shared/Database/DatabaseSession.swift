@@ -1,8 +1,8 @@
 internal import Kernel
 
-/// A connection of one's own, valid inside the closure of `Database.withSession`: for advisory locks, settings, several transactions.
+/// An exclusive connection, valid inside the closure of `Database.withSession`: for advisory locks, settings, several transactions.
 ///
-/// Each statement commits for itself. Afterwards settings, locks and temporary tables are gone.
+/// Each statement commits by itself. Settings, locks and temporary tables end with the session.
 public final class DatabaseSession: QueryExecutor {
     private let reactor: Reactor
     private let lease: Lease
@@ -23,13 +23,13 @@ public final class DatabaseSession: QueryExecutor {
 
     /// Runs several statements, separated by `;`, in one implicit transaction unless they say otherwise. For migrations.
     ///
-    /// - Parameter script: trusted SQL; nothing that came from outside.
+    /// - Parameter script: trusted SQL, never input.
     func run(script: String) async throws {
         guard !script.utf8.contains(0) else { throw DatabaseError(.invalidValue, detail: "a script with a NUL") }
         _ = try await reactor.perform(Job(text: script, role: .script, lease: lease))
     }
 
-    /// Leaves the connection as it was; one that cannot be cleaned is closed.
+    /// Resets the connection; if that fails, the connection is closed.
     func end() async {
         _ = reactor.mailbox.post(.submit(Job(text: "ROLLBACK", role: .leaveTransaction, lease: lease)))
         for text in ["CLOSE ALL", "UNLISTEN *", "RESET ALL", "DISCARD TEMP"] {

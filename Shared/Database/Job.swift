@@ -1,8 +1,8 @@
-/// One statement on its way from a caller to the server and back.
+/// One statement, from the caller to the server and back.
 ///
-/// `@unchecked Sendable`: the caller fills it before it submits it; from then on only the loop's thread touches what can change.
+/// `@unchecked Sendable`: the caller fills it before submitting it; from then on only the loop's thread changes it.
 final class Job: @unchecked Sendable {
-    /// What a job is for.
+    /// The purpose of a job.
     enum Role {
         case statement
         /// Several statements without values, in the simple protocol; on a leased connection only.
@@ -12,11 +12,11 @@ final class Job: @unchecked Sendable {
         case rollback
         /// Rolls back what a session left open; sent only then.
         case leaveTransaction
-        /// Cleans a connection after a session; its failure costs the connection.
+        /// Cleans a connection after a session; if it fails, the connection is closed.
         case cleanUp
-        /// The last of those; the lease ends with it.
+        /// The last of the clean-up jobs; the lease ends with it.
         case lastCleanUp
-        /// Sent by the loop itself; nobody waits for it, and its failure shows in what follows.
+        /// Sent by the loop itself, without a waiting caller. If it fails, later statements fail too.
         case housekeeping
 
         var endsLease: Bool {
@@ -33,14 +33,14 @@ final class Job: @unchecked Sendable {
         var isCleanUp: Bool { self == .leaveTransaction || self == .cleanUp || self == .lastCleanUp }
     }
 
-    /// Where a job is.
+    /// The place of a job.
     enum Place {
         case new
         /// In the loop's queue for a shared connection.
         case pending
-        /// With its lease, which waits for a connection, or with the lease's connection, which is not ready.
+        /// In its lease, which waits for a connection, or at the lease's connection, which is not ready.
         case held
-        /// In a connection's pipeline, or the script it runs.
+        /// In a connection's pipeline, or running as its script.
         case inFlight(slot: Int)
         case over
     }
@@ -53,15 +53,15 @@ final class Job: @unchecked Sendable {
 
     var continuation: UnsafeContinuation<ResultBox, any Error>?
     var statement: Statement?
-    /// What it was called on the connection it was sent on; nil when it went unprepared.
+    /// Its name on the connection it was sent on; nil when it was sent unprepared.
     var statementName: String?
     var place = Place.new
     var isCancelled = false
-    /// Sent a second time, or about to be: alone in its sync, and without relying on a preparation.
+    /// A repeat: sent alone in its sync, and unprepared.
     var isRetry = false
-    /// When the loop was given it, in nanoseconds of its clock.
+    /// When the loop received it, in nanoseconds of its clock.
     var submitted: UInt64 = 0
-    /// Where it is in the loop's list of unanswered jobs; negative when nobody waits for it.
+    /// Its index in the loop's list of unanswered jobs; negative when no caller waits for it.
     var position = -1
 
     init(text: String, binds: Binds = Binds(), role: Role = .statement, lease: Lease? = nil) {
@@ -71,7 +71,7 @@ final class Job: @unchecked Sendable {
         self.lease = lease
     }
 
-    /// What may be withdrawn; the end of a lease may not.
+    /// Whether it may be withdrawn; the end of a lease may not.
     var isCancellable: Bool {
         switch role {
         case .statement, .script: true
@@ -82,7 +82,7 @@ final class Job: @unchecked Sendable {
     /// Whether it only reads.
     var isRead: Bool { statement?.isRead ?? false }
 
-    /// Tells the caller, once. For jobs the loop never saw; all others end by `Reactor.finish`.
+    /// Resumes the caller, once. For jobs that never reached the loop; all others end by `Reactor.finish`.
     func answer(_ result: Result<ResultBox, any Error>) {
         place = .over
         guard let continuation else { return }
@@ -91,15 +91,15 @@ final class Job: @unchecked Sendable {
     }
 }
 
-/// A connection's loan to one transaction or session. It begins with the first statement, not before.
+/// The lease of a connection for one transaction or session. It begins with the first statement.
 ///
-/// `@unchecked Sendable`: only the loop's thread touches what can change.
+/// `@unchecked Sendable`: only the loop's thread changes it.
 final class Lease: @unchecked Sendable {
     enum State {
         case idle
         case waiting
         case held(slot: Int)
-        /// The connection died, or none was to be had.
+        /// The connection died, or none was available.
         case lost(DatabaseError)
         case ended
     }
@@ -112,11 +112,11 @@ final class Lease: @unchecked Sendable {
     let kind: Kind
     /// Sent before the first statement: `BEGIN …`.
     let prologue: String?
-    /// How long one statement may take, in nanoseconds, for the loop's own watch over a silent server.
+    /// Time limit of one statement, in nanoseconds, for the loop's check for a silent server.
     let statementLimit: UInt64
 
     var state = State.idle
-    /// The statement that ends it was asked for.
+    /// The job that ends it was submitted.
     var isEnding = false
     /// Statements that wait for the connection.
     var parked: [Job] = []

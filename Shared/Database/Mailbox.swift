@@ -2,18 +2,18 @@ internal import CEpoll
 internal import Glibc
 internal import Synchronization
 
-/// How other threads reach the loop: they put commands in, the loop takes them all at once. It is woken only when it sleeps.
+/// How other threads reach the loop: they add commands, the loop removes them all at once. The loop is woken only when it sleeps.
 final class Mailbox: Sendable {
-    /// What other threads ask for.
+    /// The requests of other threads.
     enum Command: Sendable {
         case submit(Job)
         case cancel(Job)
         case connected(Connector.Handle)
         case refused(Connector.Refusal)
-        /// A cancellation reached the server, or never will.
+        /// A cancellation has reached the server, or has failed.
         case cancellationSent(slot: Int, generation: UInt64)
         case stop(UnsafeContinuation<Void, Never>)
-        /// Nobody will ask for anything any more.
+        /// No more commands will come.
         case abandon
     }
 
@@ -23,7 +23,7 @@ final class Mailbox: Sendable {
         var isLoopAsleep = false
     }
 
-    /// Readable when the loop should look in.
+    /// Readable when there are commands.
     let eventfd: Int32
     private let state = Mutex(State())
 
@@ -35,7 +35,7 @@ final class Mailbox: Sendable {
 
     deinit { close(eventfd) }
 
-    /// Leaves a command. False when the loop has ended and will not see it.
+    /// Adds a command. False when the loop has ended and will not read it.
     func post(_ command: Command) -> Bool {
         let (isOpen, mustWake) = state.withLock { state in
             guard state.isOpen else { return (false, false) }
@@ -55,7 +55,7 @@ final class Mailbox: Sendable {
         }
     }
 
-    /// The loop is awake; it takes what has come.
+    /// The loop is awake; returns its commands.
     func take() -> [Command] {
         state.withLock { state in
             state.isLoopAsleep = false
@@ -74,7 +74,7 @@ final class Mailbox: Sendable {
         eventfd_read(eventfd, &count)
     }
 
-    /// Takes no more commands; returns the last.
+    /// Closes the mailbox; returns the last commands.
     func shut() -> [Command] {
         state.withLock { state in
             state.isOpen = false

@@ -4,9 +4,9 @@ public import Kernel
 public struct Migration: Sendable {
     /// 1, 2, 3, …
     public let version: Int
-    /// For people to read.
+    /// A name for humans.
     public let name: String
-    /// One or more statements; run in one transaction, so none that cannot be (`CREATE INDEX CONCURRENTLY`).
+    /// One or more statements. They run in one transaction, so `CREATE INDEX CONCURRENTLY` and similar are not possible.
     public let sql: [UInt8]
 
     /// A migration from an embedded file.
@@ -22,19 +22,20 @@ public struct Migration: Sendable {
 
 /// Brings a schema up to date.
 ///
-/// The sequence, in one session: create the schema if it is missing; take an advisory lock of this schema, so that replicas that start
-/// together wait for each other; create the table `schema_migrations` if it is missing; compare what was applied with what is known;
-/// apply what is missing, each migration in a transaction with its row. A failure leaves what came before it applied.
+/// The sequence, in one session: create the schema if it is missing; lock it with an advisory lock, so that replicas that start
+/// together wait for each other; create the table `schema_migrations` if it is missing; compare applied with known migrations;
+/// apply missing ones, each in a transaction with its row. After a failure, earlier ones stay applied.
 ///
-/// Versions above the known ones are left alone: a newer release was here, and a migration is compatible with the release before it.
+/// Versions above the known ones are ignored: a newer release applied them, and a migration is compatible with the release before
+/// it.
 public struct Migrator: Sendable {
     private let scope: String
     private let migrations: [Migration]
     private let timeout: Interval
 
     /// - Parameters:
-    ///   - scope: whose migrations these are; modules that share a schema number theirs each from 1.
-    ///   - migrations: all there are, in any order.
+    ///   - scope: the module of these migrations; modules that share a schema each number theirs from 1.
+    ///   - migrations: all migrations, in any order.
     ///   - timeout: for one statement, and for waiting for another replica's migrations; default 10 minutes.
     public init(scope: String = "service", migrations: [Migration], timeout: Interval = .minutes(10)) {
         self.scope = scope
@@ -42,15 +43,15 @@ public struct Migrator: Sendable {
         self.timeout = timeout
     }
 
-    /// Applies what is missing; does nothing when nothing is.
+    /// Applies missing migrations.
     ///
     /// - Throws: `DatabaseError` `migration` when the migrations are not numbered 1, 2, 3, … or an applied one was changed since;
-    ///   `insufficientPrivilege` when the schema is missing and the role may not create it; what a migration fails with.
+    ///   `insufficientPrivilege` when the schema is missing and the role may not create it; the error of a failing migration.
     public func run(on database: Database) async throws {
         do {
             try await migrate(database)
         } catch let error as DatabaseError where error.code == .outcomeUnknown {
-            // The table of migrations knows the outcome, so that running again is safe.
+            // The table of migrations records the outcome, so a repeat is safe.
             throw DatabaseError(.connectionLost)
         }
     }
@@ -60,7 +61,8 @@ public struct Migrator: Sendable {
             throw DatabaseError(.migration, detail: "\(scope): versions must be 1, 2, 3, …")
         }
         try await database.withSession(statementTimeout: timeout) { session in
-            // Two databases never meet here, and two schemas of one only by a collision, which costs waiting and nothing else.
+            // The lock is local to a database. Two schemas of one database can only collide by their hash, which costs a wait and
+            // nothing else.
             try await session.execute(
                 "SELECT pg_advisory_lock(hashtextextended(\("streaksnap migrations " + database.schema), 0))"
             )
@@ -86,7 +88,7 @@ public struct Migrator: Sendable {
     }
 
     private func prepare(_ session: DatabaseSession, schema: String) async throws {
-        // Asked first: `IF NOT EXISTS` needs the right to create even when there is nothing to create.
+        // Checked first: `IF NOT EXISTS` needs the right to create even when there is nothing to create.
         if try await session.query("SELECT 1 FROM pg_namespace WHERE nspname = \(schema)").isEmpty {
             try await session.execute("CREATE SCHEMA IF NOT EXISTS \(identifier: schema)")
         }
@@ -124,7 +126,7 @@ public struct Migrator: Sendable {
         }
         try await session.execute("BEGIN")
         try await session.run(script: sql)
-        // Refused outside a transaction: a migration that ends the transaction itself must not pass.
+        // This fails outside a transaction, so a migration that ends the transaction itself is refused.
         try await session.execute("SAVEPOINT migrated")
         try await session.execute(
             """

@@ -1,9 +1,9 @@
-/// What is on its way on one connection, in the order sent, and what each of the server's answers means for it.
+/// The jobs in flight on one connection, in the order sent, and what each of the server's answers means for them.
 ///
-/// No I/O: events go in, actions come out, so a test reads as a protocol trace. Answers come per command: results, then an end; a sync
-/// comes alone. A failure makes the server skip everything up to the next sync: those commands come back as `skipped`.
+/// Events in, actions out, no I/O, so a test reads as a protocol trace. Each command is answered by results, then an end; a sync by
+/// itself. After a failure the server skips everything up to the next sync: those commands come back as `skipped`.
 ///
-/// A job enters before libpq is asked to send it, so that `lost` returns it whatever libpq says.
+/// A job enters before libpq sends it, so that `lost` returns it even if libpq fails.
 struct Pipeline<Job, Answer> {
     /// How a job ended.
     enum Outcome {
@@ -13,36 +13,36 @@ struct Pipeline<Job, Answer> {
         case skipped
     }
 
-    /// What to do about an answer.
+    /// What to do after an answer.
     enum Action {
-        /// The job is over: tell its caller.
+        /// The job is over: resume its caller.
         case deliver(Job, Outcome)
-        /// The server did not take the job's statement: forget that it is prepared.
+        /// The server refused the job's statement: remove it from the prepared ones.
         case refused(Job)
     }
 
     private enum Command {
         case prepare(Job)
-        /// With `isEarly`, the result counts when it arrives: nothing that happens before the sync can undo a read.
+        /// With `isEarly`, the result counts when it arrives: nothing before the sync can undo a read.
         case execute(Job, isEarly: Bool)
         case sync
     }
 
     private var commands = FIFO<Command>()
-    /// What came for the first command so far; for an execute also what came for its prepare.
+    /// The answers to the first command so far; for an execute also those to its prepare.
     private var outcome: Outcome?
-    /// Answered, but not over before the sync.
+    /// Answered, but only over after the sync.
     private var answered: [(job: Job, outcome: Outcome)] = []
     /// Commands sent since the last sync.
     private(set) var unsynced = 0
 
-    /// Jobs that are not over.
+    /// Open jobs.
     private(set) var jobCount = 0
 
-    /// Whether nothing is on its way.
+    /// Whether nothing is in flight.
     var isEmpty: Bool { commands.isEmpty }
 
-    /// The job the server works on, or the next.
+    /// The running job, or the next.
     var first: Job? {
         switch commands.first {
         case .prepare(let job), .execute(let job, _): job
@@ -53,14 +53,14 @@ struct Pipeline<Job, Answer> {
     /// Whether the first command has an answer.
     var hasOutcome: Bool { outcome != nil }
 
-    /// Whether a job that is not answered fulfils the condition.
+    /// Whether an unanswered job fulfils the condition.
     func contains(_ condition: (Job) -> Bool) -> Bool {
         commands.contains { command in
             if case .execute(let job, _) = command { condition(job) } else { false }
         }
     }
 
-    /// All jobs that are not over, in no order.
+    /// All open jobs, in no order.
     var jobs: [Job] {
         answered.map(\.job)
             + commands.elements.compactMap { command in
@@ -85,7 +85,7 @@ struct Pipeline<Job, Answer> {
     /// A result, a failure or a notice of skipping for the first command.
     mutating func received(_ answer: Outcome) {
         guard case .sync = commands.first else {
-            // A prepare's failure stays: the execute after it only says "skipped".
+            // Keep the failure of a prepare: its execute only reports "skipped".
             if case .failure = outcome { return }
             outcome = answer
             return
@@ -97,7 +97,7 @@ struct Pipeline<Job, Answer> {
         }
     }
 
-    /// The first command has no more answers.
+    /// The first command has ended.
     mutating func receivedEnd() -> Action? {
         switch commands.first {
         case .prepare(let job):
@@ -134,7 +134,7 @@ struct Pipeline<Job, Answer> {
         return answered.map { .deliver($0.job, $0.outcome) }
     }
 
-    /// The connection died: the jobs that ended for certain, and those nobody knows about.
+    /// The connection died: returns the jobs that certainly ended, and those whose outcome is unknown.
     mutating func lost() -> (failed: [(Job, DatabaseError)], unknown: [Job]) {
         var failed: [(Job, DatabaseError)] = []
         var unknown: [Job] = []
@@ -152,7 +152,7 @@ struct Pipeline<Job, Answer> {
     }
 }
 
-/// A queue that takes from the front without moving the rest each time.
+/// A queue whose front is removed without moving the rest each time.
 struct FIFO<Element> {
     private var slots: [Element?] = []
     private var head = 0
@@ -160,7 +160,7 @@ struct FIFO<Element> {
     var count: Int { slots.count - head }
     var isEmpty: Bool { count == 0 }
     var first: Element? { head < slots.count ? slots[head] : nil }
-    /// All of them, the first first.
+    /// All elements, in order.
     var elements: [Element] { slots[head...].compactMap { $0 } }
 
     mutating func append(_ element: Element) { slots.append(element) }
@@ -186,7 +186,7 @@ struct FIFO<Element> {
         slots[head...].contains { $0.map(condition) ?? false }
     }
 
-    /// Takes out what fulfils the condition, in order.
+    /// Removes the elements that fulfil the condition, in order.
     mutating func removeAll(where condition: (Element) -> Bool) -> [Element] {
         var removed: [Element] = []
         var kept: [Element?] = []

@@ -1,7 +1,7 @@
 internal import CEpoll
 internal import Glibc
 
-/// Nanoseconds since some moment; never goes back. Only for waits, never for domain time.
+/// Monotonic nanoseconds. Only for waits, never for domain time.
 func monotonicNanoseconds() -> UInt64 {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
@@ -14,7 +14,7 @@ func spawnThread(named name: String, _ body: @escaping @Sendable () -> Void) -> 
     pthread_attr_init(&attributes)
     defer { pthread_attr_destroy(&attributes) }
     pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-    // Enough for TLS and name resolution; the default of 8 MB is address space for nothing.
+    // Enough for TLS and name resolution; the default of 8 MB would waste address space.
     pthread_attr_setstacksize(&attributes, 1 << 20)
     let argument = Unmanaged.passRetained(ThreadBody(name: name, body: body))
     var thread = pthread_t()

@@ -28,7 +28,7 @@ public struct PostgresType: Hashable, Sendable {
     public static let float4 = PostgresType(oid: 700)
     /// `double precision`
     public static let float8 = PostgresType(oid: 701)
-    /// A literal whose type the server did not have to find out.
+    /// An untyped literal.
     public static let unknown = PostgresType(oid: 705)
     /// `character(n)`
     public static let bpchar = PostgresType(oid: 1042)
@@ -47,10 +47,10 @@ public struct PostgresType: Hashable, Sendable {
     /// `jsonb`
     public static let jsonb = PostgresType(oid: 3802)
 
-    /// The types of objects made by users start here: enums, domains, extensions.
+    /// Types that users define begin here: enums, domains, extensions.
     static let firstUserOID: UInt32 = 16384
 
-    /// The array type with this element type; nil when it is not one of those this module binds.
+    /// The array type with this element type; nil when this module does not bind it.
     var array: PostgresType? {
         switch self {
         case .bool: PostgresType(oid: 1000)

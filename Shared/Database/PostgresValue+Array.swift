@@ -36,7 +36,7 @@ extension UInt8: PostgresArrayElement {
 
 /// The binary form of a one-dimensional array (src/backend/utils/adt/arrayfuncs.c, `array_recv`).
 enum PostgresArray {
-    /// The array type with this element type, or `text[]`'s for a type that has none here: the server then says what does not fit.
+    /// The array type with this element type, or `text[]` for an unknown one: the server then reports the mismatch.
     static func type(of element: PostgresType) -> PostgresType { element.array ?? PostgresType(oid: 1009) }
 
     static func encode<Element>(
@@ -81,7 +81,7 @@ enum PostgresArray {
         guard dimensions == 1 else { return [] }
         let count = try number()
         _ = try number()
-        // Each element takes at least the four bytes of its length.
+        // Each element has at least the four bytes of its length.
         guard count >= 0, count <= (bytes.count - offset) / 4 else { throw cell.mismatch("[\(Element.self)]") }
         var result: [Element] = []
         result.reserveCapacity(count)

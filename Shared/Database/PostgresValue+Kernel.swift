@@ -74,14 +74,14 @@ extension CalendarDate: PostgresValue {
 extension Interval: PostgresValue {
     public static var postgresType: PostgresType { .interval }
 
-    /// Sent as microseconds only: a calendar day is never meant.
+    /// Sent as microseconds only: a length is never a calendar day.
     public func encode(into bytes: inout [UInt8]) {
         bytes.append(bigEndian: microseconds)
         bytes.append(bigEndian: Int32(0))
         bytes.append(bigEndian: Int32(0))
     }
 
-    /// Days count 24 hours; an interval with months has no length and is refused.
+    /// A day counts 24 hours; an interval with months has no fixed length and is refused.
     public init(decoding cell: PostgresCell) throws(DatabaseError) {
         guard cell.type == .interval, cell.bytes.count == 16,
             cell.bytes.loadUnaligned(fromByteOffset: 12, as: Int32.self) == 0

@@ -84,7 +84,7 @@ struct PostgresNumeric {
     private let isNegative: Bool
     private let isNaN: Bool
 
-    /// Nil when the bytes are no numeric, or an infinite one.
+    /// Nil when the bytes are not a finite numeric.
     init?(_ bytes: UnsafeRawBufferPointer) {
         guard bytes.count >= 8 else { return nil }
         func field(_ index: Int) -> UInt16 { UInt16(bytes[index * 2]) << 8 | UInt16(bytes[index * 2 + 1]) }
@@ -113,7 +113,7 @@ struct PostgresNumeric {
                 if next != 0 { return nil }
                 continue
             }
-            // Counted downwards: the most negative number has no positive counterpart.
+            // Computed with negative numbers: the most negative one has no positive counterpart.
             let (shifted, overflow) = value.multipliedReportingOverflow(by: 10_000)
             let (sum, carry) = shifted.subtractingReportingOverflow(next)
             guard !overflow, !carry else { return nil }

@@ -1,9 +1,9 @@
 /// A Swift type that can be bound to a statement and read from a column, in PostgreSQL's binary format.
 ///
-/// Every Swift type has one PostgreSQL type, the same in every statement; where another is meant, the statement casts: `\(json)::jsonb`.
+/// Every Swift type has one PostgreSQL type, the same in every statement. For another type the statement casts: `\(json)::jsonb`.
 /// A `RawRepresentable` type gets its conformance for free: `enum Status: String, PostgresValue { … }`.
 public protocol PostgresValue: PostgresColumn {
-    /// The type the server is told.
+    /// The type sent to the server.
     static var postgresType: PostgresType { get }
 
     /// Appends the binary form.
@@ -13,23 +13,23 @@ public protocol PostgresValue: PostgresColumn {
 
     /// Reads the binary form.
     ///
-    /// - Throws: `DatabaseError` `decoding` when the column's type or value does not fit.
+    /// - Throws: `DatabaseError` `decoding` when the column's type or value does not match.
     init(decoding cell: PostgresCell) throws(DatabaseError)
 }
 
-/// One value of a result that is not NULL; valid only during the call that it is passed to.
+/// One value of a result that is not NULL; valid only during the call that gets it.
 public struct PostgresCell {
     /// The column's type (the element's, inside an array).
     public let type: PostgresType
     /// The value's binary form.
     public let bytes: UnsafeRawBufferPointer
 
-    /// The error for a value that does not fit.
+    /// The error for a value that does not match.
     public func mismatch(_ wanted: String) -> DatabaseError {
-        DatabaseError(.decoding, detail: "type \(type.oid), \(bytes.count) bytes, is no \(wanted)")
+        DatabaseError(.decoding, detail: "type \(type.oid), \(bytes.count) bytes, is not \(wanted)")
     }
 
-    /// The bytes as one big-endian number; nil when there are more or fewer than it takes.
+    /// The bytes as one big-endian number; nil when their count is not that of the number.
     func integer<Number: FixedWidthInteger>(_: Number.Type) -> Number? {
         guard bytes.count == MemoryLayout<Number>.size else { return nil }
         return Number(bigEndian: bytes.loadUnaligned(as: Number.self))
@@ -42,7 +42,7 @@ extension Array where Element == UInt8 {
         Swift.withUnsafeBytes(of: number.bigEndian) { append(contentsOf: $0) }
     }
 
-    /// Overwrites four bytes that were kept free for a length.
+    /// Overwrites four bytes that were reserved for a length.
     mutating func setLength(_ length: Int, at offset: Int) {
         Swift.withUnsafeBytes(of: Int32(truncatingIfNeeded: length).bigEndian) { source in
             for index in 0..<4 { self[offset + index] = source[index] }
@@ -62,11 +62,11 @@ extension PostgresValue where Self: RawRepresentable, RawValue: PostgresValue {
     }
 }
 
-/// What a column is read as: a `PostgresValue`, or an optional one where NULL may be.
+/// A type that a column is read as: a `PostgresValue`, or an optional one where NULL is allowed.
 public protocol PostgresColumn: Sendable {
     /// Reads a value; `cell` is nil for NULL.
     ///
-    /// - Throws: `DatabaseError` `decoding` for a value that does not fit, or NULL where none may be.
+    /// - Throws: `DatabaseError` `decoding` for a value that does not match, or NULL where it is not allowed.
     static func read(_ cell: PostgresCell?) throws(DatabaseError) -> Self
 }
 
@@ -88,7 +88,7 @@ extension Optional: PostgresColumn where Wrapped: PostgresValue {
 }
 
 extension DatabaseError {
-    /// The error for a NULL where none may be.
+    /// The error for a NULL where it is not allowed.
     @usableFromInline
-    static func null(where wanted: String) -> DatabaseError { DatabaseError(.decoding, detail: "NULL is no \(wanted)") }
+    static func null(where wanted: String) -> DatabaseError { DatabaseError(.decoding, detail: "NULL is not \(wanted)") }
 }

@@ -1,7 +1,7 @@
 /// A statement and the values bound to it, written as a string literal.
 ///
-/// `"SELECT name FROM users WHERE id = \(id)"` becomes the text `… id = $1` with one bound value: what is interpolated is never part of
-/// the text, so nothing a client sends can become SQL. A query is made from a literal only, never from a `String`.
+/// `"SELECT name FROM users WHERE id = \(id)"` becomes the text `… id = $1` with one bound value: interpolated values are never
+/// part of the text, so input can never become SQL. A query is made only from a literal, never from a `String`.
 /// `\(raw: …)` puts a trusted fragment into the text; it takes a `StaticString`, or a name quoted by `\(identifier: …)`.
 public struct Query: ExpressibleByStringInterpolation, Sendable {
     /// The statement with `$1`, `$2`, … where values are bound.
@@ -16,7 +16,7 @@ public struct Query: ExpressibleByStringInterpolation, Sendable {
         self.binds = Binds()
     }
 
-    /// A statement from its pieces; the compiler calls it.
+    /// A statement from its pieces; called by the compiler.
     public init(stringInterpolation: StringInterpolation) {
         self.text = stringInterpolation.text
         self.binds = stringInterpolation.binds
@@ -32,7 +32,7 @@ public struct Query: ExpressibleByStringInterpolation, Sendable {
         var binds = Binds()
         var failure: DatabaseError?
 
-        /// The compiler calls it.
+        /// Called by the compiler.
         public init(literalCapacity: Int, interpolationCount: Int) {
             text = ""
             text.reserveCapacity(literalCapacity + interpolationCount * 3)
@@ -53,10 +53,10 @@ public struct Query: ExpressibleByStringInterpolation, Sendable {
             append(Value.postgresType, value)
         }
 
-        /// Puts a trusted fragment into the text: a literal of the program.
+        /// Inserts a trusted fragment into the text: a literal of the program.
         public mutating func appendInterpolation(raw fragment: StaticString) { text += fragment.description }
 
-        /// Puts a name into the text, quoted, so that it is one identifier whatever it holds.
+        /// Inserts a quoted name into the text, which is one identifier whatever it contains.
         public mutating func appendInterpolation(identifier name: String) {
             if name.isEmpty || name.utf8.contains(0) {
                 failure = failure ?? DatabaseError(.invalidValue, detail: "an identifier that is empty or has a NUL")
@@ -64,7 +64,7 @@ public struct Query: ExpressibleByStringInterpolation, Sendable {
             text += Query.quoted(identifier: name)
         }
 
-        /// Puts another query into this one, its text and its values.
+        /// Inserts another query, with its text and its values.
         public mutating func appendInterpolation(_ query: Query) {
             failure = failure ?? query.failure
             let inner = query.text.utf8
@@ -104,7 +104,7 @@ public struct Query: ExpressibleByStringInterpolation, Sendable {
 struct Binds: Sendable {
     struct Slot: Sendable {
         let type: PostgresType
-        /// Where `$n` stands in the statement's text, in UTF-8 bytes.
+        /// The position of `$n` in the statement's text, in UTF-8 bytes.
         let mark: Int
         let offset: Int
         /// Nil for NULL.

@@ -1,4 +1,4 @@
-/// Where statements can be run: the database itself, a transaction, a session. Repositories that do not care take any of them.
+/// Runs statements: the database itself, a transaction, or a session. Repositories accept any of them where possible.
 public protocol QueryExecutor: Sendable {
     /// Runs a statement and returns its rows.
     ///
@@ -23,7 +23,7 @@ extension Reactor {
         return try await perform(Job(text: query.text, binds: query.binds, lease: lease))
     }
 
-    /// Submits a job, waits until it is over, and tells the observer.
+    /// Submits a job, waits for its end, and notifies the observer.
     func perform(_ job: Job) async throws -> ResultBox {
         guard let observer, let kind = StatementKind(job.role) else { return try await outcome(of: job) }
         let start = monotonicNanoseconds()
@@ -35,7 +35,7 @@ extension Reactor {
             end(nil)
             return result
         } catch {
-            // A cancelled statement is nobody's failure.
+            // A cancelled statement is not a failure.
             if let error = error as? DatabaseError { end(error.code) }
             throw error
         }

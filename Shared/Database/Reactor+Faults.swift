@@ -1,6 +1,6 @@
 internal import Logging
 
-/// Commands, cancellation, lost connections, waits and the end. On the loop's thread only.
+/// Commands, cancellation, lost connections, waits and the end. Only on the loop's thread.
 extension Reactor {
     func obey(_ command: Mailbox.Command) {
         switch command {
@@ -22,8 +22,8 @@ extension Reactor {
 
     // MARK: cancellation
 
-    /// The caller's task was cancelled. What was not sent is withdrawn. What runs is stopped on the server when that can hit nothing
-    /// else; else a read is given up and a change is waited for, so that its outcome is known.
+    /// The caller's task was cancelled. An unsent statement is withdrawn. A running one is cancelled on the server if that can hit
+    /// nothing else; otherwise a read is abandoned, and a change is awaited so that its outcome is known.
     private func cancel(_ job: Job) {
         guard job.isCancellable, !job.isCancelled else { return }
         job.isCancelled = true
@@ -41,12 +41,13 @@ extension Reactor {
         }
     }
 
-    /// Whether something that was cancelled runs, and stopping what runs can hit nobody else.
+    /// Whether a cancelled statement is running, and cancelling it on the server can hit no other.
     private func mayStopFirst(of connection: Connection) -> Bool {
         guard let first = connection.script ?? connection.pipeline.first else { return false }
         switch first.lease?.kind {
         case .transaction:
-            // The server keeps the answers before a sync to itself, so what runs may be any of the transaction's; it is lost anyway.
+            // The server holds back answers until a sync, so any of the transaction's statements may be running. The transaction is
+            // lost anyway.
             return connection.pipeline.contains { $0.isCancelled && $0.lease === first.lease }
         case .session: return first.isCancelled
         case nil: return first.isCancelled && connection.load == 1
@@ -64,8 +65,8 @@ extension Reactor {
         finish(job, .failure(CancellationError()))
     }
 
-    /// Nothing is sent on the connection until the server has been told: a cancellation hits whatever runs when it arrives. One that does
-    /// not get through costs the connection.
+    /// Nothing is sent on the connection until the server has the cancellation, which hits whatever runs when it arrives. If it
+    /// fails, the connection is closed.
     private func stopOnServer(_ connection: Connection) {
         guard connection.cancelDeadline == nil, let canceller = connection.canceller() else { return }
         let (mailbox, slot, generation) = (mailbox, connection.slot, connection.generation)
@@ -109,7 +110,7 @@ extension Reactor {
 
     private func refused(_ refusal: Connector.Refusal) {
         recovery.failed(now: now)
-        // The first, and then ever more rarely: a server that is away for hours should not fill the log.
+        // Logs the first failure, then fewer and fewer: a server that is down for hours should not fill the log.
         if recovery.failures & (recovery.failures - 1) == 0 {
             logger.warning(
                 "cannot connect to the database",
@@ -124,7 +125,7 @@ extension Reactor {
         firstAttempt = nil
     }
 
-    /// A connection is gone: every statement on it is answered with what is known about it, and a new one is asked for.
+    /// A connection was lost: ends every statement on it with what is known, and requests a new connection.
     func lose(_ connection: Connection) {
         guard connections[connection.slot] === connection else { return }
         connections[connection.slot] = nil
@@ -143,7 +144,7 @@ extension Reactor {
         while let job = connection.held.popFirst() { finish(job, .failure(DatabaseError(.connectionLost))) }
     }
 
-    /// A statement that was sent and will not be answered.
+    /// A sent statement will not be answered.
     private func orphaned(_ job: Job) {
         if job.lease == nil, job.isRead, !job.isRetry, !job.isCancelled { return sendAgain(job) }
         finish(job, .failure(errorOfLost(job)))
@@ -151,7 +152,7 @@ extension Reactor {
 
     // MARK: waits
 
-    /// Ends what has waited too long.
+    /// Ends statements that have waited too long.
     func lookAtWaits() {
         let latest = now - min(now, configuration.acquireTimeout.nanoseconds)
         while let job = pending.first, job.submitted <= latest || !job.isPending {
@@ -169,19 +170,19 @@ extension Reactor {
         }
     }
 
-    /// A connection may owe an answer although no statement waits for it: a sync, or that of a cancellation. What comes next waits for
+    /// A connection may miss an answer that no statement waits for: of a sync, or of a cancellation. Later statements wait for
     /// those too.
     private func look(at connection: Connection) {
         let limit = connection.lease?.statementLimit ?? configuration.statementTimeout.nanoseconds
         if connection.isAwaitingServer, now > connection.lastProgress + limit + Self.silenceGrace { return lose(connection) }
         if let deadline = connection.cancelDeadline, now > deadline { return lose(connection) }
-        // Its turn came only now, or the last cancellation came too early.
+        // It runs only now, or the last cancellation came too early.
         if connection.isReady, connection.load > 0, mayStopFirst(of: connection) { stopOnServer(connection) }
     }
 
     // MARK: the end
 
-    /// Whether a stop was asked for and what ran has ended, or has had its time.
+    /// Whether the loop should stop and running statements have ended, or their time is over.
     var isOver: Bool {
         guard let stopDeadline else { return false }
         if now >= stopDeadline { return true }
@@ -189,7 +190,7 @@ extension Reactor {
             && connections.allSatisfy { $0.map { $0.load == 0 && $0.lease == nil } ?? true }
     }
 
-    /// Closes everything and answers everybody.
+    /// Closes everything and ends all jobs.
     func end() {
         while let lease = leaseQueue.first { forget(lease, .lost(DatabaseError(.stopped)), DatabaseError(.stopped)) }
         for case let connection? in connections { lose(connection) }

@@ -1,6 +1,6 @@
-/// Lending connections to transactions and sessions. On the loop's thread only.
+/// Leases of connections for transactions and sessions. Only on the loop's thread.
 extension Reactor {
-    /// A statement of a transaction or session; the first one asks for the connection.
+    /// A statement of a transaction or session; the first one requests the connection.
     func route(_ job: Job, on lease: Lease) {
         switch lease.state {
         case .idle:
@@ -20,14 +20,14 @@ extension Reactor {
             guard let connection = connections[slot], connection.lease === lease else {
                 return finish(job, .failure(DatabaseError(.connectionLost)))
             }
-            // Behind the commit it would run outside the transaction.
+            // After the commit it would run outside the transaction.
             guard !lease.isEnding else { return finish(job, .failure(DatabaseError(.leaseEnded))) }
             lease.isEnding = job.role.endsLease
             job.place = .held
             connection.held.append(job)
             sendHeld(on: connection)
         case .lost(let error):
-            // What was not committed is rolled back already.
+            // Uncommitted changes are rolled back already.
             guard job.role == .commit || !job.role.endsLease else { return endUnused(lease, job) }
             finish(job, .failure(error))
         case .ended:
@@ -46,7 +46,7 @@ extension Reactor {
         finish(job, Self.nothing)
     }
 
-    /// Takes a lease out of the queue and fails what waits for it.
+    /// Removes a lease from the queue and fails its waiting statements.
     func forget(_ lease: Lease, _ state: Lease.State, _ error: DatabaseError) {
         if case .waiting = lease.state { _ = leaseQueue.removeAll { $0 === lease } }
         lease.state = state
@@ -55,10 +55,11 @@ extension Reactor {
         for job in parked { finish(job, .failure(error)) }
     }
 
-    /// Lends connections to those who wait, first come first served; some always stay for single statements.
+    /// Leases connections in the order of the requests; some always stay reserved for single statements.
     func grantLeases() {
         while let lease = leaseQueue.first, let connection = lendable() {
-            // Statements of others may still be on their way on it; what follows waits behind them. The lease waits on while that can fail.
+            // Other statements may still be in flight on it; the lease's statements wait behind them. The lease keeps waiting while
+            // those can fail.
             guard prepare(connection, isAlone: true) else { continue }
             leaseQueue.removeFirst()
             lease.state = .held(slot: connection.slot)
@@ -84,7 +85,7 @@ extension Reactor {
         return leastLoaded(below: .max)
     }
 
-    /// Sends what a lease's holder asked for, unless something runs that it could meet.
+    /// Sends a lease's statement, unless a script or a cancellation is running.
     func sendHeld(on connection: Connection) {
         while connection.isReady, let job = connection.held.first {
             if job.role == .script {
@@ -98,7 +99,7 @@ extension Reactor {
                 return
             }
             if job.role.isRollback {
-                // Whether a transaction is open is known when everything was answered.
+                // Whether a transaction is open is known once everything is answered.
                 guard connection.pipeline.isEmpty else { return }
                 if connection.isOutsideTransaction {
                     connection.held.removeFirst()
@@ -107,7 +108,7 @@ extension Reactor {
                     continue
                 }
             }
-            // The end must not be skipped because of a failure before it; a session's statements fail alone.
+            // An earlier failure must not skip the end. A session's statements fail alone.
             let isAlone = job.role.endsLease || connection.lease?.kind == .session
             guard prepare(connection, isAlone: isAlone) else { return }
             connection.held.removeFirst()
@@ -115,7 +116,7 @@ extension Reactor {
         }
     }
 
-    /// The lease is over: the connection goes back to all, if it is as it was.
+    /// The lease is over: the connection returns to the pool, if it is clean.
     func release(_ connection: Connection) {
         connection.lease?.state = .ended
         connection.lease = nil
@@ -125,7 +126,7 @@ extension Reactor {
 }
 
 extension Lease {
-    /// Whether work has begun that a stop should let finish.
+    /// Whether a stop must wait for started work.
     var isOpen: Bool {
         if case .held = state { true } else { false }
     }

@@ -1,8 +1,9 @@
-/// Sending statements and giving their answers back. On the loop's thread only.
+/// Sends statements and returns their answers. Only on the loop's thread.
 extension Reactor {
-    /// Reads that share one sync at most: enough to save most of its cost, few enough that the first does not wait for many.
+    /// Most reads that share one sync: enough to save most of its cost, few enough that the first read does not wait for many
+    /// others.
     private static let batch = 16
-    /// How long a server may say nothing before a connection counts as stalled, in nanoseconds.
+    /// How long a server may be silent before a connection counts as stalled, in nanoseconds.
     private static let stall: UInt64 = 10_000_000
 
     func submit(_ job: Job) {
@@ -18,7 +19,7 @@ extension Reactor {
         pending.append(job)
     }
 
-    /// Gives waiting statements and transactions to connections, as far as there are any.
+    /// Assigns waiting statements and transactions to connections, as far as possible.
     func dispatch() {
         grantLeases()
         while let job = pending.first {
@@ -36,8 +37,8 @@ extension Reactor {
         }
     }
 
-    /// The shared connection with the least to do; one whose first statement takes long only when all are like that, since what is sent
-    /// there waits behind it.
+    /// The shared connection with the fewest statements. A connection with a slow first statement is used only if all have one,
+    /// because new statements wait behind it.
     func leastLoaded(below limit: Int) -> Connection? {
         var best: (connection: Connection, cost: Int)?
         for case let connection? in connections where connection.lease == nil && connection.isReady && connection.load < limit {
@@ -48,8 +49,9 @@ extension Reactor {
         return best?.connection
     }
 
-    /// Makes a connection ready for the next statement: ends the batch that it must not share, and frees a statement the cache has dropped.
-    /// False when that cost the connection. The statement stays where it waits meanwhile, so that it can still go elsewhere.
+    /// Prepares a connection for the next statement: ends a batch that the statement must not share, and frees a statement that the
+    /// cache has dropped. False when the connection was lost. The statement stays in its queue meanwhile, so that another
+    /// connection can send it.
     func prepare(_ connection: Connection, isAlone: Bool) -> Bool {
         if connection.pipeline.isEmpty { connection.lastProgress = now }
         mark(connection)
@@ -57,7 +59,7 @@ extension Reactor {
             lose(connection)
             return false
         }
-        // Never inside a transaction, where a failure would cost it.
+        // Never inside a transaction, which a failure would abort.
         guard connection.lease == nil, connection.pipeline.unsynced == 0, let name = connection.cache.popRetired() else {
             return true
         }
@@ -68,7 +70,7 @@ extension Reactor {
         return true
     }
 
-    /// Moves a statement that was just taken from where it waited to the connection, and hands it to libpq, with a sync behind it if wanted.
+    /// Moves a statement from its queue to the connection and passes it to libpq, with a sync after it if needed.
     func hand(_ job: Job, to connection: Connection, syncing: Bool) {
         job.place = .inFlight(slot: connection.slot)
         let statement = job.statement ?? registry.statement(job.text, types: job.binds.slots.map(\.type.oid))
@@ -81,7 +83,7 @@ extension Reactor {
         marked.append(connection)
     }
 
-    /// Closes open batches and writes out.
+    /// Ends open batches and flushes.
     func flush() {
         while let connection = marked.popLast() {
             connection.isMarked = false
@@ -101,7 +103,7 @@ extension Reactor {
 
     // MARK: answers
 
-    /// The socket is ready: reads what there is and deals with it.
+    /// The socket is ready: reads and handles the answers.
     func answer(on connection: Connection) {
         let isAlive = connection.read()
         if isAlive, connection.watchesWriting { write(on: connection) }
@@ -114,7 +116,7 @@ extension Reactor {
             switch connection.nextAnswer() {
             case .outcome(let outcome): connection.pipeline.received(outcome)
             case .end:
-                // libpq forgets what it was asked when it finds the connection gone, and then has no answers for ever.
+                // When libpq finds the connection closed, it drops its queue and never answers.
                 guard connection.isUp || connection.pipeline.hasOutcome else { return lose(connection) }
                 if let action = connection.pipeline.receivedEnd() { perform(action, on: connection) }
             case .sync: for action in connection.pipeline.receivedSync() { perform(action, on: connection) }
@@ -154,13 +156,13 @@ extension Reactor {
             let isWithdrawn = job.isCancelled && error.code == .statementTimeout
             finish(job, .failure(isWithdrawn ? CancellationError() : error))
             if job.role.isCleanUp { return lose(connection) }
-            // What follows a BEGIN that failed would run, and commit, outside of any transaction.
+            // Statements after a failed BEGIN would run, and commit, outside any transaction.
             if job.role == .housekeeping, job.lease?.kind == .transaction { return lose(connection) }
         }
         if job.role.endsLease { release(connection) }
     }
 
-    /// Whether the statement failed before it ran, only because its preparation was gone or outdated; forgets that preparation.
+    /// Whether the statement failed before it ran, only because its prepared form was missing or outdated. Removes that form.
     private func mayPrepareAgain(_ job: Job, after error: DatabaseError, on connection: Connection) -> Bool {
         let isUnknown = error.sqlState == "26000"
         guard let statement = job.statement, let name = job.statementName,
@@ -170,7 +172,7 @@ extension Reactor {
         return job.lease == nil && !job.isRetry
     }
 
-    /// Puts a single statement that had no effect back in the queue, once, alone in its sync.
+    /// Requeues a single statement that had no effect, once, alone in its sync.
     func sendAgain(_ job: Job) {
         guard job.continuation != nil else { return job.place = .over }
         job.isRetry = true
@@ -212,7 +214,7 @@ extension Reactor {
         if !isAlive { lose(connection) }
     }
 
-    /// The answer to what did not have to be sent, or has no rows.
+    /// The answer to a statement that was not sent, or has no rows.
     static var nothing: Result<ResultBox, any Error> {
         ResultBox.empty().map { .success($0) } ?? .failure(DatabaseError(.overloaded, detail: "out of memory"))
     }

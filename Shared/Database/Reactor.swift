@@ -4,9 +4,9 @@ internal import Kernel
 internal import Logging
 internal import Synchronization
 
-/// The one thread that talks to the server: it sleeps in epoll, hands statements to libpq and answers to their callers.
+/// The one thread that communicates with the server: it sleeps in epoll, passes statements to libpq and answers to their callers.
 ///
-/// `@unchecked Sendable`: everything but the mailbox and the health is touched by that thread only, from `run` on.
+/// `@unchecked Sendable`: from `run` on, only that thread uses anything but the mailbox and the health.
 final class Reactor: @unchecked Sendable {
     let configuration: DatabaseConfiguration
     let mailbox: Mailbox
@@ -15,7 +15,7 @@ final class Reactor: @unchecked Sendable {
     let observer: (any DatabaseObserver)?
     private let publishedHealth = Mutex(DatabaseHealth())
 
-    // The loop's own.
+    // Only for the loop.
     var connections: [Connection?]
     var generations: UInt64 = 0
     var registry = StatementRegistry(capacity: 10_000)
@@ -24,7 +24,7 @@ final class Reactor: @unchecked Sendable {
     var pending = FIFO<Job>()
     /// Transactions and sessions that wait for a connection, the oldest first.
     var leaseQueue = FIFO<Lease>()
-    /// All jobs whose callers wait, in whichever place.
+    /// All jobs whose callers wait, in any place.
     var unanswered = UnansweredJobs()
     var recovery: Recovery
     /// Connections that were written to since the last flush.
@@ -37,15 +37,15 @@ final class Reactor: @unchecked Sendable {
     private let epoll: Int32
     private var nextTick: UInt64 = 0
     var nextSweep: UInt64 = 0
-    /// Whether a connection waits for the server, for whatever reason.
+    /// Whether a connection waits for the server, for any reason.
     private var isAwaitingServer = false
     private var lastPublished = DatabaseHealth()
 
-    /// How often waits are looked at, in nanoseconds.
+    /// The poll interval of waits, in nanoseconds.
     static let tick: UInt64 = 20_000_000
-    /// How much longer than a statement may take the loop waits for a server that says nothing.
+    /// How long the loop waits for a silent server, in addition to the statement's time limit.
     static let silenceGrace: UInt64 = 5_000_000_000
-    /// The eventfd's mark; a connection's is its slot.
+    /// The epoll mark of the eventfd; the mark of a connection is its slot.
     private static let mailboxMark = UInt64.max
 
     /// - Throws: `DatabaseError` `configuration`, or `unavailable` when the system has no more descriptors.
@@ -71,20 +71,20 @@ final class Reactor: @unchecked Sendable {
 
     deinit { close(epoll) }
 
-    /// What the pool looked like after the loop's last turn.
+    /// The state of the pool after the loop's last turn.
     var currentHealth: DatabaseHealth { publishedHealth.withLock { $0 } }
 
     /// Starts the thread; returns when all connections are up, or an attempt has failed.
     ///
     /// - Parameter spawn: Starts a thread of this name; false when it cannot.
-    /// - Throws: `DatabaseError` `unavailable` when the system has no more threads. What was submitted meanwhile fails with `stopped`, as
-    ///   does all that comes later.
+    /// - Throws: `DatabaseError` `unavailable` when the system has no more threads. Jobs submitted meanwhile and later fail with
+    ///   `stopped`.
     func start(spawn: (String, @escaping @Sendable () -> Void) -> Bool = spawnThread) async throws {
         try await withUnsafeThrowingContinuation { (started: UnsafeContinuation<Void, any Error>) in
             firstAttempt = started
             if !spawn("database", { self.run() }) {
                 firstAttempt = nil
-                // Nobody will ever read the mailbox.
+                // No thread will read the mailbox.
                 end()
                 started.resume(throwing: DatabaseError(.unavailable, detail: "no more threads"))
             }
@@ -123,7 +123,7 @@ final class Reactor: @unchecked Sendable {
         }
     }
 
-    /// Whether nothing happens unless somebody asks for it or a socket says so.
+    /// Whether there is nothing to do until a command arrives or a socket is ready.
     private var isQuiet: Bool {
         unanswered.isEmpty && pending.isEmpty && leaseQueue.isEmpty && !recovery.isBusy && stopDeadline == nil
             && !isAwaitingServer
@@ -162,7 +162,7 @@ final class Reactor: @unchecked Sendable {
 
     func unwatch(_ connection: Connection) { epoll_ctl(epoll, EPOLL_CTL_DEL, connection.socket, nil) }
 
-    /// Asks epoll to tell when there is room to write, or to stop that.
+    /// Starts or stops watching for room to write.
     func watchWriting(_ connection: Connection, _ wanted: Bool) {
         guard connection.watchesWriting != wanted else { return }
         connection.watchesWriting = wanted

@@ -1,5 +1,6 @@
-/// Decides from its text whether a statement only reads, so that it may share a sync with other reads and be sent again when a
-/// connection dies. Careful rather than clever: a plain `SELECT` that locks nothing and calls only functions known to have no effects.
+/// Decides from its text whether a statement only reads, so that it may share a sync with other reads and be repeated when a
+/// connection dies. It is cautious: it accepts a plain `SELECT` that locks nothing and calls only functions known to have no
+/// effects.
 enum ReadClassifier {
     static func isRead(_ text: String) -> Bool {
         var words = Words(text)
@@ -37,7 +38,7 @@ enum ReadClassifier {
     private struct Words {
         private let bytes: [UInt8]
         private var position = 0
-        /// False when something was met that this reader does not understand: a quote it cannot follow, a second statement.
+        /// False for text that this reader does not understand, such as an unclosed quote or a second statement.
         private(set) var isPlain = true
 
         init(_ text: String) { bytes = Array(text.utf8) }

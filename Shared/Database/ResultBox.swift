@@ -1,6 +1,6 @@
 internal import CPostgres
 
-/// Owner of one `PGresult`: handed from the loop's thread to the caller's task, freed when the last row is gone.
+/// Owns one `PGresult`: passed from the loop's thread to the caller's task, freed with the last row.
 ///
 /// `@unchecked Sendable`: libpq never changes a result once it is complete, and everything here only reads it.
 @usableFromInline
@@ -11,7 +11,7 @@ final class ResultBox: @unchecked Sendable {
 
     deinit { PQclear(result) }
 
-    /// The result of a statement that did not have to be sent.
+    /// The result of a statement that was not sent.
     static func empty() -> ResultBox? { PQmakeEmptyPGresult(nil, PGRES_COMMAND_OK).map(ResultBox.init(owning:)) }
 
     var rowCount: Int { Int(PQntuples(result)) }
@@ -20,7 +20,7 @@ final class ResultBox: @unchecked Sendable {
     /// Rows changed, or returned by a `SELECT`.
     var affectedRows: Int { PQcmdTuples(result).flatMap { Int(String(cString: $0)) } ?? 0 }
 
-    /// What the server says it did: `UPDATE 1`, `ROLLBACK`.
+    /// The server's command tag: `UPDATE 1`, `ROLLBACK`.
     var commandTag: String { PQcmdStatus(result).map { String(cString: $0) } ?? "" }
 
     func column(named name: String) -> Int? {
@@ -33,11 +33,11 @@ final class ResultBox: @unchecked Sendable {
     @usableFromInline
     func require(columns wanted: Int) throws(DatabaseError) {
         guard wanted == columnCount else {
-            throw DatabaseError(.decoding, detail: "\(wanted) columns asked for, \(columnCount) there")
+            throw DatabaseError(.decoding, detail: "\(wanted) columns requested, \(columnCount) found")
         }
     }
 
-    /// One value; nil for NULL. It points into the result: whoever reads it keeps the box. `row` must exist.
+    /// One value; nil for NULL. It points into the result, so the reader must keep the box. `row` must exist.
     ///
     /// - Throws: `DatabaseError` `decoding` when there is no such column.
     @usableFromInline

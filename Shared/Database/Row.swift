@@ -1,4 +1,4 @@
-/// One row of a result. Columns are decoded when they are asked for; a row keeps the whole result alive.
+/// One row of a result. Columns are decoded on access; a row keeps the whole result alive.
 public struct Row: Sendable {
     @usableFromInline let result: ResultBox
     @usableFromInline let index: Int

@@ -1,4 +1,4 @@
-/// A statement's text and the types of its values, once per process however many connections have it.
+/// A statement's text and the types of its values, once for each process.
 final class Statement: Sendable {
     /// Never used again for another statement.
     let id: Int
@@ -15,9 +15,9 @@ final class Statement: Sendable {
     }
 }
 
-/// Finds the `Statement` of a text; bounded, since a text may be made at run time.
+/// Finds the `Statement` of a text; bounded, because a text may be made at run time.
 struct StatementRegistry {
-    /// Two statements are the same when their text and the types of their values are.
+    /// Two statements are equal when their text and the types of their values are equal.
     private struct Key: Hashable {
         let text: String
         let types: [UInt32]
@@ -32,7 +32,7 @@ struct StatementRegistry {
     mutating func statement(_ text: String, types: [UInt32] = []) -> Statement {
         let key = Key(text: text, types: types)
         if let known = statements[key] { return known }
-        // Connections keep what they have prepared by id, so forgetting here costs a preparation and no more.
+        // Connections keep prepared statements by id, so dropping one here only costs another preparation.
         if statements.count >= capacity { statements.removeAll() }
         count += 1
         let statement = Statement(id: count, text: text, types: types)
@@ -41,7 +41,7 @@ struct StatementRegistry {
     }
 }
 
-/// Which statements one connection has prepared; bounded, the least recently used goes first.
+/// Which statements one connection has prepared; bounded, the least recently used is dropped first.
 struct StatementCache {
     private struct Entry {
         let name: String
@@ -52,7 +52,7 @@ struct StatementCache {
     private var uses: UInt64 = 0
     private var names: UInt64 = 0
     private let capacity: Int
-    /// Names the server still holds and nobody uses any more.
+    /// Unused names that the server still has.
     private(set) var retired: [String] = []
 
     init(capacity: Int) { self.capacity = capacity }
@@ -80,13 +80,13 @@ struct StatementCache {
         return name
     }
 
-    /// Forgets a statement that the server does not have, or no longer as it was; does nothing when it has another name by now.
+    /// Removes a statement that the server no longer has, or only in an outdated form. Does nothing if it has another name by now.
     mutating func remove(_ id: Int, named name: String, retiring: Bool) {
         guard entries[id]?.name == name else { return }
         entries[id] = nil
         if retiring { retired.append(name) }
     }
 
-    /// A name to give back to the server.
+    /// A name to free on the server.
     mutating func popRetired() -> String? { retired.popLast() }
 }

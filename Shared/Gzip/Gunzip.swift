@@ -2,18 +2,18 @@ private import CZlib
 
 /// Why a gzip stream cannot be read.
 public enum GunzipError: Error, Equatable {
-    /// The bytes are no gzip (RFC 1952): a wrong header, damaged data or a wrong checksum.
+    /// The bytes are not valid gzip (RFC 1952): a wrong header, damaged data or a wrong checksum.
     case corrupt
-    /// The stream ends before its last member does.
+    /// The stream ends inside its last member.
     case truncated
-    /// The content has more bytes than the reader allows.
+    /// The content is larger than the reader's limit.
     case tooLarge
 }
 
 /// Reads a gzip stream (RFC 1952) as it arrives; several members in a row are one content.
 ///
-/// Whatever the stream claims or holds, at most 16 KiB beyond the limit are decompressed before it is refused. Besides the content it takes
-/// about 64 KiB of memory.
+/// For any stream, at most 16 KiB beyond the limit are decompressed before it is refused. Besides the content it uses about 64 KiB
+/// of memory.
 public struct Gunzip: ~Copyable {
     private static let step = 16 << 10
 
@@ -48,15 +48,15 @@ public struct Gunzip: ~Copyable {
         output.deallocate()
     }
 
-    /// Takes the next bytes of the stream.
+    /// Adds the next bytes of the stream.
     ///
-    /// - Throws: `GunzipError.corrupt`, `GunzipError.tooLarge`. The reader is of no use after that.
+    /// - Throws: `GunzipError.corrupt`, `GunzipError.tooLarge`. The reader cannot be used after that.
     public mutating func consume(_ bytes: UnsafeRawBufferPointer) throws(GunzipError) {
         guard let start = bytes.baseAddress, !bytes.isEmpty else { return }
         // zlib only reads from it.
         stream.pointee.next_in = UnsafeMutablePointer(mutating: start.assumingMemoryBound(to: UInt8.self))
         stream.pointee.avail_in = UInt32(bytes.count)
-        // A full step may leave decompressed bytes inside zlib: it is asked again.
+        // After a full step zlib may hold more decompressed bytes: call it again.
         var isStepFull = true
         while stream.pointee.avail_in > 0 || (isInsideMember && isStepFull) {
             isInsideMember = true
@@ -75,7 +75,7 @@ public struct Gunzip: ~Copyable {
         }
     }
 
-    /// Says that the stream has ended.
+    /// Ends the stream.
     ///
     /// - Throws: `GunzipError.truncated` inside a member.
     public func finish() throws(GunzipError) {

@@ -10,7 +10,7 @@ struct BoxReader {
         (position, end) = (range.lowerBound, range.upperBound)
     }
 
-    /// A number of 0 to 8 bytes; nil at the end, and for what does not fit.
+    /// A number of 0 to 8 bytes; nil at the end, and on overflow.
     mutating func number(_ size: Int) -> Int? {
         guard size <= left, size <= 8 else { return nil }
         var value: UInt64 = 0
@@ -25,7 +25,7 @@ struct BoxReader {
         return String(decoding: bytes[position..<position + size], as: UTF8.self)
     }
 
-    /// The version of a full box, its flags passed over.
+    /// The version of a full box; its flags are skipped.
     mutating func version() -> Int? { number(4).map { $0 >> 24 } }
 
     mutating func skip(_ size: Int) -> Bool {
@@ -34,7 +34,7 @@ struct BoxReader {
         return true
     }
 
-    /// A unit of video data behind its length.
+    /// A unit of video data after its length.
     mutating func unit(lengthSize: Int) -> UnsafeRawBufferPointer? {
         guard let length = number(lengthSize), length <= left else { return nil }
         defer { position += length }

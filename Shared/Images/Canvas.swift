@@ -1,12 +1,12 @@
 private import Glibc
 
-/// 8-bit RGB pixels to draw on. Whole numbers throughout: a card has two million pixels.
+/// 8-bit RGB pixels to draw on. Integer arithmetic only, because a card has two million pixels.
 struct Canvas {
     let width: Int
     let height: Int
     private(set) var pixels: [UInt8]
 
-    /// A canvas filled with a gradient. Dithered, so that dark ones show no bands.
+    /// A canvas filled with a gradient. Dithered, so that dark gradients show no bands.
     init(width: Int, height: Int, _ gradient: Poster.Gradient) {
         self.width = width
         self.height = height
@@ -32,7 +32,7 @@ struct Canvas {
         }
     }
 
-    /// A colour whose opacity fades from the middle of a circle to nothing at its edge.
+    /// A colour whose opacity fades from the centre of a circle to its edge.
     mutating func glow(_ circle: Poster.Circle, _ colour: Poster.Colour) {
         let reach = max(1, circle.radius * circle.radius)
         // Smooth at both ends.
@@ -150,7 +150,7 @@ private struct Mask {
     }
 }
 
-/// The pixels of a picture of libvips.
+/// The pixels of a libvips image.
 struct Raster {
     let width: Int
     let height: Int

@@ -1,14 +1,14 @@
-/// What the units of video data of one picture say about it (ITU-T H.265, 7.3.1).
+/// The size of one coded picture, from its units of video data (ITU-T H.265, 7.3.1).
 struct CodedPicture {
-    /// The most that a parameter set states.
+    /// The largest size in a parameter set.
     private(set) var pixels = 0
     private(set) var slices = 0
-    /// Slices with which a picture begins.
+    /// Slices that begin a picture.
     private(set) var beginnings = 0
 
     mutating func add(_ unit: UnsafeRawBufferPointer) {
         if let stated = HEVCParameterSet.pixels(unit) { pixels = max(pixels, stated) }
-        // Types below 32 carry pixels; the first bit behind the header says that they are the first of a picture.
+        // Types below 32 have pixels; the first bit after the header marks the first slice of a picture.
         guard unit.count > 2, unit[0] >> 1 & 63 < 32 else { return }
         slices += 1
         if unit[2] & 0x80 != 0 { beginnings += 1 }
@@ -20,7 +20,7 @@ struct HEVCParameterSet {
     private var bits: [Bool] = []
     private var position = 0
 
-    /// Width times height; nil for any other unit, and the largest number for a set that makes no sense.
+    /// Width times height; nil for any other unit, and the largest number for an invalid set.
     static func pixels(_ unit: UnsafeRawBufferPointer) -> Int? {
         guard unit.count > 2, unit[0] >> 1 & 63 == 33 else { return nil }
         var set = HEVCParameterSet(unit.dropFirst(2).prefix(256))
@@ -29,7 +29,7 @@ struct HEVCParameterSet {
         return isOver ? .max : pixels
     }
 
-    /// Takes out the bytes that keep a start code from occurring (7.4.2).
+    /// Removes the bytes that prevent a start code (7.4.2).
     private init(_ bytes: some Collection<UInt8>) {
         var zeros = 0
         for byte in bytes {

@@ -1,18 +1,18 @@
-/// What decoding a HEIC would cost, read from its boxes (ISO/IEC 23008-12, 14496-12, 14496-15) before it begins.
+/// The cost of decoding a HEIC, read from its boxes (ISO/IEC 23008-12, 14496-12, 14496-15) before decoding.
 ///
-/// The size a file states need not be that of the pictures coded in it, nor need a grid name each of its tiles once: a kilobyte can make a
-/// decoder fill gigabytes. Whatever two readers of the same boxes could take for different things is refused.
+/// A file can declare another size than that of its coded pictures, and a grid can use a tile many times: a kilobyte can make a
+/// decoder fill gigabytes. Ambiguous boxes, which two readers could read differently, are refused.
 struct HEIFItems {
-    /// The most pixels of one picture: those of an upload, and what coding rounds up to.
+    /// The most pixels of one picture: the limit of an upload, rounded up as coding does.
     static let mostOfOne = 56_000_000
 
-    /// What may be spent on a file.
+    /// The budget for a file.
     private struct Budget {
-        /// Items visited and units of video data looked at. A photo of 48 megapixels in tiles of 512 × 512 takes about a thousand.
+        /// Items and units of video data that are read. A photo of 48 megapixels in tiles of 512 × 512 needs about a thousand.
         var steps = 20_000
-        /// Pixels of all that is decoded: the photo, its alpha and its preview.
+        /// Decoded pixels in all: the photo, its alpha and its preview.
         var pixels = 128_000_000
-        /// Pixels gone over: each slice of a picture may be as large as the picture.
+        /// Pixels in slices: each slice of a picture may be as large as the picture.
         var passes = 1_000_000_000
 
         mutating func step() -> Bool {
@@ -23,17 +23,17 @@ struct HEIFItems {
 
     private struct Item {
         var type = ""
-        /// What this one is put together from.
+        /// The items that it is made from.
         var parts: [Int] = []
-        /// Alpha, depth and previews, which a decoder may open with it.
+        /// Alpha, depth and previews, which a decoder may decode with it.
         var companions: [Int] = []
         /// The body of the box that configures the decoder.
         var configuration: Range<Int>?
-        /// Where its data are; nil also when they are scattered, which no maker of photos does.
+        /// The place of its data; nil also when they are scattered, which no camera does.
         var place: Range<Int>?
     }
 
-    /// A file has about 300; each costs memory here.
+    /// The limit of items: a file has about 300, and each uses memory here.
     private static let mostItems = 4_096
 
     private let bytes: UnsafeRawBufferPointer
@@ -41,7 +41,7 @@ struct HEIFItems {
     private var primary = -1
     private var itemData = 0..<0
 
-    /// Whether these bytes can be decoded within the limits; false also when the boxes make no sense.
+    /// Whether these bytes can be decoded within the limits; false also for invalid boxes.
     static func areWithinLimits(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard let structure = HEIFItems(bytes) else { return false }
         var budget = Budget()
@@ -50,11 +50,11 @@ struct HEIFItems {
 
     private init?(_ bytes: UnsafeRawBufferPointer) {
         self.bytes = bytes
-        // Behind the last box some cameras put data of their own, so the outermost may end in something else.
+        // Some cameras add data after the last box, so the outermost boxes need not fill the file.
         let metas = boxes(in: 0..<bytes.count, areAll: false)?.filter { $0.type == "meta" } ?? []
         guard metas.count == 1, metas[0].body.count > 4, let children = boxes(in: metas[0].body.dropFirst(4)) else { return nil }
         var seen: Set<String> = []
-        // The data of items are needed to place them.
+        // Needed to find the data of items.
         for (type, body) in children where type == "idat" { itemData = body }
         for (type, body) in children {
             var reader = BoxReader(bytes, body)
@@ -116,7 +116,7 @@ struct HEIFItems {
         return true
     }
 
-    /// Of the properties only those count that configure a decoder.
+    /// Only properties that configure a decoder are read.
     private mutating func readProperties(_ body: Range<Int>) -> Bool {
         guard let children = boxes(in: body) else { return false }
         let containers = children.filter { $0.type == "ipco" }
@@ -182,7 +182,7 @@ struct HEIFItems {
         return true
     }
 
-    /// Where data are in these bytes: counted from their beginning (method 0) or inside the box for small data (1).
+    /// The place of data in these bytes: from their beginning (method 0) or inside the box for small data (1).
     private func range(_ method: Int, _ base: Int, _ offset: Int, _ length: Int) -> Range<Int>? {
         let whole = method == 0 ? 0..<bytes.count : itemData
         let (start, isOver) = base.addingReportingOverflow(offset)
@@ -193,7 +193,7 @@ struct HEIFItems {
 }
 
 extension HEIFItems {
-    /// Takes what decoding an item costs from the budget; false when it does not suffice, and for what is no HEVC.
+    /// Subtracts the cost of decoding an item from the budget; false when it is not enough, or the item is not HEVC.
     private func pay(for id: Int, depth: Int, _ budget: inout Budget) -> Bool {
         guard budget.step(), depth < 4, let item = items[id] else { return false }
         switch item.type {
@@ -209,7 +209,7 @@ extension HEIFItems {
         return true
     }
 
-    /// What tiles or layers are put on is as large as their own data say.
+    /// The canvas of tiles or layers has the size in its own data.
     private func hasBearableCanvas(_ type: String, _ place: Range<Int>) -> Bool {
         var reader = BoxReader(bytes, place)
         // A version, flags, then rows and columns, or a colour.
@@ -220,11 +220,11 @@ extension HEIFItems {
         return !isOver && pixels <= Self.mostOfOne
     }
 
-    /// The largest picture that a parameter set of this item speaks of, be it beside its pixels or among them, once a slice.
+    /// Subtracts the cost of a coded item: the largest picture in its parameter sets, beside or among its pixels, times its slices.
     private func pay(forCoded item: Item, _ budget: inout Budget) -> Bool {
         guard let configuration = item.configuration, let place = item.place else { return false }
         var reader = BoxReader(bytes, configuration)
-        // Lengths of other sizes are legal, but decoders take all for 4 bytes.
+        // Other sizes of lengths are legal, but decoders read all as 4 bytes.
         guard reader.skip(21), let sizes = reader.number(1), sizes & 3 == 3, let arrays = reader.number(1) else { return false }
         var coded = CodedPicture()
         for _ in 0..<arrays {

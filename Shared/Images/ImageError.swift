@@ -1,6 +1,6 @@
 internal import Kernel
 
-/// The refusals of this module, as callers of the API see them.
+/// The errors of this module for callers of the API.
 enum ImageError {
     static let unsupportedType = ServiceError(
         .invalidArgument,

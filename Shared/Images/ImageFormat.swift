@@ -8,7 +8,7 @@ public enum ImageFormat: String, Sendable, CaseIterable {
     /// The media type, `image/jpeg`.
     public var mediaType: String { "image/\(rawValue)" }
 
-    /// The format by the first bytes of a file, never by its name; nil when it is none of these. Twelve bytes are enough.
+    /// The format, from the first bytes of a file, never from its name; nil for any other format. Twelve bytes are enough.
     public init?(sniffing bytes: some Collection<UInt8>) {
         let head = Array(bytes.prefix(12))
         if head.starts(with: [0xFF, 0xD8, 0xFF]) {

@@ -4,32 +4,32 @@ private import Kernel
 public import Logging
 private import WorkPool
 
-/// What is stored of an uploaded photo (PH-2): two JPEGs in sRGB, upright, without any metadata.
+/// The renditions of an uploaded photo (PH-2): two JPEGs in sRGB, upright, without any metadata.
 public struct Renditions: Sendable, Equatable {
-    /// What people see: at most 2048 px on its longer side, never larger than the upload.
+    /// For display: at most 2048 px on its longer side, never larger than the upload.
     public var display: [UInt8]
-    /// 300 × 300 px, cut from the middle.
+    /// 300 × 300 px, cropped from the centre.
     public var thumbnail: [UInt8]
     /// Width of `display` in pixels.
     public var width: Int
     /// Height of `display` in pixels.
     public var height: Int
-    /// What the upload was.
+    /// The format of the upload.
     public var sourceFormat: ImageFormat
 
     /// The media type of both renditions.
     public static let mediaType = "image/jpeg"
 }
 
-/// What is stored of a picture of a person (AU-10): square JPEGs in sRGB, upright, without any metadata.
+/// The renditions of an avatar (AU-10): square JPEGs in sRGB, upright, without any metadata.
 public struct AvatarRenditions: Sendable, Equatable {
-    /// 512 × 512 px, cut from what draws the eye.
+    /// 512 × 512 px, cropped around what draws attention.
     public var large: [UInt8]
     /// The same, 128 × 128 px.
     public var small: [UInt8]
 }
 
-/// Turns uploads into renditions with libvips, on threads of its own.
+/// Makes renditions of uploads with libvips, on threads of its own.
 ///
 /// In order: the format is decided from the bytes; the header's dimensions are checked before anything is decoded; the whole
 /// image is decoded, so that a truncated file is refused; orientation is applied and colours converted to sRGB; the renditions
@@ -51,9 +51,9 @@ public final class ImageProcessor: Sendable {
     /// A processor; the image library is loaded with the first image.
     ///
     /// - Parameters:
-    ///   - threads: Images decoded at once. Each may take up to 400 MB while it decodes the largest image allowed.
-    ///   - queueLimit: Images that may wait; beyond it callers get `UNAVAILABLE`.
-    ///   - logger: Told why an image was refused.
+    ///   - threads: Images decoded at once. Each may use up to 400 MB for the largest allowed image.
+    ///   - queueLimit: Images that may wait; further callers get `UNAVAILABLE`.
+    ///   - logger: Logs why an image was refused.
     public init(threads: Int = 2, queueLimit: Int = 16, logger: Logger) {
         self.pool = WorkPool(name: "images", threads: threads, queueLimit: queueLimit, niceness: 5, refusal: ImageError.busy)
         self.logger = logger
@@ -69,7 +69,7 @@ public final class ImageProcessor: Sendable {
         }
     }
 
-    /// The renditions of a picture of a person.
+    /// The renditions of an avatar.
     ///
     /// - Throws: As for `renditions`.
     public func avatar(of bytes: [UInt8]) async throws -> AvatarRenditions {
@@ -78,9 +78,9 @@ public final class ImageProcessor: Sendable {
         }
     }
 
-    /// The renditions of an upload in a file, which is mapped, not read into memory, and must not change meanwhile.
+    /// The renditions of an upload in a file. The file is mapped, not read into memory, and must not change meanwhile.
     ///
-    /// - Throws: As for bytes, and what Foundation throws when the file cannot be read.
+    /// - Throws: As for bytes, and Foundation's error when the file cannot be read.
     public func renditions(ofFile path: String) async throws -> Renditions {
         try await pool.run { [logger] in
             let data = try Data(contentsOf: URL(filePath: path), options: .alwaysMapped)
@@ -88,7 +88,7 @@ public final class ImageProcessor: Sendable {
         }
     }
 
-    /// Decodes an image to at most the size of a display rendition and hands it on.
+    /// Decodes an image to at most the size of a display rendition and passes it on.
     private static func decoded<Result>(
         _ bytes: UnsafeRawBufferPointer,
         logger: Logger,
@@ -107,7 +107,7 @@ public final class ImageProcessor: Sendable {
             guard cvips_size(bytes.baseAddress, bytes.count, format.loader, &width, &height) == 0 else { throw VipsFailure() }
             guard Int(width) * Int(height) <= mostPixels else { throw ImageError.tooLarge(mostPixels / 1_000_000) }
             guard isBearable(bytes, format) else {
-                logger.info("image refused", metadata: ["format": "\(format)", "cause": "it would cost too much to decode"])
+                logger.info("image refused", metadata: ["format": "\(format)", "cause": "decoding would cost too much"])
                 throw ImageError.undecodable
             }
             defer { cvips_trim() }
@@ -119,7 +119,7 @@ public final class ImageProcessor: Sendable {
         }
     }
 
-    /// Whether decoding costs no more than the pixels that the header states.
+    /// Whether decoding costs no more than the pixels that the header declares.
     private static func isBearable(_ bytes: UnsafeRawBufferPointer, _ format: ImageFormat) -> Bool {
         switch format {
         case .jpeg: JPEGScans.count(bytes) <= JPEGScans.most
@@ -151,7 +151,7 @@ public final class ImageProcessor: Sendable {
 }
 
 extension ImageFormat {
-    /// The loader of libvips for it.
+    /// Its loader in libvips.
     var loader: CVipsFormat {
         switch self {
         case .jpeg: CVIPS_JPEG

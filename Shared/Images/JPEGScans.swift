@@ -1,9 +1,9 @@
 private import Glibc
 
-/// How often a JPEG goes over its picture. Each scan of a progressive one may touch all of it for a few bytes of file: half a megabyte of
-/// them keeps a decoder busy for minutes, so they are counted before it begins.
+/// The number of scans of a JPEG. Each scan of a progressive JPEG may cover the whole picture with a few bytes of file. Half a
+/// megabyte of scans keeps a decoder busy for minutes, so they are counted before decoding.
 enum JPEGScans {
-    /// What is accepted; encoders make about ten.
+    /// The limit; encoders make about ten.
     static let most = 100
 
     /// The scans of the first image in these bytes, counted no further than `most` + 1.
@@ -24,7 +24,7 @@ enum JPEGScans {
         return scans
     }
 
-    /// The next marker that is none inside coded pixels; `position` is moved behind it.
+    /// The next marker, except those inside coded pixels; `position` is moved after it.
     private static func next(_ bytes: UnsafeRawBufferPointer, from position: inout Int) -> UInt8? {
         while position + 1 < bytes.count, let start = bytes.baseAddress {
             guard let found = memchr(start + position, 0xFF, bytes.count - position) else { return nil }

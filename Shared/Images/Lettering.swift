@@ -1,37 +1,37 @@
 private import CVips
 
-/// A line of text as pixels, with where they belong.
+/// A line of text as pixels, with their position.
 struct Lettering {
     let raster: Raster
     /// From the baseline of Inter up to the first row.
     private let rise: Int
-    /// The size it was set in.
+    /// Its font size.
     let size: Int
-    /// What was set: the text, or its beginning and an ellipsis.
+    /// The rendered text, or its beginning and an ellipsis.
     let text: String
 
-    /// The row in which it begins.
+    /// Its first row.
     func top(_ height: Poster.Height) -> Int {
         switch height {
         case .middle(let y): y - raster.height / 2
         case .baseline(let y) where standsOnBaseline: y - rise
-        // The font that is fallen back on has another ascent, and with it the whole line.
+        // A fallback font has another ascent, which moves the whole line.
         case .baseline(let y): y - size * 36 / 100 - raster.height / 2
         }
     }
 
-    /// Whether it has letters of Latin, Greek or Cyrillic and, emoji aside, nothing else.
+    /// Whether it has only letters of Latin, Greek or Cyrillic, and emoji.
     private var standsOnBaseline: Bool {
         let scalars = text.unicodeScalars.filter { !$0.properties.isEmoji || $0.isASCII }
         return scalars.contains { $0.properties.isAlphabetic || $0.properties.numericType != nil }
             && scalars.allSatisfy { $0.value < 0x0590 || (0x1E00...0x206F).contains($0.value) || $0.value == 0xFE0F }
     }
 
-    /// Sets a line so that it fits. Nil when it has nothing to be seen.
+    /// Renders a line so that it fits. Nil when it has no visible character.
     ///
-    /// - Throws: `VipsFailure` when libvips cannot.
+    /// - Throws: `VipsFailure` when libvips fails.
     static func set(_ line: Poster.Line) throws(VipsFailure) -> Lettering? {
-        // Beyond this nothing fits; and what one character may be made of is bounded too (combining marks without end).
+        // Longer text never fits. The size of one character is bounded too (endless combining marks).
         let characters = line.text.prefix(200).map { String(String.UnicodeScalarView($0.unicodeScalars.prefix(16))) }
         guard let whole = try draw(characters.joined(), line, line.size) else { return nil }
         if whole.raster.width <= line.width { return whole }
@@ -44,7 +44,7 @@ struct Lettering {
         return try shortened(characters, line)
     }
 
-    /// The longest beginning that fits with an ellipsis, at the least size.
+    /// The longest beginning that fits with an ellipsis, at the smallest size.
     private static func shortened(_ characters: [String], _ line: Poster.Line) throws(VipsFailure) -> Lettering? {
         var best: Lettering?
         var (fits, fails) = (0, characters.count)
@@ -62,13 +62,13 @@ struct Lettering {
     }
 
     private static func draw(_ text: String, _ line: Poster.Line, _ size: Int) throws(VipsFailure) -> Lettering? {
-        // What is only white space has no ink, which libvips takes for an error.
+        // White space has no ink, which is an error for libvips.
         guard text.contains(where: { !$0.isWhitespace }) else { return nil }
         let spacing = line.spacing * size / max(1, line.size) * 1_024
         let colour = [line.colour.red, line.colour.green, line.colour.blue].map { hex($0) }.joined()
         let markup = "<span foreground=\"#\(colour)\" letter_spacing=\"\(spacing)\">\(escaped(text))</span>"
         let words = line.font.split(separator: " ")
-        // The families that are asked when the first one lacks a character, before whatever the system would choose.
+        // Fallback families for characters that the first one lacks, before the system's choice.
         let font = "\(words.first ?? "Inter"), Noto Sans, Noto Sans CJK SC \(words.dropFirst().joined(separator: " ")) \(size)"
         let image = try VipsImage(cvips_text(markup, font))
         let raster = try image.raster()
@@ -79,7 +79,7 @@ struct Lettering {
         (value < 16 ? "0" : "") + String(value, radix: 16)
     }
 
-    /// Text as Pango's markup, without characters that command instead of showing: controls, and marks that turn the direction of others.
+    /// Text as Pango markup, without control characters and marks that change the direction of other text.
     static func escaped(_ text: String) -> String {
         var result = ""
         for scalar in text.unicodeScalars {
@@ -104,7 +104,7 @@ extension VipsImage {
     /// How far below the top of its line the ink of a text begins.
     var top: Int { Int(with(cvips_top)) }
 
-    /// The middle, or what draws the eye, scaled to this side.
+    /// The centre, or what draws attention, scaled to this side.
     func square(_ side: Int, findsInterest: Bool = false) throws(VipsFailure) -> VipsImage {
         try VipsImage(with { cvips_square($0, Int32(side), findsInterest ? 1 : 0) })
     }
@@ -114,7 +114,7 @@ extension VipsImage {
         try Vips.bytes { bytes, count in with { cvips_save_drawing($0, bytes, count) } }
     }
 
-    /// Its pixels, computed now.
+    /// Its pixels, computed at once.
     func raster() throws(VipsFailure) -> Raster {
         var bands: Int32 = 0
         var count = 0

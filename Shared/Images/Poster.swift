@@ -1,12 +1,12 @@
-/// A picture described: a background and what is laid over it, from back to front. Lengths are pixels, y grows downwards.
+/// The description of a picture: a background and layers over it, from back to front. Lengths are pixels, y grows downwards.
 public struct Poster: Sendable {
     /// Width in pixels, 1…4096.
     public var width: Int
     /// Height in pixels, 1…4096.
     public var height: Int
-    /// Fills all of it.
+    /// The background.
     public var background: Gradient
-    /// What lies over the background.
+    /// The layers over the background.
     public var layers: [Layer]
 
     /// A poster.
@@ -21,7 +21,7 @@ public struct Poster: Sendable {
     public struct Colour: Sendable, Hashable {
         /// 0…255 each.
         public var red, green, blue: UInt8
-        /// 0 (not to be seen) … 1 (opaque).
+        /// 0 (invisible) … 1 (opaque).
         public var opacity: Double
 
         /// A colour from `0xRRGGBB`.
@@ -32,11 +32,11 @@ public struct Poster: Sendable {
             self.opacity = min(max(opacity, 0), 1)
         }
 
-        /// White, or a veil of it.
+        /// White, also translucent.
         public static func white(_ opacity: Double = 1) -> Colour { Colour(0xFFFFFF, opacity: opacity) }
     }
 
-    /// From one corner to the opposite one, over up to a few stops at equal distances.
+    /// A gradient from one corner to the opposite one, with a few stops at equal distances.
     public struct Gradient: Sendable, Hashable {
         /// At least one; opaque.
         public var stops: [Colour]
@@ -47,7 +47,7 @@ public struct Poster: Sendable {
 
     /// A circle.
     public struct Circle: Sendable, Hashable {
-        /// Its middle and radius.
+        /// Its centre and radius.
         public var x, y, radius: Int
 
         /// A circle around a point.
@@ -58,24 +58,24 @@ public struct Poster: Sendable {
         }
     }
 
-    /// One line of text, centred on a point. It never leaves its width: a line that is too long is set smaller, and when
-    /// that is not enough, ended with an ellipsis.
+    /// One line of text, centred on a point. It never exceeds its width: a line that is too long is made smaller, and if that is
+    /// not enough, ends with an ellipsis.
     public struct Line: Sendable, Hashable {
-        /// Plain text: markup means nothing in it. Right-to-left scripts, CJK and emoji are laid out as they should be.
+        /// Plain text without markup. Right-to-left scripts, CJK and emoji are supported.
         public var text: String
-        /// Family and weight, `Inter Semi-Bold`; what the family lacks comes from the Noto fonts.
+        /// Family and weight, `Inter Semi-Bold`; missing characters come from the Noto fonts.
         public var font: String
-        /// Height of the em in pixels, and the least it may be shrunk to.
+        /// Height of the em in pixels, and the smallest it may become.
         public var size, leastSize: Int
-        /// Of the text; emoji keep their own colours and take the opacity.
+        /// The colour of the text; emoji keep their colours but use the opacity.
         public var colour: Colour
         /// Added between letters, in pixels at `size`.
         public var spacing: Int
-        /// Middle of the line.
+        /// The centre of the line.
         public var x: Int
-        /// Where it stands.
+        /// Its vertical position.
         public var y: Height
-        /// Most pixels of width.
+        /// The largest width in pixels.
         public var width: Int
 
         /// A line of text.
@@ -102,11 +102,11 @@ public struct Poster: Sendable {
         }
     }
 
-    /// How a line of text stands.
+    /// The vertical position of a line of text.
     public enum Height: Sendable, Hashable {
-        /// Letters stand on this line. Scripts that know no such line are centred where capitals would be.
+        /// The baseline. Scripts without a baseline are centred where capitals would be.
         case baseline(Int)
-        /// What can be seen of the text is centred here.
+        /// The visible text is centred here.
         case middle(Int)
     }
 
@@ -116,9 +116,9 @@ public struct Poster: Sendable {
         case glow(Circle, Colour)
         /// A disc of one colour, with soft edges.
         case disc(Circle, Colour)
-        /// A bar with round ends: its middle, width and height.
+        /// A bar with round ends: its centre, width and height.
         case pill(x: Int, y: Int, width: Int, height: Int, Colour)
-        /// A photo cut to a disc; JPEG, PNG, WebP or HEIC. One that cannot be decoded leaves what lies below it.
+        /// A photo cut to a disc; JPEG, PNG, WebP or HEIC. One that cannot be decoded is left out.
         case photo(Circle, [UInt8])
         /// A line of text.
         case line(Line)

@@ -3,7 +3,7 @@ private import Kernel
 public import Logging
 private import WorkPool
 
-/// Paints posters with libvips, on threads of its own. A story-sized one takes some 10 MB and less than half a second.
+/// Paints posters with libvips, on threads of its own. A story-sized one needs about 10 MB and less than half a second.
 public final class PosterPainter: Sendable {
     private let pool: WorkPool
     private let logger: Logger
@@ -12,8 +12,8 @@ public final class PosterPainter: Sendable {
     ///
     /// - Parameters:
     ///   - threads: Posters painted at once.
-    ///   - queueLimit: Posters that may wait; beyond it callers get `UNAVAILABLE`.
-    ///   - logger: Told what could not be painted and why.
+    ///   - queueLimit: Posters that may wait; further callers get `UNAVAILABLE`.
+    ///   - logger: Logs what could not be painted and why.
     public init(threads: Int = 1, queueLimit: Int = 16, logger: Logger) {
         let refusal = ServiceError.unavailable("Too many pictures are being made at the moment. Try again in a moment.")
         self.pool = WorkPool(name: "posters", threads: threads, queueLimit: queueLimit, niceness: 5, refusal: refusal)
@@ -66,14 +66,14 @@ public final class PosterPainter: Sendable {
         }
     }
 
-    /// The middle of a photo as a square of RGB.
+    /// The centre of a photo as a square of RGB.
     private static func photo(_ bytes: [UInt8], side: Int) throws -> Raster {
         try decoded(bytes, within: 1_024).square(side).raster()
     }
 
     /// A photo upright in RGB, shrunk to a square of this side if it is larger.
     static func decoded(_ bytes: [UInt8], within side: Int) throws -> VipsImage {
-        guard let format = ImageFormat(sniffing: bytes) else { throw VipsFailure("it is no image") }
+        guard let format = ImageFormat(sniffing: bytes) else { throw VipsFailure("it is not an image") }
         return try bytes.withUnsafeBytes { bytes in
             var (width, height): (Int32, Int32) = (0, 0)
             guard cvips_size(bytes.baseAddress, bytes.count, format.loader, &width, &height) == 0 else { throw VipsFailure() }

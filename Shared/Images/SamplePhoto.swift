@@ -4,7 +4,7 @@ private import Kernel
 
 /// A made-up landscape photo, for the demo and for tests: the same seed gives the same picture.
 ///
-/// It carries metadata like a phone's photo does when asked to, so that their removal can be shown.
+/// It can have metadata like a phone's photo, so that tests can show their removal.
 public struct SamplePhoto: Sendable {
     /// Chooses colours, hills and noise.
     public var seed: UInt64
@@ -12,11 +12,11 @@ public struct SamplePhoto: Sendable {
     public var width: Int
     /// Height in pixels as stored, before orientation.
     public var height: Int
-    /// Where it claims to have been taken, in degrees; nil for no GPS fields.
+    /// The position in its GPS fields, in degrees; nil: no GPS fields.
     public var location: (latitude: Double, longitude: Double)?
     /// EXIF orientation, 1 (upright) … 8.
     public var orientation: Int
-    /// Set as EXIF description and inside an XMP packet; nil for neither.
+    /// A text for the EXIF description and an XMP packet; nil: neither.
     public var comment: String?
 
     /// A photo; 1600 × 1200 upright without metadata by default.
@@ -36,21 +36,21 @@ public struct SamplePhoto: Sendable {
         self.comment = comment
     }
 
-    /// The photo as JPEG. Takes some 50 ms of CPU.
+    /// The photo as JPEG. It needs about 50 ms of CPU.
     ///
     /// - Throws: `INTERNAL` when libvips is missing or fails.
     public func jpeg(quality: Int = 90) throws -> [UInt8] {
         try encoded { cvips_save_jpeg($0, Int32(quality), 1, $1, $2) }
     }
 
-    /// The photo as PNG. Takes up to a second of CPU.
+    /// The photo as PNG. It needs up to a second of CPU.
     ///
     /// - Throws: `INTERNAL` when libvips is missing or fails.
     public func png() throws -> [UInt8] {
         try encoded { cvips_save_png($0, 1, $1, $2) }
     }
 
-    /// The photo as WebP. Takes up to a second of CPU.
+    /// The photo as WebP. It needs up to a second of CPU.
     ///
     /// - Throws: `INTERNAL` when libvips is missing or fails.
     public func webp(quality: Int = 80) throws -> [UInt8] {
@@ -68,7 +68,7 @@ public struct SamplePhoto: Sendable {
                 return try Vips.bytes { bytes, count in image.with { save($0, bytes, count) } }
             }
         } catch {
-            throw ServiceError(.internal, "INTERNAL", "No sample photo can be made: \(error)")
+            throw ServiceError(.internal, "INTERNAL", "Cannot make a sample photo: \(error)")
         }
     }
 
@@ -125,7 +125,7 @@ public struct SamplePhoto: Sendable {
     }
 }
 
-/// Numbers that look random and follow from the seed (Vigna's SplitMix64).
+/// Pseudorandom numbers from a seed (Vigna's SplitMix64).
 private struct Noise {
     var state: UInt64
 

@@ -2,13 +2,13 @@ internal import CVips
 private import Kernel
 private import Synchronization
 
-/// The loaded library. Starting it takes 50 ms and some 30 MB, so it starts with the first image.
+/// The loaded library. Starting it needs 50 ms and about 30 MB, so it starts with the first image.
 enum Vips {
     private static let isStarted = Mutex(false)
 
-    /// Makes sure that the library runs.
+    /// Starts the library if needed.
     ///
-    /// - Throws: `VipsFailure` when it is not installed or does not fit.
+    /// - Throws: `VipsFailure` when it is not installed or has another version.
     static func start() throws(VipsFailure) {
         let error: VipsFailure? = isStarted.withLock { isStarted in
             if isStarted { return nil }
@@ -19,7 +19,7 @@ enum Vips {
         if let error { throw error }
     }
 
-    /// Calls `save` and takes over the bytes it made.
+    /// Calls `save` and copies its bytes.
     static func bytes(
         _ save: (UnsafeMutablePointer<UnsafeMutableRawPointer?>, UnsafeMutablePointer<Int>) -> Int32
     ) throws(VipsFailure) -> [UInt8] {
@@ -31,7 +31,7 @@ enum Vips {
     }
 }
 
-/// What libvips says of its last failure: for logs, not for callers.
+/// libvips' message for its last failure: for logs, not for callers.
 struct VipsFailure: Error, CustomStringConvertible {
     let description: String
 
@@ -53,9 +53,9 @@ struct VipsFailure: Error, CustomStringConvertible {
 final class VipsImage {
     private let pointer: OpaquePointer
 
-    /// Takes over what a call gave.
+    /// Owns the result of a call.
     ///
-    /// - Throws: `VipsFailure` when it gave nothing.
+    /// - Throws: `VipsFailure` when there is none.
     init(_ pointer: OpaquePointer?) throws(VipsFailure) {
         guard let pointer else { throw VipsFailure() }
         self.pointer = pointer
@@ -63,8 +63,8 @@ final class VipsImage {
 
     deinit { cvips_release(pointer) }
 
-    /// Calls libvips with the image. The only way to its pointer: one that is handed out may outlive the image, since Swift releases an object
-    /// after its last use.
+    /// Calls libvips with the image. The only access to its pointer: a pointer that leaves the closure may outlive the image,
+    /// because Swift releases an object after its last use.
     func with<Result>(_ call: (OpaquePointer) -> Result) -> Result {
         withExtendedLifetime(self) { call(pointer) }
     }

@@ -1,17 +1,16 @@
 /// Bytes as text for URLs and tokens: base64url without padding (RFC 4648 §5, RFC 7515 §2).
 ///
-/// Reading is strict: every sequence of bytes has one spelling, so a text that was signed or hashed cannot be written in a second way.
+/// Decoding is strict: each sequence of bytes has exactly one spelling, so a signed or hashed text has no second form.
 public enum Base64URL {
     private static let alphabet: StaticString = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
     /// The text of `bytes`.
     public static func encode(_ bytes: some Collection<UInt8>) -> String {
-        // One generic call for all bytes, not one for each.
+        // One generic call for all bytes: a call for each byte is slow.
         bytes.withContiguousStorageIfAvailable { text(of: $0) } ?? Array(bytes).withUnsafeBufferPointer { text(of: $0) }
     }
 
-    /// The bytes of a text; nil for padding, other characters, a length that no bytes have, and a second spelling (bits left over that are
-    /// not zero).
+    /// The bytes of a text; nil for padding, other characters, an impossible length, and unused bits that are not zero.
     public static func decode(_ text: some StringProtocol) -> [UInt8]? {
         if let bytes = text.utf8.withContiguousStorageIfAvailable({ self.bytes(of: $0) }) { return bytes }
         return Array(text.utf8).withUnsafeBufferPointer { bytes(of: $0) }

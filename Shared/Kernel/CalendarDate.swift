@@ -59,7 +59,7 @@ public struct CalendarDate: Hashable, Comparable, Sendable, Strideable, CustomSt
     /// Days from this date to `other`; negative when `other` is earlier.
     public func distance(to other: CalendarDate) -> Int { Int(other.dayNumber) - Int(dayNumber) }
 
-    /// The date `n` days later (earlier when negative); the first or last day number when it is beyond them.
+    /// The date `n` days later (earlier when negative), clamped to the first or last day number.
     public func advanced(by n: Int) -> CalendarDate {
         CalendarDate(dayNumber: Int32(clamping: Int64(dayNumber).clampedSum(with: Int64(n))))
     }

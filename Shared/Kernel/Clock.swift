@@ -1,12 +1,12 @@
 private import Synchronization
 
-/// Where services learn the current instant; the development clock (PF-7) is one of these. Domain code never sees it.
+/// The source of the current instant for services. The development clock (PF-7) is one. Domain code never uses it.
 public protocol Clock: Sendable {
     /// The current instant.
     func now() -> Instant
 }
 
-/// Where services get new ids.
+/// The source of new ids for services.
 public protocol IDSource: Sendable {
     /// A new, unique UUIDv7.
     func make<Entity>(_: Entity.Type) -> ID<Entity>
@@ -17,7 +17,7 @@ extension IDSource {
     public func make<Entity>() -> ID<Entity> { make(Entity.self) }
 }
 
-/// A clock that stands still until told; for tests.
+/// A clock that moves only when it is set; for tests.
 public final class ManualClock: Clock {
     private let current: Mutex<Instant>
 
@@ -47,7 +47,8 @@ public final class UUIDv7Source: IDSource {
     public func make<Entity>(_: Entity.Type) -> ID<Entity> {
         var generator = SystemRandomNumberGenerator()
         let milliseconds = UInt64(clamping: clock.now().milliseconds)
-        // 48 bits of time and 12 of counter, which begins anywhere below 1024: within a millisecond it grows, and it may run into the next one.
+        // 48 bits of time and 12 of counter. The counter begins at a random number below 1024, grows within a millisecond, and may
+        // overflow into the next.
         let stamp = last.withLock { last in
             let isFresh = milliseconds << 12 > last
             last = isFresh ? milliseconds << 12 | generator.next() & 1023 : last &+ 1

@@ -1,8 +1,8 @@
 /// Runs two operations side by side and returns what both give.
 ///
 /// Instead of `async let`: Swift 6.3.1's runtime reads an `async let` child after its parent may have reused its memory
-/// (swiftlang/swift #89883, mended in 6.4). `second` runs in the caller's task, `first` in a task of its own that is cancelled with the
-/// caller, and when `second` throws. Both have ended when this returns or throws.
+/// (swiftlang/swift #89883, fixed in 6.4). `second` runs in the caller's task. `first` runs in a task of its own, which is
+/// cancelled with the caller, or when `second` throws. Both have ended when this returns or throws.
 ///
 /// - Throws: what `second` throws, else what `first` throws.
 public func concurrently<First: Sendable, Second>(

@@ -38,7 +38,7 @@ public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
 
     private static func version4(_ text: Substring) -> [UInt8]? {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-        // Leading zeros mean octal to some programs and decimal to others: refused.
+        // Leading zeros are refused: some programs read them as octal, others as decimal.
         let bytes = parts.compactMap { part in
             (1...3).contains(part.utf8.count) && part.utf8.allSatisfy { (48...57).contains($0) }
                 && (part.utf8.count == 1 || part.utf8.first != 48) ? UInt8(part) : nil
@@ -91,7 +91,7 @@ public struct IPRange: Hashable, Sendable {
         self.bits = bits
     }
 
-    /// Whether the address lies in it.
+    /// Whether the range contains the address.
     public func contains(_ address: IPAddress) -> Bool {
         address.bytes.count == network.bytes.count && address.network(bits: bits) == network
     }

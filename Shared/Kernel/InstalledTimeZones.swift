@@ -4,7 +4,7 @@ private import Glibc
 struct InstalledTimeZones: TimeZoneFiles {
     /// `America/Argentina/Ushuaia` is the deepest.
     private static let deepest = 3
-    /// There are some 600 names; the folders hold each three times.
+    /// There are about 600 names; the folders hold each three times.
     private static let mostNames = 10_000
     /// The longest table has 4 kB.
     private static let mostBytes = 65_536
@@ -24,7 +24,7 @@ struct InstalledTimeZones: TimeZoneFiles {
         }
     }
 
-    /// Adds what lies below a folder. - Returns: false when something could not be read.
+    /// Adds the names below a folder. - Returns: false when something could not be read.
     private func list(_ prefix: String, depth: Int, into found: inout [String]) -> Bool {
         guard let directory = opendir("\(folder)/\(prefix)") else { return false }
         defer { closedir(directory) }

@@ -1,7 +1,7 @@
 /// A point in time, in whole microseconds since 1970-01-01T00:00:00Z (no leap seconds).
 ///
-/// The one time type of domain code: PostgreSQL's `timestamptz` and RFC 3339 both convert without loss. Arithmetic never traps: what lies
-/// beyond the first or the last instant (some 292,000 years either way) is that instant.
+/// The only time type of domain code. PostgreSQL's `timestamptz` and RFC 3339 convert without loss. Arithmetic never traps: results
+/// are clamped to the first and last instant (about 292,000 years either way).
 public struct Instant: Hashable, Comparable, Sendable {
     /// Microseconds since the Unix epoch; negative before it.
     public let microseconds: Int64
@@ -41,11 +41,11 @@ public struct Instant: Hashable, Comparable, Sendable {
     /// 1970-01-01T00:00:00Z.
     public static let epoch = Instant(microseconds: 0)
 
-    /// The instants that every outlet can write: RFC 3339, `google.protobuf.Timestamp` and PostgreSQL all have the years 1 to 9999.
+    /// The instants that every format can hold: RFC 3339, `google.protobuf.Timestamp` and PostgreSQL all have the years 1 to 9999.
     public static let writable = Instant(seconds: -62_135_596_800)...Instant(microseconds: 253_402_300_799_999_999)
 }
 
-/// A length of time in whole microseconds; may be negative. Arithmetic never traps: what is longer than the longest length is that one.
+/// A length of time in whole microseconds; may be negative. Arithmetic never traps: results are clamped.
 public struct Interval: Hashable, Comparable, Sendable {
     /// The length in microseconds.
     public let microseconds: Int64
@@ -89,19 +89,19 @@ extension Int64 {
         return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
     }
 
-    /// The sum; the nearest end when it is out of range.
+    /// The sum, clamped to the range.
     func clampedSum(with other: Int64) -> Int64 {
         let (sum, overflow) = addingReportingOverflow(other)
         return overflow ? (self < 0 ? .min : .max) : sum
     }
 
-    /// This less `other`; the nearest end when it is out of range.
+    /// The difference, clamped to the range.
     func clampedDifference(minus other: Int64) -> Int64 {
         let (difference, overflow) = subtractingReportingOverflow(other)
         return overflow ? (self < 0 ? .min : .max) : difference
     }
 
-    /// The product with a positive factor; the nearest end when it is out of range.
+    /// The product with a positive factor, clamped to the range.
     func clampedProduct(with factor: Int64) -> Int64 {
         let (product, overflow) = multipliedReportingOverflow(by: factor)
         return overflow ? (self < 0 ? .min : .max) : product

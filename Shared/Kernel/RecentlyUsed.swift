@@ -1,9 +1,9 @@
 private import Synchronization
 
-/// Values that were used lately, and can be had again elsewhere: a bounded cache that any number of tasks share.
+/// A bounded cache of recently used values, shared by any number of tasks.
 ///
-/// It has two generations. When the newer one is full it becomes the older, and what was not used since then is forgotten; so nothing that was
-/// among the last half of `capacity` uses is.
+/// It has two generations. When the newer one is full it becomes the older one, and values that were not used since are dropped. So
+/// values of the last `capacity / 2` uses are always kept.
 public final class RecentlyUsed<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private struct Generations {
         var newer: [Key: Value] = [:]
@@ -13,11 +13,11 @@ public final class RecentlyUsed<Key: Hashable & Sendable, Value: Sendable>: Send
     private let generations = Mutex(Generations())
     private let half: Int
 
-    /// - Parameter capacity: how many values are kept at most, rounded up to an even number; 0 or less: none.
+    /// - Parameter capacity: the most values that are kept, rounded up to an even number; 0 or less: none.
     public init(capacity: Int) { self.half = (capacity + 1) / 2 }
 
-    /// The value of a key, which counts as a use; nil when it is not kept. Setting nil changes nothing: a value that no longer holds is
-    /// replaced or left alone.
+    /// The value of a key; nil when it is not cached. Reading counts as a use. Setting nil changes nothing: replace a value that is
+    /// out of date.
     public subscript(key: Key) -> Value? {
         get {
             generations.withLock { state in

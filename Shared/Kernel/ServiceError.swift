@@ -45,7 +45,7 @@ public struct ServiceError: Error, Hashable, Sendable {
     public var message: String
     /// One entry per thing that is wrong.
     public var details: [Detail]
-    /// Seconds after which trying again makes sense; becomes `Retry-After`.
+    /// Seconds after which a retry makes sense; becomes `Retry-After`.
     public var retryAfter: Int?
 
     /// An error a caller may see.
@@ -67,12 +67,12 @@ public struct ServiceError: Error, Hashable, Sendable {
         ServiceError(.invalidArgument, "VALIDATION_ERROR", "The request has invalid fields.", details: details)
     }
 
-    /// `NOT_FOUND`: there is no such thing, or the caller may not know of it (PF-2).
+    /// `NOT_FOUND`: it does not exist, or the caller may not know that it exists (PF-2).
     public static func notFound(_ what: String) -> ServiceError {
         ServiceError(.notFound, "NOT_FOUND", "There is no such \(what).")
     }
 
-    /// `UNAVAILABLE`: nobody can answer now; trying again is safe for idempotent methods.
+    /// `UNAVAILABLE`: no service replica can answer now. A retry is safe for idempotent methods.
     public static func unavailable(_ message: String = "The service is not available right now.") -> ServiceError {
         ServiceError(.unavailable, "UNAVAILABLE", message, retryAfter: 1)
     }
@@ -80,6 +80,6 @@ public struct ServiceError: Error, Hashable, Sendable {
     /// `DEADLINE_EXCEEDED`: the answer did not come in time.
     public static let deadlineExceeded = ServiceError(.deadlineExceeded, "DEADLINE_EXCEEDED", "The request took too long.")
 
-    /// `INTERNAL`: something failed that the caller cannot mend; the cause is in the service's log only.
+    /// `INTERNAL`: something failed that the caller cannot fix. Only the service's log has the cause.
     public static let `internal` = ServiceError(.internal, "INTERNAL", "Something went wrong on our side.")
 }

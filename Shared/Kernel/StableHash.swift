@@ -1,4 +1,4 @@
-/// A number that follows from bytes, the same in every process and version; not against somebody who wants two to be alike.
+/// A hash of bytes that is the same in every process and version. It is not cryptographic: an attacker can find collisions.
 public enum StableHash {
     /// FNV-1a, 64 bit.
     public static func fnv1a(_ bytes: some Sequence<UInt8>) -> UInt64 {

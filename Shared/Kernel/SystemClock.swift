@@ -1,6 +1,6 @@
 private import Glibc
 
-/// The machine's real clock. Deadlines, leases and log lines use it directly; product rules go through a `Clock` (D8).
+/// The machine's clock. Deadlines, leases and log lines use it directly; product rules use a `Clock` (D8).
 public struct SystemClock: Clock {
     /// The machine's clock.
     public init() {}

@@ -1,6 +1,6 @@
 private import Synchronization
 
-/// Work took longer than its limit and was given up.
+/// Work took longer than its limit and was abandoned.
 public struct TimeLimitExceeded: Error, Equatable, CustomStringConvertible {
     /// The limit.
     public let limit: Duration
@@ -8,10 +8,11 @@ public struct TimeLimitExceeded: Error, Equatable, CustomStringConvertible {
     public var description: String { "gave up after \(limit)" }
 }
 
-/// Runs work that must not hold up its caller for ever, whatever becomes of it: for background loops, which have no request's deadline.
+/// Runs work with a time limit. For background loops, which have no request's deadline.
 ///
-/// After `limit` the work is cancelled and given up: this throws at once, also when the work does not answer the cancellation. So the work must
-/// do no harm when it ends later, beside its own repetition. When the caller is cancelled, the work is, and has until the limit to end.
+/// After `limit` the work is cancelled and abandoned: this throws at once, even if the work ignores the cancellation. So the work
+/// must do no harm if it ends later, beside its next run. If the caller is cancelled, the work is cancelled too and has until the
+/// limit to end.
 ///
 /// - Throws: `TimeLimitExceeded`, or what `work` throws.
 public func withTimeLimit<Result: Sendable>(

@@ -1,7 +1,7 @@
-/// The time that a loop may compute before it lets other tasks run.
+/// How long a loop may compute before it lets other tasks run.
 ///
-/// Swift's tasks share a thread for each core and are never interrupted: a loop over hundreds of ledgers that does not suspend holds up
-/// every request of the process. Such a loop asks after each step:
+/// Swift's tasks share one thread for each core and are never interrupted. A loop over hundreds of ledgers that does not suspend
+/// delays every request of the process. Such a loop checks after each step:
 ///
 ///     var slice = TimeSlice()
 ///     for ledger in ledgers {
@@ -9,10 +9,10 @@
 ///         await slice.yieldIfOver()
 ///     }
 ///
-/// Time is measured, since steps differ a hundredfold: a look at the clock costs some 50 ns, a suspension puts the loop behind every task
-/// that waits. What nobody waits for is bounded by the slice and one step.
+/// Time is measured because steps differ a hundredfold. Reading the clock costs about 50 ns; a suspension puts the loop behind
+/// every waiting task. Other tasks wait for at most one slice and one step.
 public struct TimeSlice: Sendable {
-    /// How long a slice is: 1 ms. Tests make it zero, so that every step is the last one.
+    /// The length of a slice: 1 ms. Tests set it to zero, so that every step ends the slice.
     @TaskLocal public static var length = Duration.milliseconds(1)
 
     private let length: Duration
@@ -24,7 +24,7 @@ public struct TimeSlice: Sendable {
         end = .now + length
     }
 
-    /// Lets other tasks run and begins a new slice when this one is used up; else returns at once.
+    /// If this slice is used up, lets other tasks run and begins a new slice; else returns at once.
     public mutating func yieldIfOver() async {
         guard ContinuousClock.now >= end else { return }
         await Task.yield()
@@ -42,7 +42,7 @@ extension Sequence {
         results.reserveCapacity(underestimatedCount)
         for element in self {
             results.append(try transform(element))
-            // A look at the clock costs something too.
+            // Reading the clock has a cost too.
             if results.count & 15 == 0 { await slice.yieldIfOver() }
         }
         return results

@@ -1,23 +1,23 @@
 private import Synchronization
 
-/// A zone's offsets as the tz database's compiled file tells them (TZif, RFC 9636).
+/// A zone's offsets, from the tz database's compiled file (TZif, RFC 9636).
 ///
-/// Read here and not by Foundation, whose time zones need ICU: 8 MB of resident memory in every process for one table.
+/// Foundation is not used because its time zones load ICU: 8 MB of resident memory in every process.
 final class TimeZoneTable: Sendable {
-    /// Instants from which another offset counts, ascending.
+    /// Instants at which the offset changes, ascending.
     private let transitions: [Int64]
     /// The offset from each of them on.
     private let offsets: [Int64]
     /// The offset before all of them.
     private let earliest: Int64
-    /// What counts after the last one; nil for its offset for ever.
+    /// The rule after the last one; nil: its offset stays.
     private let rule: YearlyRule?
-    /// The starts of days that were asked for.
+    /// A cache of the starts of days.
     private let starts = Mutex<[Int32: Int64]>([:])
     /// Ten years of them.
     private static let mostStarts = 3_650
 
-    /// The table in a file's bytes; nil when they are none.
+    /// The table in a file's bytes; nil when they are not a table.
     init?(_ bytes: [UInt8]) {
         var reader = Reader(bytes)
         // The first block has 32-bit times for old readers; version 1 files have no other.
@@ -86,7 +86,7 @@ final class TimeZoneTable: Sendable {
             let middle = (before + after) / 2
             if isReached(at: middle) { after = middle } else { before = middle }
         }
-        // A clock set back just after midnight (St. John's until 2011) shows the date twice; the first time counts.
+        // A clock that is set back just after midnight (St. John's until 2011) shows the date twice. The first time counts.
         let midnight = day * 86_400 - offset(at: after - 3 * 3_600)
         return midnight < after && isReached(at: midnight) ? midnight : after
     }
@@ -142,7 +142,7 @@ private struct Reader {
         )
     }
 
-    /// What stands between two line feeds.
+    /// The text between two line feeds.
     mutating func line() -> ArraySlice<UInt8>? {
         guard rest.popFirst() == UInt8(ascii: "\n"), let end = rest.firstIndex(of: UInt8(ascii: "\n")) else { return nil }
         return rest[rest.startIndex..<end]

@@ -1,11 +1,11 @@
-/// When summer time begins and ends year after year, as POSIX's `TZ` tells it: `CET-1CEST,M3.5.0,M10.5.0/3`.
+/// When summer time begins and ends each year, in the form of POSIX's `TZ`: `CET-1CEST,M3.5.0,M10.5.0/3`.
 struct YearlyRule: Sendable {
     private struct Summer {
         let offset: Int64
         let start, end: Change
     }
 
-    /// A day of the year and the seconds after its midnight, by the clock that counts until then.
+    /// A day of the year and seconds after its midnight, by the clock before the change.
     private struct Change {
         enum Day {
             /// 1…365; 29 February is never counted.
@@ -23,7 +23,7 @@ struct YearlyRule: Sendable {
     private let offset: Int64
     private let summer: Summer?
 
-    /// A rule from its text; nil when it is none.
+    /// A rule from its text; nil for anything else.
     init?(_ text: some Sequence<UInt8>) {
         var parser = Parser(rest: Array(text)[...])
         guard parser.name(), let west = parser.time() else { return nil }
@@ -33,7 +33,7 @@ struct YearlyRule: Sendable {
             return
         }
         guard parser.name() else { return nil }
-        // An hour ahead unless it says otherwise.
+        // One hour ahead by default.
         var summerOffset = offset + 3_600
         if !parser.isAt(",") {
             guard let west = parser.time() else { return nil }
@@ -93,7 +93,7 @@ struct YearlyRule: Sendable {
             return true
         }
 
-        /// `CET` or `<+0330>`: passed over.
+        /// `CET` or `<+0330>`: skipped.
         mutating func name() -> Bool {
             if take("<") {
                 guard let end = rest.firstIndex(of: UInt8(ascii: ">")) else { return false }
@@ -126,7 +126,7 @@ struct YearlyRule: Sendable {
             return Int64(isNegative ? -seconds : seconds)
         }
 
-        /// `,M10.5.0/3`; two o'clock unless it says otherwise.
+        /// `,M10.5.0/3`; two o'clock by default.
         mutating func change() -> Change? {
             guard take(","), let day = day() else { return nil }
             guard take("/") else { return Change(day: day, time: 7_200) }

@@ -1,4 +1,4 @@
-/// A person's time zone: an IANA name, or a fixed offset from older clients (AU-11).
+/// A user's time zone: an IANA name, or a fixed offset from older clients (AU-11).
 ///
 /// The system's tz database supplies the offsets; dates are found by arithmetic on day numbers.
 public struct Zone: Hashable, Sendable, CustomStringConvertible {
@@ -19,9 +19,9 @@ public struct Zone: Hashable, Sendable, CustomStringConvertible {
         self.rules = rules
     }
 
-    /// A zone by IANA name or `±hh:mm`; nil when there is none of that name.
+    /// A zone by IANA name or `±hh:mm`; nil when the name is unknown.
     ///
-    /// Any text may be asked for, as often as a client likes: an unknown name reads no file (`TimeZoneDatabase`).
+    /// Safe for any text from a client: an unknown name reads no file (`TimeZoneDatabase`).
     public init?(_ name: String) {
         if name == "UTC" {
             self = .utc
@@ -46,7 +46,7 @@ public struct Zone: Hashable, Sendable, CustomStringConvertible {
 
     public var description: String { name }
 
-    /// Whether the system has a tz database; without one no name is known.
+    /// Whether the system has a tz database; without it no name is known.
     public static var isDatabaseInstalled: Bool { TimeZoneDatabase.system.table("Europe/Berlin") != nil }
 
     // The name decides the rules.

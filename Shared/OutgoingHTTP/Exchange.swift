@@ -17,7 +17,7 @@ enum Exchange {
         defer { idle.put(handle) }
         var headers: UnsafeMutablePointer<curl_slist>?
         defer { curl_slist_free_all(headers) }
-        // libcurl would wait a second for «100 Continue» before a larger body.
+        // Without this, libcurl would wait a second for «100 Continue» before a larger body.
         for (name, value) in request.headers + [("Expect", "")] {
             // «Name:» alone would remove a header; an empty one is written with a semicolon.
             guard let longer = curl_slist_append(headers, value.isEmpty && name != "Expect" ? "\(name);" : "\(name): \(value)")
@@ -44,7 +44,7 @@ enum Exchange {
         return OutgoingHTTP.Reply(status: status, headers: reply.headers, body: reply.bytes)
     }
 
-    /// - Returns: what went wrong; nil when everything is set.
+    /// - Returns: the failure; nil when all options are set.
     private static func configure(
         _ handle: UnsafeMutableRawPointer,
         _ request: OutgoingHTTP.Request,
@@ -61,9 +61,9 @@ enum Exchange {
             ccurl_set_long(handle, CURLOPT_FOLLOWLOCATION, 0),
             ccurl_set_long(handle, CURLOPT_TIMEOUT_MS, milliseconds),
             ccurl_set_long(handle, CURLOPT_CONNECTTIMEOUT_MS, milliseconds),
-            // Signals are for programs with one thread.
+            // Signals are not safe with several threads.
             ccurl_set_long(handle, CURLOPT_NOSIGNAL, 1),
-            // Every compression that libcurl knows.
+            // Every compression that libcurl supports.
             ccurl_set_text(handle, CURLOPT_ACCEPT_ENCODING, ""),
             ccurl_set_list(handle, CURLOPT_HTTPHEADER, headers),
             ccurl_set_writer(handle, takeReply, reply), ccurl_set_header_writer(handle, takeHeader, reply),
@@ -75,7 +75,7 @@ enum Exchange {
 
     private static func send(_ handle: UnsafeMutableRawPointer, _ body: [UInt8]?) -> CURLcode {
         guard let body else { return curl_easy_perform(handle) }
-        // The bytes are not copied: they live until the exchange is over.
+        // The bytes are not copied: they must live until the exchange is over.
         return body.withUnsafeBytes { bytes in
             let size = ccurl_set_long(handle, CURLOPT_POSTFIELDSIZE, bytes.count)
             let fields =
@@ -98,7 +98,7 @@ enum Exchange {
     }
 }
 
-/// Handles of libcurl between two exchanges; each keeps the connections it has. A handle is here or with the one thread that took it.
+/// Unused handles of libcurl; each keeps its connections. A handle is here or in use by one thread.
 final class IdleHandles: Sendable {
     private let limit: Int
     /// Their addresses.
@@ -109,12 +109,12 @@ final class IdleHandles: Sendable {
     deinit { for address in handles.withLock({ $0 }) { curl_easy_cleanup(UnsafeMutableRawPointer(bitPattern: address)) } }
 
     func take() -> UnsafeMutableRawPointer? {
-        // The last one put back: its connection is the likeliest to be still open.
+        // The last one returned: its connection is the most likely to be open.
         let known = handles.withLock { $0.popLast() }
         return known.flatMap { UnsafeMutableRawPointer(bitPattern: $0) } ?? curl_easy_init()
     }
 
-    /// Keeps connections and nothing else of the exchange.
+    /// Resets the handle, but keeps its connections.
     func put(_ handle: UnsafeMutableRawPointer) {
         curl_easy_reset(handle)
         let isKept = handles.withLock { handles in
@@ -126,7 +126,7 @@ final class IdleHandles: Sendable {
     }
 }
 
-/// libcurl's callback: gives the next bytes of the request's body.
+/// libcurl's callback: returns the next bytes of the request's body.
 private func giveBody(
     _ room: UnsafeMutablePointer<CChar>?,
     _ size: Int,
@@ -143,7 +143,7 @@ private func giveBody(
     return given
 }
 
-/// libcurl's callback: the body is to be sent again from `offset` on.
+/// libcurl's callback: send the body again from `offset` on.
 private func seekBody(_ context: UnsafeMutableRawPointer?, _ offset: curl_off_t, _ origin: Int32) -> Int32 {
     // SEEK_SET; libcurl uses no other.
     guard origin == 0, let sending = context?.assumingMemoryBound(to: Sending.self) else { return Int32(CURL_SEEKFUNC_CANTSEEK) }
@@ -151,13 +151,13 @@ private func seekBody(_ context: UnsafeMutableRawPointer?, _ offset: curl_off_t,
     return Int32(CURL_SEEKFUNC_OK)
 }
 
-/// What is left to send of a body.
+/// The rest of a body to send.
 private struct Sending {
     let body: any OutgoingBody
     var offset: Int64 = 0
 }
 
-/// The body of a reply as far as it has come.
+/// The received part of a reply's body.
 private struct ReplyBody {
     let limit: Int
     var headers: [(name: String, value: String)] = []
@@ -169,7 +169,7 @@ private struct ReplyBody {
     static let mostHeaderBytes = 64 << 10
 }
 
-/// libcurl's callback: takes the next header line, or the status line of one more reply (after «100 Continue»).
+/// libcurl's callback: receives the next header line, or the status line of another reply (after «100 Continue»).
 private func takeHeader(
     _ bytes: UnsafeMutablePointer<CChar>?,
     _ size: Int,
@@ -194,7 +194,7 @@ private func takeHeader(
     return length
 }
 
-/// libcurl's callback: takes the next piece; taking less than all of it ends the exchange.
+/// libcurl's callback: receives the next piece. Accepting less than all of it ends the exchange.
 private func takeReply(
     _ bytes: UnsafeMutablePointer<CChar>?,
     _ size: Int,

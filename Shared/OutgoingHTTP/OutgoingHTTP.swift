@@ -2,12 +2,12 @@ public import Kernel
 private import FoundationEssentials
 private import WorkPool
 
-/// Requests to servers of others, by libcurl on a few threads of its own.
+/// Requests to external servers, by libcurl on a few threads of its own.
 ///
-/// HTTPS only, except to this machine (tests, sidecars) or where the operator chose otherwise. Redirects are not followed: they would lead to a server that nobody named.
-/// Time and size of every exchange are bounded.
+/// HTTPS only, except to this machine (tests, sidecars) or where the operator allows HTTP. Redirects are not followed: they would
+/// lead to a server that is not configured. Time and size of every exchange are bounded.
 public final class OutgoingHTTP: Sendable {
-    /// What is asked.
+    /// A request.
     public struct Request: Sendable {
         /// `GET`, `POST`, …
         public var method: String
@@ -15,16 +15,16 @@ public final class OutgoingHTTP: Sendable {
         public var url: String
         /// Name and value.
         public var headers: [(name: String, value: String)]
-        /// Nil sends none.
+        /// Nil: no body.
         public var body: [UInt8]?
         /// A body that is read while it is sent, instead of `body`.
         public var source: (any OutgoingBody)?
-        /// For the whole exchange, finding the server included.
+        /// Time limit of the whole exchange, with name resolution.
         public var timeout: Interval
-        /// Most bytes of the reply's body; more is `tooLarge`.
+        /// Most bytes of the reply's body; a larger one is `tooLarge`.
         public var mostBytes: Int
 
-        /// A request; by default it may take 10 s and its reply 1 MiB.
+        /// A request; by default with a limit of 10 s and 1 MiB for the reply.
         public init(
             _ method: String = "GET",
             _ url: String,
@@ -44,9 +44,9 @@ public final class OutgoingHTTP: Sendable {
         }
     }
 
-    /// What was answered.
+    /// A reply.
     public struct Reply: Sendable {
-        /// The HTTP status, whatever it is.
+        /// The HTTP status, also of an error.
         public let status: Int
         /// Names in lower case and values, in order.
         public let headers: [(name: String, value: String)]
@@ -57,17 +57,17 @@ public final class OutgoingHTTP: Sendable {
         public func header(_ name: String) -> String? { headers.first { $0.name == name.lowercased() }?.value }
     }
 
-    /// Why there is no reply.
+    /// Why an exchange failed.
     public enum Failure: Error, Hashable, Sendable {
-        /// No URL, or one that is neither HTTPS nor on this machine.
+        /// Not a URL, or one that is neither HTTPS nor on this machine.
         case notAllowed
-        /// A method, header or limit that makes no sense.
+        /// An invalid method, header or limit.
         case malformed
-        /// The exchange took longer than it may.
+        /// The exchange took longer than its limit.
         case timedOut
-        /// The reply's body is larger than it may be.
+        /// The reply's body is larger than its limit.
         case tooLarge
-        /// Not found, refused, broken off, or a certificate that is not to be trusted; libcurl's words for the log.
+        /// Host not found, connection refused or broken, or certificate not trusted; with libcurl's message for the log.
         case unreachable(String)
     }
 
@@ -79,18 +79,20 @@ public final class OutgoingHTTP: Sendable {
     ///
     /// - Parameters:
     ///   - threads: Exchanges at once.
-    ///   - queueLimit: Exchanges that may wait; beyond it callers get `UNAVAILABLE`.
-    ///   - keepsConnections: Whether connections stay open for the next exchange, one a thread at most; otherwise each has its own.
-    ///   - allowsPlain: Whether plain HTTP may go to other machines too: for a server that the operator named so.
+    ///   - queueLimit: Exchanges that may wait; further callers get `UNAVAILABLE`.
+    ///   - keepsConnections: Whether connections stay open for the next exchange, at most one for each thread; otherwise each
+    ///     exchange has its own.
+    ///   - allowsPlain: Whether plain HTTP to other machines is allowed: for a server that the operator configured so.
     public init(threads: Int = 2, queueLimit: Int = 32, keepsConnections: Bool = false, allowsPlain: Bool = false) {
         self.pool = WorkPool(name: "http-out", threads: threads, queueLimit: queueLimit)
         self.idle = IdleHandles(limit: keepsConnections ? threads : 0)
         self.allowsPlain = allowsPlain
     }
 
-    /// Sends a request and waits for the reply.
+    /// Sends a request and waits for its reply.
     ///
-    /// - Throws: `Failure`; `UNAVAILABLE` when too many wait; `CancellationError` when the task is cancelled before it began.
+    /// - Throws: `Failure`; `UNAVAILABLE` when too many wait; `CancellationError` when the task is cancelled before the exchange
+    ///   began.
     public func send(_ request: Request) async throws -> Reply {
         let isLocal = try check(request)
         let mayBePlain = isLocal || allowsPlain
@@ -118,12 +120,12 @@ public final class OutgoingHTTP: Sendable {
     }
 }
 
-/// A body that is read while it is sent, maybe more than once and from its beginning again; its bytes do not change.
+/// A body that is read while it is sent, maybe several times from its beginning; its bytes do not change.
 public protocol OutgoingBody: Sendable {
     /// In bytes.
     var size: Int64 { get }
 
-    /// Up to as many bytes as there is room for, from `offset` on, on a thread that may be blocked.
+    /// Reads bytes from `offset` on, at most as many as fit. It may block.
     ///
     /// - Returns: How many; nil when they cannot be read.
     func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) -> Int?

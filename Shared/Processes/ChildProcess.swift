@@ -3,10 +3,10 @@ private import Foundation
 private import Glibc
 private import Synchronization
 
-/// A running child of ours.
+/// A running child process.
 ///
-/// It keeps none of our descriptors but the three it is given, and blocks no signal. Its parent-death signal is tied to the *thread*
-/// that made it (prctl(2)), so all children are made on one thread that never ends.
+/// It inherits only three descriptors and blocks no signal. Its parent-death signal depends on the *thread* that made it
+/// (prctl(2)), so all children are made on one thread that never ends.
 package final class ChildProcess: Sendable {
     package let pid: Int32
     private let exit = Mutex<ExitState>(ExitState())
@@ -18,13 +18,13 @@ package final class ChildProcess: Sendable {
 
     private init(pid: Int32) { self.pid = pid }
 
-    /// Starts a child in a process group of its own, so that Ctrl-C in the terminal reaches us first.
+    /// Starts a child in a process group of its own, so that Ctrl-C in the terminal reaches only the parent.
     ///
     /// - Throws: `ProcessError` when it cannot be started.
     package static func spawn(_ command: Command) async throws -> ChildProcess {
         guard let launcher = Command.find("setpriv") else { throw ProcessError(description: "setpriv is not installed") }
         guard let executable = Command.find(command.executable) else {
-            throw ProcessError(description: "there is no program \(command.executable)")
+            throw ProcessError(description: "cannot find the program \(command.executable)")
         }
         return try await withCheckedThrowingContinuation { continuation in
             SpawnThread.shared.perform {
@@ -35,13 +35,13 @@ package final class ChildProcess: Sendable {
 
     /// Sends a signal, unless the child has ended.
     package func signal(_ signal: Int32) {
-        // Under the lock under which it is reaped: the id cannot have been given to another process.
+        // Under the lock of the reaping, so the id cannot belong to another process.
         exit.withLock { if $0.status == nil { kill(pid, signal) } }
     }
 
     package var hasExited: Bool { exit.withLock { $0.status != nil } }
 
-    /// Waits for the end: the exit code, or 128 + the signal that ended it.
+    /// Waits for the end. Returns the exit code, or 128 + the signal that ended it.
     package func waitForExit() async -> Int32 {
         await withCheckedContinuation { continuation in
             let status = exit.withLock { exit -> Int32? in
@@ -68,7 +68,7 @@ package final class ChildProcess: Sendable {
         } else {
             posix_spawn_file_actions_adddup2(&actions, 1, 2)
         }
-        // What other threads opened, before this or meanwhile, is none of the child's business.
+        // The child must not inherit descriptors that other threads open, before this or meanwhile.
         posix_spawn_file_actions_addclosefrom_np(&actions, 3)
 
         var attributes = posix_spawnattr_t()
@@ -89,7 +89,7 @@ package final class ChildProcess: Sendable {
         guard failure == 0 else {
             throw ProcessError(
                 description:
-                    "\(executable) cannot be started with output to \(command.output): \(String(cString: strerror(failure)))"
+                    "cannot start \(executable) with output to \(command.output): \(String(cString: strerror(failure)))"
             )
         }
         let child = ChildProcess(pid: pid)

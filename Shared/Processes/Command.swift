@@ -1,22 +1,22 @@
 private import Foundation
 private import Glibc
 
-/// What to run and how.
+/// A command to run.
 package struct Command: Sendable {
     /// A path, or the name of a program on `PATH` or in the usual system folders.
     package var executable: String
     package var arguments: [String]
     /// The whole environment of the child.
     package var environment: [String: String]
-    /// Whom to become first; only root can.
+    /// The user to run it as; only root can change it.
     package var user: String?
-    /// What the kernel sends the child when we die, however we die.
+    /// The signal that the kernel sends the child when this process dies for any reason.
     package var deathSignal: String
-    /// The file the child reads; nil for nothing.
+    /// The file of standard input; nil: none.
     package var input: String?
-    /// The file that what it writes is appended to.
+    /// The file that standard output is appended to.
     package var output: String
-    /// The file that its error messages are appended to; nil for the same as `output`.
+    /// The file that standard error is appended to; nil: the same as `output`.
     package var errors: String?
 
     package init(
@@ -39,7 +39,7 @@ package struct Command: Sendable {
         self.errors = errors
     }
 
-    /// The environment of this process, changed.
+    /// The environment of this process, with changes.
     package static func inherited(_ changes: [String: String] = [:]) -> [String: String] {
         ProcessInfo.processInfo.environment.merging(changes) { $1 }
     }
@@ -58,7 +58,7 @@ package struct ProcessError: Error, CustomStringConvertible {
     package let description: String
 }
 
-/// What a program that ran to its end left behind.
+/// The result of a program that has ended.
 package struct FinishedCommand: Sendable {
     /// The exit code, or 128 + the signal that ended it.
     package let status: Int32
@@ -67,18 +67,18 @@ package struct FinishedCommand: Sendable {
 
     package var text: String { String(decoding: output, as: UTF8.self) }
 
-    /// What it wrote to both.
+    /// Its standard output and standard error.
     package var transcript: String { text + errors }
 }
 
-/// Runs a program to its end, without holding up a thread while it runs.
+/// Runs a program to its end, without blocking a thread.
 ///
-/// What it reads and writes goes through files: a pipe could fill, or be kept open by another child.
+/// Input and output use files: a pipe could fill, or be kept open by another child.
 ///
 /// - Parameters:
 ///   - program: A path or a name on `PATH`.
-///   - changes: What its environment has besides ours.
-///   - limit: It is killed then.
+///   - changes: Changes to the environment of this process.
+///   - limit: The program is killed after this time.
 /// - Throws: `ProcessError` when it cannot be started or does not end in time.
 package func run(
     _ program: String,

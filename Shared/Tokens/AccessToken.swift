@@ -2,9 +2,10 @@ internal import FoundationEssentials
 internal import JWTKit
 public import Kernel
 
-/// What an access token says (AU-3). Its life of 15 minutes is told by the product clock, so the development clock ages it too.
+/// The content of an access token (AU-3). Its 15 minutes are measured by the product clock, so the development clock expires it
+/// too.
 public struct AccessToken: Sendable, Hashable {
-    /// What a token may do.
+    /// The role of a token.
     public enum Role: String, Sendable, Codable {
         case guest, user, admin
     }
@@ -37,7 +38,7 @@ public struct AccessToken: Sendable, Hashable {
     static let audience = "streaksnap-api"
 }
 
-/// The claims as they stand in the JWT.
+/// The claims in the JWT.
 struct AccessTokenClaims: JWTPayload {
     var sub: String
     var email: String
@@ -59,7 +60,7 @@ struct AccessTokenClaims: JWTPayload {
         self.role = token.role
     }
 
-    /// The times are checked by the verifier, against the product clock.
+    /// The verifier checks the times, by the product clock.
     func verify(using _: some JWTAlgorithm) throws {
         guard iss == AccessToken.issuer else { throw JWTError.claimVerificationFailure(failedClaim: nil, reason: "issuer") }
         guard aud == AccessToken.audience else { throw JWTError.claimVerificationFailure(failedClaim: nil, reason: "audience") }

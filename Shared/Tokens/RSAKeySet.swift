@@ -2,15 +2,15 @@ internal import FoundationEssentials
 internal import JWTKit
 internal import Kernel
 
-/// The public keys of somebody else who signs tokens with RS256, such as Apple (AU-5).
+/// The public keys of an external issuer that signs tokens with RS256, such as Apple (AU-5).
 public struct RSAKeySet: Sendable {
     /// The ids of the keys.
     public let keyIDs: Set<String>
     private let keys: JWTKeyCollection
 
-    /// The keys of a JWK set (RFC 7517); those of another kind, or too weak, are passed over.
+    /// The keys of a JWK set (RFC 7517); keys of another kind, or too weak ones, are skipped.
     ///
-    /// - Throws: `InvalidKeySet` when the bytes are none or hold no usable key.
+    /// - Throws: `InvalidKeySet` when the bytes are not a key set or have no usable key.
     public init(jwks: [UInt8]) async throws {
         guard let set = try? JSONDecoder().decode(KeySet.self, from: Data(jwks)) else { throw InvalidKeySet() }
         let keys = JWTKeyCollection()
@@ -27,12 +27,12 @@ public struct RSAKeySet: Sendable {
         self.keyIDs = keyIDs
     }
 
-    /// What was given as a key set cannot be used.
+    /// The key set is unusable.
     public struct InvalidKeySet: Error {}
 
-    /// The claims of a token as JSON, when one of the keys has signed it with RS256; nil otherwise.
+    /// The claims of a token as JSON, if one of the keys has signed it with RS256; nil otherwise.
     ///
-    /// The signature is all that is checked: who issued it for whom and until when is the caller's business.
+    /// Only the signature is checked: the caller must check issuer, audience and expiry.
     public func claims(of token: String) async -> [UInt8]? {
         guard let kid = Self.keyID(of: token), keyIDs.contains(kid),
             (try? await keys.verify(token, as: AnyClaims.self)) != nil,
@@ -41,7 +41,7 @@ public struct RSAKeySet: Sendable {
         return Array(payload)
     }
 
-    /// The id of the key that a token names; nil for what is no token, or one that is not signed with RS256.
+    /// The id of the key that a token names; nil for anything but a token signed with RS256.
     public static func keyID(of token: String) -> String? {
         guard let data = part(0, of: token), let header = try? JSONDecoder().decode(Header.self, from: data),
             header.alg == "RS256"

@@ -23,7 +23,7 @@ public struct TokenSigner: Sendable {
     /// A signer from P-256 private keys in PEM, oldest first.
     ///
     /// - Parameter signing: the index of the key that signs; nil for the last.
-    /// - Throws: `InvalidKey` when there is none or one cannot be read.
+    /// - Throws: `InvalidKey` when there is no key or one cannot be read.
     public init(pemKeys: [String], signing: Int? = nil) async throws {
         var publicKeys: [PublicKey] = []
         let keys = JWTKeyCollection()
@@ -44,7 +44,7 @@ public struct TokenSigner: Sendable {
         self.signingKeyID = JWKIdentifier(string: publicKeys[index].kid)
     }
 
-    /// The key file cannot be used.
+    /// The key file is unusable.
     public struct InvalidKey: Error, CustomStringConvertible {
         public let description = "No usable P-256 private key in PEM."
     }
@@ -62,7 +62,7 @@ public struct TokenSigner: Sendable {
         return Base64URL.encode(Array(SHA256.hash(data: Array(canonical.utf8))))
     }
 
-    /// The library gives coordinates in plain base64.
+    /// The library returns coordinates in plain base64.
     private static func urlSafe(_ base64: String) throws -> String {
         guard let bytes = Data(base64Encoded: base64) else { throw InvalidKey() }
         return Base64URL.encode(bytes)

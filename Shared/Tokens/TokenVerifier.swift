@@ -4,9 +4,9 @@ internal import JWTKit
 public import Kernel
 private import Synchronization
 
-/// Verifies access tokens with the published keys alone, without a call to anybody (AU-3).
+/// Verifies access tokens with the published keys, without a call to another service (AU-3).
 ///
-/// Verifying a signature costs tens of microseconds, so a token that was verified is remembered by its hash until it expires.
+/// Verifying a signature costs tens of microseconds, so verified tokens are cached by their hash until they expire.
 public final class TokenVerifier: Sendable {
     private static let capacity = 100_000
 
@@ -19,13 +19,13 @@ public final class TokenVerifier: Sendable {
     private let clock: any Clock
     private let state = Mutex(State())
 
-    /// A verifier that knows no key yet and refuses every token.
+    /// A verifier without keys, which refuses every token.
     public init(clock: any Clock) { self.clock = clock }
 
-    /// Whether any key is known.
+    /// Whether it has a key.
     public var hasKeys: Bool { state.withLock { $0.keys != nil } }
 
-    /// Takes up the published keys; tokens signed by a key that is no longer among them are refused from now on.
+    /// Replaces the published keys. Tokens signed by a removed key are refused from now on.
     ///
     /// - Parameter jwks: a JWK set (RFC 7517) as JSON.
     public func use(jwks: [UInt8]) async throws {
@@ -59,7 +59,7 @@ public final class TokenVerifier: Sendable {
         let (known, keys, keyIDs) = state.withLock { ($0.known[hash], $0.keys, $0.keyIDs) }
         if let known { return try checkTimes(known) }
         guard let keys else { throw ServiceError.unavailable("Sign-in keys are not available yet.") }
-        // The header decides nothing: unknown `kid` and any algorithm but ES256 are refused.
+        // The header cannot choose: an unknown `kid` and any algorithm but ES256 are refused.
         guard text.utf8.count <= 4_096, let token = try? await Self.verify(text, keys, keyIDs) else {
             throw ServiceError(.unauthenticated, "INVALID_TOKEN", "The access token is not valid.")
         }

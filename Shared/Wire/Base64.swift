@@ -20,7 +20,7 @@ public enum Base64 {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// The bytes of an embedded text. Anything but the alphabet is passed over.
+    /// The bytes of an embedded text. Characters outside the alphabet are skipped.
     public static func decode(_ text: StaticString) -> [UInt8] {
         var values = [UInt8](repeating: 255, count: 256)
         for (value, digit) in alphabet.enumerated() { values[Int(digit)] = UInt8(value) }

@@ -1,4 +1,4 @@
-/// Holds an optional message outside the message that contains it: what a message that contains itself needs.
+/// Holds an optional message outside the message that contains it: needed by messages that contain themselves.
 @propertyWrapper
 public struct Boxed<Value: Sendable & Equatable>: Sendable, Equatable {
     private final class Storage: Sendable {

@@ -2,7 +2,7 @@
 ///
 /// Supported: literals, `.`, bracket expressions with ranges, negation and `[:alpha:]`-like classes, groups, `|`, `*`, `+`, `?`,
 /// `{n}`, `{n,}`, `{n,m}`, `\` before a special character; `^` at the start and `$` at the end change nothing. It becomes a
-/// position automaton (Glushkov): one step per character whatever the text, so no text makes it slow.
+/// position automaton (Glushkov): one step for each character, so no text makes it slow.
 public struct Pattern: Sendable {
     /// The expression as written in the proto.
     public let source: String
@@ -10,7 +10,7 @@ public struct Pattern: Sendable {
 
     /// Why an expression is refused.
     public struct SyntaxError: Error, CustomStringConvertible {
-        /// What is wrong, for the author of the proto.
+        /// The mistake, for the author of the proto.
         public let description: String
     }
 
@@ -23,7 +23,7 @@ public struct Pattern: Sendable {
         self.automaton = try Automaton(parser.parse())
     }
 
-    /// Compiles an expression that the generator has checked; one that does not compile would match nothing.
+    /// Compiles an expression that the generator has checked. One that does not compile would match nothing.
     public init(checked source: String) {
         self.source = source
         self.automaton = (try? Pattern(source))?.automaton ?? .nothing

@@ -44,7 +44,7 @@ struct PatternParser {
     }
 
     private mutating func atom() throws(Pattern.SyntaxError) -> PatternNode {
-        guard let next = peek else { throw error("something is missing") }
+        guard let next = peek else { throw error("an expression is missing") }
         position += 1
         switch next {
         case "(":
@@ -59,7 +59,7 @@ struct PatternParser {
         case ".": return .scalars(ScalarClass(ranges: [], isNegated: true))
         case "\\":
             guard let escaped = peek, !escaped.properties.isAlphabetic, escaped.properties.numericType == nil else {
-                throw error("\\ must stand before a special character")
+                throw error("\\ must come before a special character")
             }
             position += 1
             return .scalars(ScalarClass(ranges: [escaped.value...escaped.value]))
@@ -132,7 +132,7 @@ struct PatternParser {
                 scalars.ranges += try namedClass()
             } else if peek == "-", position + 1 < text.count, text[position + 1] != "]" {
                 let upper = text[position + 1]
-                guard upper.value >= next.value else { throw error("the range is the wrong way round") }
+                guard upper.value >= next.value else { throw error("the range is reversed") }
                 scalars.ranges.append(next.value...upper.value)
                 position += 2
             } else {

@@ -11,9 +11,9 @@ extension SecretBearing {
     public var debugDescription: String { description }
 }
 
-/// What is shown in place of a secret.
+/// What is printed in place of a secret.
 public struct Redacted: Sendable, CustomStringConvertible {
-    /// Stands for any secret.
+    /// A placeholder for any secret.
     public init() {}
     public var description: String { "<secret>" }
 }

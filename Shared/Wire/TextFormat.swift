@@ -39,7 +39,7 @@ public enum TextFormat: Sendable, CustomStringConvertible {
         }
     }
 
-    /// The same as Kernel's `ID(_:)` accepts, without making an id: most requests carry one.
+    /// Accepts the same as Kernel's `ID(_:)`, without making an id: most requests carry one.
     private static func isUUID(_ text: String) -> Bool {
         let utf8 = text.utf8
         guard utf8.count == 36 else { return false }

@@ -1,6 +1,6 @@
 public import Kernel
 
-/// Where a field lies in a request, as callers write it: `photo.key`, `items[2].name`.
+/// The path of a field in a request, as callers write it: `photo.key`, `items[2].name`.
 public struct FieldPath: Sendable, Hashable, CustomStringConvertible {
     /// The path with a dot at its end, or nothing for the request itself.
     private let prefix: String
@@ -29,10 +29,10 @@ public struct FieldPath: Sendable, Hashable, CustomStringConvertible {
     public var description: String { prefix.hasSuffix(".") ? String(prefix.dropLast()) : prefix }
 }
 
-/// What is wrong with a request. Its checks are called by generated code, one per validation option (`streaksnap.options.v1`).
+/// The violations found in a request. Generated code calls its checks, one for each validation option (`streaksnap.options.v1`).
 ///
-/// A violation says what the rule is, never what was sent. Hostile requests cannot make it grow without end: after
-/// `mostDetails` entries it only remembers that there was more.
+/// A violation says what the rule is, never what was sent. Its size is bounded for hostile requests: after `mostDetails` entries it
+/// only notes that there were more.
 public struct Violations: Sendable {
     /// Most entries that are kept.
     public static let mostDetails = 100
@@ -43,14 +43,14 @@ public struct Violations: Sendable {
     /// No violations yet.
     public init() {}
 
-    /// Whether nothing is wrong.
+    /// Whether there are no violations.
     public var isEmpty: Bool { details.isEmpty }
 
     /// Adds a violation of `field` of the message at `path`.
     public mutating func add(_ message: String, at path: FieldPath, _ field: StaticString, index: Int? = nil) {
         guard details.count < Self.mostDetails else { return }
         let name = path.field(field, index: index)
-        // The rules of one field are checked one after the other; what breaks the first mostly breaks the next too.
+        // The rules of a field are checked in order; a value that breaks the first mostly breaks the next too.
         guard details.last?.field != name else { return }
         details.append(ServiceError.Detail(field: name, message: message))
     }
@@ -67,7 +67,7 @@ public struct Violations: Sendable {
         _ field: StaticString,
         index: Int? = nil
     ) {
-        // A scalar has one to four bytes: most texts are decided without counting.
+        // A scalar has one to four bytes, so most texts need no counting.
         let bytes = text.utf8.count
         guard bytes > max || bytes < min &* 4 else { return }
         let count = text.unicodeScalars.count
@@ -102,11 +102,11 @@ public struct Violations: Sendable {
         _ field: StaticString,
         index: Int? = nil
     ) {
-        // The widest bounds mean none: a UInt64 may lie beyond Int64.max.
+        // The widest bounds mean no bounds: a UInt64 may exceed Int64.max.
         if number < min || (max != .max && number > max) { outOfBounds(min, max, path, field, index) }
     }
 
-    /// `gte`, `lte` of a floating-point number; what is no number is out of bounds.
+    /// `gte`, `lte` of a floating-point number; NaN is out of bounds.
     public mutating func bounds<Number: BinaryFloatingPoint>(
         _ number: Number,
         min: Int64 = .min,

@@ -1,10 +1,10 @@
 /// Reads the fields of protobuf bytes one by one, without a descriptor: for options and descriptor sets.
 public struct WireFields {
-    /// One field: its number and what stands there.
+    /// One field: its number and value.
     public struct Field: Sendable {
         /// The field number, 1 or more.
         public let number: Int
-        /// What stands there.
+        /// Its value.
         public let value: Value
 
         /// A field to write.
@@ -36,7 +36,7 @@ public struct WireFields {
 
     /// The next field; nil after the last.
     ///
-    /// - Throws: `WireError.malformed` for bytes that are no protobuf.
+    /// - Throws: `WireError.malformed` for bytes that are not protobuf.
     public mutating func next() throws(WireError) -> Field? {
         guard !rest.isEmpty else { return nil }
         return try rest.withUnsafeBytesSplit { (cursor) throws(WireError) in
@@ -60,7 +60,7 @@ public struct WireFields {
     }
 }
 
-/// A field whose bytes are known by their length only.
+/// A field of which only the length of the bytes is known.
 private enum RawValue {
     case varint(UInt64)
     case fixed64(UInt64)
@@ -69,7 +69,7 @@ private enum RawValue {
 }
 
 extension ArraySlice<UInt8> {
-    /// Lets `read` take a field from the front, and cuts it off.
+    /// Lets `read` read a field at the front, and removes it.
     fileprivate mutating func withUnsafeBytesSplit(
         _ read: (inout WireCursor) throws(WireError) -> (Int, RawValue)
     ) throws(WireError) -> WireFields.Field {
@@ -95,10 +95,10 @@ extension ArraySlice<UInt8> {
 
 /// Writes protobuf bytes field by field, without a descriptor.
 public struct WireWriter {
-    /// What was written so far.
+    /// The bytes written so far.
     public private(set) var bytes: [UInt8] = []
 
-    /// Nothing written yet.
+    /// An empty writer.
     public init() {}
 
     /// Writes a varint field.

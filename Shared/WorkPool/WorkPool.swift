@@ -3,9 +3,9 @@ private import Glibc
 public import Kernel
 private import Synchronization
 
-/// A few threads for work that blocks or burns CPU, so that it never occupies Swift's cooperative threads (files, images, bcrypt).
+/// A few threads for work that blocks or uses much CPU (files, images), so that it never occupies Swift's cooperative threads.
 ///
-/// The queue is bounded: beyond it, work is refused at once rather than made to wait for longer than its caller would (D3).
+/// The queue is bounded: further work is refused at once, because its caller would not wait that long (D3).
 /// Threads start with the first work and end when the pool is released.
 public final class WorkPool: Sendable {
     private let name: String
@@ -18,12 +18,12 @@ public final class WorkPool: Sendable {
     /// A pool.
     ///
     /// - Parameters:
-    ///   - name: Of its threads, seen in `top -H`; at most 15 bytes are kept.
-    ///   - threads: Work that runs at once, at least 1.
+    ///   - name: The name of its threads, shown by `top -H`; at most 15 bytes are kept.
+    ///   - threads: Work at once, at least 1.
     ///   - queueLimit: Work that may wait for a thread, at least 0.
-    ///   - niceness: 0…19. Work that burns CPU for long should give way to the threads that answer requests: with 10 it gets a tenth of
-    ///     what one of those gets where they compete, and everything where they do not.
-    ///   - refusal: Thrown for work beyond that.
+    ///   - niceness: 0…19. Long computations should yield to the threads that answer requests: with 10 they get a tenth of such a
+    ///     thread's share when they compete, and everything otherwise.
+    ///   - refusal: The error for work beyond the limit.
     public init(name: String, threads: Int, queueLimit: Int, niceness: Int = 0, refusal: ServiceError = .unavailable()) {
         self.name = name
         self.threadLimit = max(1, threads)
@@ -67,7 +67,7 @@ public final class WorkPool: Sendable {
     public var load: Int { core.load }
 
     private func startThread() {
-        // Threads of the system, for Foundation's would bring the whole of it into every process.
+        // POSIX threads, because Foundation's would load the whole of Foundation into every process.
         var attributes = pthread_attr_t()
         pthread_attr_init(&attributes)
         defer { pthread_attr_destroy(&attributes) }
@@ -94,7 +94,7 @@ public final class WorkPool: Sendable {
     }
 }
 
-/// What a new thread needs to know.
+/// The context of a new thread.
 private final class ThreadStart: Sendable {
     let name: String
     let niceness: Int32
@@ -106,7 +106,7 @@ private final class ThreadStart: Sendable {
         self.core = core
     }
 
-    /// Gives the calling thread its priority, and its name, of which the kernel keeps 15 bytes.
+    /// Sets the priority and the name of the calling thread; the kernel keeps 15 bytes of the name.
     func prepareThread() {
         // On Linux 0 is the calling thread, not the process (setpriority(2)).
         setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, niceness)
@@ -119,12 +119,12 @@ private final class ThreadStart: Sendable {
 /// One piece of work; exactly one of its closures is called, once.
 private struct Job: Sendable {
     let ticket: UInt64
-    /// Does the work and returns what hands over its result: by then the thread must count as free again.
+    /// Does the work and returns a closure that delivers its result; the thread must count as free before that.
     let run: @Sendable () -> () -> Void
     let refuse: @Sendable (any Error) -> Void
 }
 
-/// What the pool and its threads share; the threads hold this and not the pool, so that a pool can be released.
+/// The state that the pool and its threads share. The threads hold this and not the pool, so that a pool can be released.
 private final class Core: Sendable {
     enum Admission { case queued, startThread, full, cancelled }
 
@@ -164,7 +164,7 @@ private final class Core: Sendable {
         return admission
     }
 
-    /// A thread could not be started: what waits is the other threads' work, or nobody's and returned.
+    /// A thread could not be started. Waiting work is left to other threads, or returned if there are none.
     func threadMissing() -> [Job] {
         state.withLock { state in
             state.threads -= 1
@@ -174,7 +174,7 @@ private final class Core: Sendable {
         }
     }
 
-    /// Takes the job out of the queue; nil when it has begun or ended, or has yet to be added (`add` then refuses it).
+    /// Removes the job from the queue; nil when it has begun or ended, or was not added yet (`add` then refuses it).
     func cancel(_ ticket: UInt64) -> Job? {
         state.withLock { state in
             if state.pending[ticket] != nil {

@@ -49,7 +49,7 @@ struct DocumentationTests {
         expectNone(violations, "Generated files carry their header.")
     }
 
-    @Test func `every service's README names what it answers, tells, hears and owns`() {
+    @Test func `every service's README names what it answers, emits, consumes and owns`() {
         var violations: [Violation] = []
         for service in tree.services {
             let path = "Services/\(service)/README.md"
@@ -64,13 +64,53 @@ struct DocumentationTests {
         expectNone(violations, "A service's README is its table of contents.")
     }
 
-    @Test func `the README lists every setting`() {
-        let readme = tree.text("README.md") ?? ""
+    @Test func `the configuration page lists every setting`() {
+        let path = "deploy/docs/configuration.md"
+        let page = tree.text(path) ?? ""
         let violations = settings(below: "Services/", "Shared/").filter { setting in
             let environment = "STREAKSNAP_" + setting.key.uppercased().replacing(".", with: "_").replacing("-", with: "_")
-            return !readme.contains("`--\(setting.key.replacing(".", with: "-"))`") || !readme.contains("`\(environment)`")
-        }.map { Violation(path: "README.md", line: 1, problem: "does not list \($0.key), declared in \($0.path)") }
+            return !page.contains("`--\(setting.key.replacing(".", with: "-"))`") || !page.contains("`\(environment)`")
+        }.map { Violation(path: path, line: 1, problem: "does not list \($0.key), declared in \($0.path)") }
         expectNone(violations, "The configuration table is complete.")
+    }
+
+    @Test func `the events page says who emits and who consumes each event`() {
+        let path = "deploy/docs/events.md"
+        let rows = (tree.text(path) ?? "").split(separator: "\n").map { row in
+            row.split(separator: "|").map { $0.split(separator: " ").joined(separator: " ") }
+        }
+        var violations: [Violation] = []
+        func note(_ problem: String) { violations.append(Violation(path: path, line: 1, problem: problem)) }
+        for service in tree.services.map({ $0.lowercased() }) {
+            for file in tree.files(below: "Proto/streaksnap/\(service)/", ending: "_events.proto") {
+                for event in Self.events(in: file.text)
+                where !rows.contains(where: { $0.count > 1 && Self.mentions(event, in: $0[0]) && $0[1] == service }) {
+                    note("does not say that \(service) emits \(event)")
+                }
+            }
+            for file in tree.files(below: "Services/", ending: ".swift")
+            where file.path.lowercased().hasPrefix("services/\(service)/") {
+                for event in Self.words(after: "EventHandler(", in: file.text)
+                where !rows.contains(where: { row in
+                    row.count > 3 && Self.mentions(event, in: row[0]) && Self.mentions(service, in: row[3])
+                }) {
+                    note("does not say that \(service) consumes \(event)")
+                }
+            }
+        }
+        expectNone(violations, "The events page is complete.")
+    }
+
+    @Test func `README.md is short`() {
+        let words = (tree.text("README.md") ?? "").split(whereSeparator: \.isWhitespace).count
+        #expect((500...1500).contains(words), "README.md has \(words) words, at most 1,500: pages of its own hold the rest.")
+    }
+
+    /// The messages of a proto file that are events.
+    private static func events(in text: String) -> [String] {
+        text.split(separator: "\nmessage ").dropFirst().filter { $0.contains("options.v1.event)") }.map {
+            String($0.prefix { $0.isLetter || $0.isNumber })
+        }
     }
 
     /// Everything a service's README must name.

@@ -9,6 +9,9 @@ struct SourceFile: Sendable {
     /// The same, split; empty for files that are not Swift.
     let swift: SwiftText
 
+    /// Each line as it is written.
+    var lines: [String] { text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init) }
+
     /// How many lines it has.
     var lineCount: Int { text.split(separator: "\n", omittingEmptySubsequences: false).count - (text.hasSuffix("\n") ? 1 : 0) }
 
@@ -39,8 +42,8 @@ struct SourceTree: Sendable {
         self.root = root
         let isRoot = FileManager.default.fileExists(atPath: root.appending(path: "Package.swift").path)
         guard isRoot else { throw NoRepository(path: root.path) }
-        let paths =
-            try ["Services", "Shared", "Proto", "Tests", "deploy"].flatMap { try Self.paths(below: $0, root) } + ["Package.swift"]
+        let folders = ["Services", "Shared", "Proto", "Tests", "deploy", ".github"]
+        let paths = try folders.flatMap { try Self.paths(below: $0, root) } + ["Package.swift", "README.md"]
         let kinds = [".swift", ".sql", ".proto", ".md", ".c", ".h"]
         self.files = try paths.filter { path in kinds.contains { path.hasSuffix($0) } }.sorted().map { path in
             let text = try String(contentsOf: root.appending(path: path), encoding: .utf8)
@@ -56,6 +59,12 @@ struct SourceTree: Sendable {
                 && !Self.generated.contains { file.path.hasPrefix($0) }
         }
     }
+
+    /// The documents: README.md, and every other Markdown file.
+    var documents: [SourceFile] { files.filter { $0.path.hasSuffix(".md") } }
+
+    /// Whether a file or folder is there.
+    func has(_ path: String) -> Bool { FileManager.default.fileExists(atPath: root.appending(path: path).path) }
 
     /// Every file with this ending below a folder.
     func files(below folder: String, ending: String) -> [SourceFile] {

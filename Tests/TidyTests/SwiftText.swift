@@ -43,6 +43,17 @@ struct SwiftText: Sendable {
         code.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map { String(decoding: $0, as: UTF8.self) }
     }
 
+    /// The comments and texts of each line: what `code` leaves out.
+    var proseLines: [String] {
+        var prose = source
+        for index in source.indices where code[index] == source[index] && source[index] != UInt8(ascii: "\n") {
+            prose[index] = UInt8(ascii: " ")
+        }
+        return prose.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map {
+            String(decoding: $0, as: UTF8.self)
+        }
+    }
+
     /// A line as it is written, from 0.
     func rawLine(_ index: Int) -> String {
         let end = index + 1 < lineStarts.count ? lineStarts[index + 1] - 1 : source.count

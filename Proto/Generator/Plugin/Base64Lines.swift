@@ -1,6 +1,6 @@
 internal import Wire
 
-/// Base64 in lines short enough to look at.
+/// Base64 in short lines.
 struct Base64Lines {
     private var rest: Substring
 

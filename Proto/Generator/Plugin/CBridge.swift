@@ -1,6 +1,6 @@
 internal import CProtobufC
 
-// The few steps between C structs and Swift values. The plugin lives for one request: nothing is freed.
+// Conversions between C structs and Swift values. The plugin runs for one request, so nothing is freed.
 
 /// Unpacks a message of the type that `prototype` was initialised as.
 func unpack<Twin>(_ bytes: [UInt8], _ initialise: (UnsafeMutablePointer<Twin>) -> Void) throws -> UnsafeMutablePointer<Twin> {

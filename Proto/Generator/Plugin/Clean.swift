@@ -4,7 +4,7 @@ internal import CProtobufC
 /// Makes a FileDescriptorSet that protoc-c accepts and from which it makes the same wire format.
 ///
 /// protoc-c refuses proto3 `optional`: the synthetic oneof of such a field becomes a real one, so presence is kept. Custom options,
-/// services and the files that only declare them go, since C has no use for them.
+/// services and files that only declare them are removed, because C does not need them.
 enum Cleaner {
     private static let dropped = ["google/api/", "google/protobuf/descriptor.proto", "streaksnap/options/"]
 

@@ -1,9 +1,9 @@
 internal import Wire
 
-/// The FileDescriptorSets that services carry with them (D2).
+/// The FileDescriptorSets that services publish (D2).
 ///
-/// Descriptors are passed on byte by byte, so that options nobody here knows stay in. Of the source info only comments stay, and only
-/// those of our own files: positions in the text are of no use at run time and most of the size.
+/// Descriptors are copied byte by byte, so that unknown options stay. Of the source info only comments of our own files stay:
+/// positions are most of its size and not needed at run time.
 struct Descriptors {
     private var bytesByName: [String: [UInt8]] = [:]
     private let files: [ProtoFile]
@@ -21,10 +21,10 @@ struct Descriptors {
         }
     }
 
-    /// The set of all files of a package and what they import, imports first.
+    /// The set of all files of a package and their imports, imports first.
     func set(package: String) -> [UInt8] {
         var needed = Set(files.filter { $0.package == package }.map(\.name))
-        // Files come with imports first, so one pass backwards finds all.
+        // protoc sends imports first, so one pass backwards finds all.
         for file in files.reversed() where needed.contains(file.name) { needed.formUnion(file.dependencies) }
         var set = WireWriter()
         for file in files where needed.contains(file.name) { set.bytes(bytesByName[file.name] ?? [], field: 1) }

@@ -90,7 +90,7 @@ extension ModuleEmitter {
         }
     }
 
-    /// `optional` fields are scalars, strings, bytes or enums: messages have presence anyway.
+    /// `optional` fields are scalars, strings, bytes or enums: messages always have presence.
     private func optionalValue(_ field: ProtoField, _ member: String) -> String {
         (try? value(field, member, field.name)) ?? member
     }
@@ -202,7 +202,7 @@ extension ModuleEmitter {
         _ source: inout SourceText
     ) throws {
         let twin = CName.type(entry.fullName)
-        // Sorted, so that equal messages have equal bytes (a request's hash stands for it, D12).
+        // Sorted, so that equal messages have equal bytes (idempotency compares hashes of requests, D12).
         var order = "$0.key < $1.key"
         if case .bool = entry.fields[0].kind { order = "!$0.key && $1.key" }
         source.line("\(member) = try arena.list(\(property).sorted { \(order) }) {")

@@ -1,6 +1,6 @@
 internal import Wire
 
-// Checks made from the validation options. A message without rules, also inside, gets an empty function.
+// Checks from the validation options. A message without rules, also in its fields, gets an empty function.
 extension ModuleEmitter {
     func validations(_ file: ProtoFile) throws -> String {
         var source = SourceText(origin: file.name, imports: ["public import Wire"])
@@ -41,7 +41,7 @@ extension ModuleEmitter {
         case .typed where field.isAlwaysSet: try valueChecks(field, property, name).forEach { source.line($0) }
         case _ where field.isOptional, .timestamp, .message, .typed:
             if field.rules.isRequired {
-                // What is required must also not be empty or zero; a message that is set is enough.
+                // A required value must also not be empty or zero; a message only has to be set.
                 let isMissing = isZero(field, "$0").map { "\(property).map({ \($0) }) ?? true" } ?? "\(property) == nil"
                 source.line("if \(isMissing) { violations.required(at: path, \(name)) }")
             }
@@ -137,7 +137,7 @@ extension ModuleEmitter {
         return checks
     }
 
-    /// Rules on a field that has no use for them are a mistake of the proto's author.
+    /// A rule that does not apply to the field's type is a mistake in the proto.
     private func refuseMisplaced(_ field: ProtoField, _ message: ProtoMessage) throws {
         let rules = field.rules
         let isMap = schema.mapEntry(field) != nil
@@ -161,7 +161,7 @@ extension ModuleEmitter {
         if isWrong { throw GeneratorError("\(message.name).\(field.name): a rule that does not fit the field's type") }
     }
 
-    /// When a value counts as not set; nil where only presence counts.
+    /// The condition for a value that counts as not set; nil where only presence counts.
     private func isZero(_ field: ProtoField, _ value: String) -> String? {
         switch field.kind {
         case .string, .bytes: "\(value).isEmpty"

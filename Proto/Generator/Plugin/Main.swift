@@ -40,7 +40,7 @@ enum Plugin {
     }
 }
 
-/// What is wrong with the protos, for their author.
+/// A mistake in the protos, for their author.
 struct GeneratorError: Error, CustomStringConvertible {
     let description: String
 

@@ -1,6 +1,6 @@
 internal import CDescriptor
 
-/// Turns protoc's descriptors into the generator's model.
+/// Makes the generator's model from protoc's descriptors.
 struct ModelReader {
     private let comments: Comments
     private let package: String
@@ -165,7 +165,7 @@ struct ModelReader {
     }
 }
 
-/// Comments of a file by the path of what they stand at (SourceCodeInfo).
+/// Comments of a file by the path of what they describe (SourceCodeInfo).
 private struct Comments {
     private var byPath: [[Int32]: String] = [:]
 

@@ -1,6 +1,6 @@
 /// Names in Swift.
 enum SwiftName {
-    /// Words that Swift writers set in capitals, except at the start of a name.
+    /// Words that are all capitals in Swift names, except at the start.
     private static let initialisms = ["id": "ID", "ids": "IDs", "url": "URL", "urls": "URLs", "uri": "URI", "http": "HTTP"]
     private static let keywords: Set<String> = [
         "as", "associatedtype", "break", "case", "catch", "class", "continue", "default", "defer", "deinit", "do", "else", "enum",

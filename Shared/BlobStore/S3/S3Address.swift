@@ -1,14 +1,14 @@
 internal import Kernel
 
-/// Where a bucket is: which host, and which path before the keys.
+/// The address of a bucket: its host, and the path before the keys.
 public struct S3Address: Sendable, Hashable {
-    /// Why there is no such address; the text says what is wrong.
+    /// An invalid address; the text says what is wrong.
     public enum Problem: Error, Hashable, Sendable {
-        /// The endpoint, and what it must be.
+        /// The endpoint is invalid; the text says what it must be.
         case endpoint(String)
-        /// The region, and what it must be.
+        /// The region is invalid; the text says what it must be.
         case region(String)
-        /// The bucket, and what it must be.
+        /// The bucket is invalid; the text says what it must be.
         case bucket(String)
     }
 
@@ -23,11 +23,10 @@ public struct S3Address: Sendable, Hashable {
     /// The address of a bucket.
     ///
     /// - Parameters:
-    ///   - endpoint: `https://s3.example.com`, with a port when it is not the scheme's; empty for AWS's of the region.
+    ///   - endpoint: `https://s3.example.com`, with a port if it is not the scheme's; empty: AWS in the region.
     ///   - region: `eu-central-1`.
     ///   - bucket: 3…63 lower-case letters, digits, hyphens and dots.
-    ///   - pathStyle: Whether the bucket is the first segment of the path rather than of the host: what most stores that one runs
-    ///     oneself want.
+    ///   - pathStyle: Whether the bucket is the first segment of the path instead of the host: most self-hosted stores need this.
     public init(endpoint: String, region: String, bucket: String, pathStyle: Bool) throws(Problem) {
         guard !region.isEmpty, region.utf8.count <= 64, region.utf8.allSatisfy({ Self.isNameByte($0) }) else {
             throw .region("must be the name of a region, eu-central-1")
@@ -38,10 +37,10 @@ public struct S3Address: Sendable, Hashable {
         else { throw .bucket("must be 3 to 63 lower-case letters, digits, hyphens and dots") }
         let (scheme, authority) = try Self.parse(endpoint.isEmpty ? "https://s3.\(region).amazonaws.com" : endpoint)
         guard pathStyle || scheme == "http" || !bucket.contains(".") else {
-            throw .bucket("with dots has no certificate that would fit: use the path style")
+            throw .bucket("with dots matches no certificate: use the path style")
         }
         guard pathStyle || (!authority.hasPrefix("[") && IPAddress(authority.prefix { $0 != ":" }) == nil) else {
-            throw .endpoint("is a number, to which no bucket can be put in front: use the path style")
+            throw .endpoint("is an address, which cannot have a bucket in front: use the path style")
         }
         self.scheme = scheme
         self.host = pathStyle ? authority : "\(bucket).\(authority)"
@@ -54,7 +53,7 @@ public struct S3Address: Sendable, Hashable {
     }
 
     private static func parse(_ endpoint: String) throws(Problem) -> (scheme: String, authority: String) {
-        let problem = Problem.endpoint("must be https://HOST or https://HOST:PORT, or the same with http, and nothing behind it")
+        let problem = Problem.endpoint("must be https://HOST or https://HOST:PORT, or the same with http, and nothing after it")
         guard let scheme = ["https", "http"].first(where: { endpoint.lowercased().hasPrefix("\($0)://") }) else { throw problem }
         var rest = endpoint.dropFirst(scheme.count + 3).lowercased()[...]
         if rest.hasSuffix("/") { rest = rest.dropLast() }
@@ -71,7 +70,7 @@ public struct S3Address: Sendable, Hashable {
         guard tail.first == ":", let port = UInt16(tail.dropFirst()), port > 0, tail.dropFirst().allSatisfy(\.isNumber) else {
             throw problem
         }
-        // Clients leave out the scheme's own port from `Host`, which is signed.
+        // Clients omit the scheme's own port in `Host`, which is signed.
         return (scheme, port == (scheme == "https" ? 443 : 80) ? String(host) : "\(host):\(port)")
     }
 }

@@ -4,24 +4,24 @@ internal import OutgoingHTTP
 private import Synchronization
 private import WorkPool
 
-/// Blobs in a bucket of any store that has S3's operations (D4).
+/// Blobs in a bucket of any S3-compatible store (D4).
 ///
-/// It needs the rights to list the bucket and to get, put and delete objects. An upload is spooled, so that its size and hash are signed; a
-/// blob is read in pieces of 256 KiB, each asked for when the one before was taken, so that a slow reader holds nothing but one piece.
-/// Unlike in a folder, a key may be the beginning of another's path; and a reader whose blob is deleted or replaced meanwhile gets
-/// `STORAGE_UNAVAILABLE` at the next piece, never bytes of both.
+/// It needs the rights to list the bucket and to get, put and delete objects. An upload is spooled, so that its size and hash are
+/// signed. A blob is read in pieces of 256 KiB, each requested after the one before was read, so that a slow reader holds only one
+/// piece. Unlike in a folder, a key may also be the beginning of another key's path. If a blob is deleted or replaced while it is
+/// read, the next piece fails with `STORAGE_UNAVAILABLE`: a reader never gets bytes of both.
 public final class S3BlobStore: BlobStore {
-    /// How much is read at once.
+    /// Bytes that are read at once.
     static let chunkSize: Int64 = 256 << 10
-    /// Uploads of up to so many bytes stay in memory; how much of a larger one is written at once.
+    /// Uploads up to this many bytes stay in memory; larger ones are spooled in pieces of this size.
     private static let memorySize = 128 << 10
     private static let mostPageBytes = 4 << 20
 
-    /// Why a bucket cannot be used; found when the store is prepared. The text is for the operator.
+    /// Why a bucket cannot be used; detected when the store is prepared. The text is for the operator.
     public enum Unusable: Error, Hashable, Sendable {
         /// There is no such bucket.
         case noBucket(String)
-        /// The credentials are wrong, lack a right, or the bucket is in another region.
+        /// The credentials are wrong or lack a right, or the bucket is in another region.
         case denied(String)
     }
 
@@ -32,16 +32,16 @@ public final class S3BlobStore: BlobStore {
     private let pool = WorkPool(name: "spool", threads: 4, queueLimit: 256, refusal: BlobError.unavailable)
     private let logger: Logger
 
-    /// A store; nobody is asked until it is used.
+    /// A store; it sends no request before the first call.
     ///
     /// - Parameters:
-    ///   - address: Where the bucket is.
-    ///   - region: What is signed.
-    ///   - credentials: Who signs.
+    ///   - address: The address of the bucket.
+    ///   - region: The region for signatures.
+    ///   - credentials: The access key.
     ///   - prefix: A folder of the bucket, without a slash at its end; nil for all of it.
-    ///   - spoolFolder: Exists; larger uploads lie there, nameless, until they are stored.
+    ///   - spoolFolder: An existing folder, for files without names of larger uploads.
     ///   - connections: Requests at once.
-    ///   - logger: Told the causes of failures.
+    ///   - logger: Logs the causes of failures.
     public convenience init(
         _ address: S3Address,
         region: String,
@@ -88,10 +88,10 @@ public final class S3BlobStore: BlobStore {
         self.logger = logger
     }
 
-    /// Checks that the bucket can be listed and the spool folder written. A store that does not answer is left for later: it may be back
+    /// Checks that the bucket can be listed and the spool folder written. A store that does not answer is no error: it may be back
     /// when it is needed.
     ///
-    /// - Throws: `Unusable`; `STORAGE_UNAVAILABLE` when it is the folder.
+    /// - Throws: `Unusable`; `STORAGE_UNAVAILABLE` for the folder.
     public func prepare() async throws {
         try await onDisk { [spoolFolder] in try Spool.check(spoolFolder) }
         do {
@@ -105,11 +105,11 @@ public final class S3BlobStore: BlobStore {
         }
     }
 
-    /// A link straight to the store, past the gateway and its rules: for a program that the operator trusts.
+    /// A link directly to the store, without the gateway and its checks: for programs that the operator trusts.
     ///
     /// - Parameters:
     ///   - method: `GET`, `HEAD`, `PUT` or `DELETE`.
-    ///   - seconds: How long it holds, 1…604,800.
+    ///   - seconds: How long it is valid, 1…604,800.
     public func link(_ method: String, to key: BlobKey, seconds: Int64) -> String {
         client.signer.link(to: client.request(method, path(of: key)), seconds: seconds, now: SystemClock.now())
     }
@@ -130,7 +130,7 @@ public final class S3BlobStore: BlobStore {
                 try await onDisk { try spool.write(bytes) }
             }
         }
-        // A sequence may end early, without an error, because its task was cancelled.
+        // A sequence may end early without an error because its task was cancelled.
         try Task.checkCancellation()
         let rest = buffer
         if size == Int64(rest.count) { spool.keep(rest) } else { try await onDisk { try spool.write(rest) } }
@@ -153,7 +153,7 @@ public final class S3BlobStore: BlobStore {
         guard start >= 0 else { throw BlobError.range }
         let end = max(start + 1, min(range?.upperBound ?? .max, start.addingReportingOverflow(Self.chunkSize).partialValue))
         guard let piece = try await piece(of: key, start..<end, tag: nil) else {
-            // Of an empty blob there is no range.
+            // An empty blob has no range.
             guard let info = try await info(of: key) else { throw ServiceError.notFound("file") }
             guard info.size == 0, start == 0 else { throw info.size > start ? BlobError.unavailable : BlobError.range }
             return Blob(info: info, range: 0..<0, body: BlobBody { nil })
@@ -207,12 +207,12 @@ public final class S3BlobStore: BlobStore {
                 path: path(of: destination),
                 headers: [
                     ("Content-Type", Self.contentType(of: destination)), ("x-amz-copy-source", "/\(place)"),
-                    // Also what makes a blob a younger copy of itself.
+                    // Also used to renew a blob's time by copying it to itself.
                     ("x-amz-metadata-directive", "REPLACE"),
                 ]
             )
         )
-        // S3 may find out that it cannot after it has said 200.
+        // S3 may fail after it has answered 200.
         let complaint = S3Complaint(reply.body)
         guard complaint.code.isEmpty else { throw unexpected("copying \(source): \(complaint.code): \(complaint.message)") }
     }
@@ -238,7 +238,7 @@ public final class S3BlobStore: BlobStore {
             if let after { query.append(("start-after", path(of: after))) }
             let reply = try await send(.init(method: "GET", query: query, mostBytes: Self.mostPageBytes))
             guard let page = try? S3Page(reply.body) else { throw unexpected("listing \(prefix): not a listing") }
-            // What is no key was not stored by us.
+            // An invalid key was not stored by us.
             found += page.entries.compactMap { entry in
                 (try? BlobKey(entry.key.dropFirst(self.prefix.count))).map {
                     BlobInfo(key: $0, size: entry.size, modified: entry.modified)
@@ -255,7 +255,7 @@ public final class S3BlobStore: BlobStore {
         let tag: String?
     }
 
-    /// A part of a blob; nil when the blob has no byte there.
+    /// A part of a blob; nil when the range is after its end.
     private func piece(of key: BlobKey, _ range: Range<Int64>, tag: String?) async throws -> Piece? {
         var headers = [("Range", "bytes=\(range.lowerBound)-\(range.upperBound - 1)")]
         if let tag { headers.append(("If-Match", tag)) }
@@ -269,7 +269,7 @@ public final class S3BlobStore: BlobStore {
             )
         )
         if reply.status == 416 { return nil }
-        // A store may answer with the whole of a blob that lies within the range.
+        // A store may answer with the whole blob when it is within the range.
         let count = Int64(reply.body.count)
         let given =
             reply.status == 206
@@ -277,7 +277,7 @@ public final class S3BlobStore: BlobStore {
         guard let (place, total) = given, place == range.clamped(to: 0..<max(total, range.lowerBound)),
             place.count == reply.body.count,
             let modified = HTTPDate.instant(reply.header("last-modified"))
-        else { throw unexpected("GET \(key): not the range that was asked for") }
+        else { throw unexpected("GET \(key): not the requested range") }
         if count == 0 { return nil }
         return Piece(
             bytes: reply.body,
@@ -293,7 +293,7 @@ public final class S3BlobStore: BlobStore {
         return key.description.hasSuffix(".png") ? "image/png" : "application/octet-stream"
     }
 
-    /// Turns failures into errors for callers, and their causes into log lines.
+    /// Failures become errors for callers; their causes are logged.
     private func send(_ call: S3Client.Call) async throws -> OutgoingHTTP.Reply {
         do {
             return try await client.send(call)

@@ -2,31 +2,31 @@ internal import Kernel
 internal import Logging
 internal import OutgoingHTTP
 
-/// Why S3 did not do what was asked.
+/// Why a request to S3 failed.
 struct S3Failure: Error, CustomStringConvertible {
-    /// What it means for callers.
+    /// The error for callers.
     enum Kind: Equatable {
         case noKey, noBucket, denied, full, unavailable
     }
 
     let kind: Kind
-    /// For the log: what was asked, and what was answered. Holds no secret.
+    /// For the log: request and answer, without secrets.
     let description: String
 }
 
-/// Signed requests to one bucket, asked again while the server is away: all of them may be repeated.
+/// Signed requests to one bucket, retried while the server is down: all of them may be repeated.
 struct S3Client: Sendable {
-    /// What is asked of the bucket.
+    /// One request.
     struct Call: Sendable {
         var method: String
-        /// Below the bucket; empty for the bucket itself.
+        /// The path below the bucket; empty for the bucket itself.
         var path = ""
         var query: [(name: String, value: String)] = []
         var headers: [(name: String, value: String)] = []
         var body: Spool?
         var bodyHash = S3Client.emptyHash
         var mostBytes = 64 << 10
-        /// Statuses that are answers, besides those of success.
+        /// Statuses that are valid answers, besides those of success.
         var expected: Set<Int> = []
     }
 
@@ -56,7 +56,7 @@ struct S3Client: Sendable {
             let isOver =
                 attempt >= retries.attempts || ContinuousClock.now - started >= .microseconds(retries.within.microseconds)
             guard Self.isPassing(outcome), !isOver else { throw failure }
-            logger.debug("the blob store is asked again", metadata: ["cause": "\(failure)", "attempt": "\(attempt)"])
+            logger.debug("retrying a request to the blob store", metadata: ["cause": "\(failure)", "attempt": "\(attempt)"])
             let pause = retries.pause(after: attempt, seed: UInt64(bitPattern: SystemClock.now().microseconds))
             try await Task.sleep(for: .microseconds(pause.microseconds))
         }
@@ -65,7 +65,7 @@ struct S3Client: Sendable {
 
     private func attemptOnce(_ call: Call) async throws -> Result<OutgoingHTTP.Reply, OutgoingHTTP.Failure> {
         var request = request(call.method, call.path)
-        // Without a slash at its end a path-style bucket is the same to S3, but not to every store like it.
+        // S3 accepts a path-style bucket without a slash at its end, but some compatible stores do not.
         if call.path.isEmpty, request.path.count > 1 { request.path.removeLast() }
         (request.query, request.headers) = (call.query, call.headers)
         let signed = signer.headers(for: request, payloadHash: call.bodyHash, now: SystemClock.now())
@@ -76,7 +76,7 @@ struct S3Client: Sendable {
                     OutgoingHTTP.Request(
                         call.method,
                         request.url,
-                        // Compressed ranges would not be the blob's. Not signed: proxies change it.
+                        // Ranges of compressed content would not be the blob's. Not signed: proxies change it.
                         headers: request.headers + signed + [("Accept-Encoding", "identity")],
                         body: call.body == nil && call.method == "PUT" ? [] : nil,
                         source: call.body,
@@ -88,12 +88,12 @@ struct S3Client: Sendable {
         } catch let failure as OutgoingHTTP.Failure {
             return .failure(failure)
         } catch is ServiceError {
-            // Too many wait already: asking again would make it worse.
+            // Too many requests wait already: a retry would make it worse.
             return .failure(.notAllowed)
         }
     }
 
-    /// Whether it may be different the next time.
+    /// Whether a retry may succeed.
     private static func isPassing(_ outcome: Result<OutgoingHTTP.Reply, OutgoingHTTP.Failure>) -> Bool {
         switch outcome {
         case .success(let reply): [408, 409, 429, 500, 502, 503, 504].contains(reply.status) || isCutOff(reply)
@@ -102,7 +102,7 @@ struct S3Client: Sendable {
         }
     }
 
-    /// The server waited in vain for the rest of the body, and says it was our fault.
+    /// The server timed out while it waited for the rest of the body, and reports a client error.
     private static func isCutOff(_ reply: OutgoingHTTP.Reply) -> Bool {
         reply.status == 400 && S3Complaint(reply.body).code == "RequestTimeout"
     }
@@ -126,23 +126,23 @@ struct S3Client: Sendable {
         case (404, _): .noKey
         case (507, _), (_, "XMinioStorageFull"), (_, "QuotaExceeded"), (_, "InsufficientCapacity"): .full
         case (408, _), (409, _), (412, _), (429, _), (500..., _), (_, "RequestTimeout"): .unavailable
-        // Redirects to another region too: repeating does not help, other settings do.
+        // Also redirects to another region: a retry does not help, other settings do.
         default: .denied
         }
     }
 }
 
-/// How often a request is made again, and how long it may take.
+/// How often a request is retried, and how long it may take.
 struct S3Retries: Sendable {
-    /// Of one attempt, without the time its body takes.
+    /// Time limit of one attempt, without the time for its body.
     var timeout = Interval.seconds(8)
     /// At least 1.
     var attempts = 4
-    /// No attempt begins later than this after the first.
+    /// The latest start of an attempt, after the first.
     var within = Interval.seconds(12)
     var firstPause = Interval.milliseconds(100)
 
-    /// Doubles, and is spread over its upper half so that replicas do not ask in step.
+    /// Doubles, with jitter in its upper half so that replicas do not retry at the same time.
     func pause(after attempt: Int, seed: UInt64) -> Interval {
         let whole = firstPause.microseconds << Int64(min(max(attempt, 1) - 1, 10))
         // The finaliser of SplitMix64 (Steele, Lea and Flood 2014).

@@ -9,10 +9,10 @@ struct S3Page: Equatable {
     }
 
     private(set) var entries: [Entry] = []
-    /// Names the page after this one; nil when there is none.
+    /// The token of the next page; nil when there is none.
     private(set) var continuation: String?
 
-    /// - Throws: `XMLReader.Malformed` for anything else than such a page.
+    /// - Throws: `XMLReader.Malformed` for anything but such a page.
     init(_ body: [UInt8]) throws {
         var (key, size, modified) = (String?.none, Int64?.none, Instant?.none)
         var (isWhole, isTruncated) = (false, false)
@@ -34,7 +34,7 @@ struct S3Page: Equatable {
         if !isTruncated { continuation = nil }
     }
 
-    /// Keys come percent-encoded (`encoding-type=url`): a foreign one may hold what XML cannot.
+    /// Keys are percent-encoded (`encoding-type=url`): one of another program may have characters that XML cannot hold.
     private static func decoded(_ text: String) throws -> String {
         var bytes: [UInt8] = []
         var rest = Array(text.utf8)[...]
@@ -54,15 +54,15 @@ struct S3Page: Equatable {
     }
 }
 
-/// What S3 says is wrong.
+/// An error reply of S3.
 struct S3Complaint: Equatable {
-    /// `NoSuchKey`, `SignatureDoesNotMatch`; empty when the body tells none.
+    /// `NoSuchKey`, `SignatureDoesNotMatch`; empty when the body has none.
     private(set) var code = ""
-    /// Its words, shortened for the log. Nothing else of the reply is kept: the rest repeats parts of the request.
+    /// Its message, shortened for the log. The rest of the reply is dropped, because it repeats parts of the request.
     private(set) var message = ""
 
     init(_ body: [UInt8]) {
-        // Half a complaint is as good as none: then its status must do.
+        // An incomplete error reply is ignored; its status is enough.
         try? XMLReader.read(body) { path, text in
             switch path {
             case "Error/Code": code = String((text ?? "").prefix(80))

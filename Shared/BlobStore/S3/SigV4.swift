@@ -1,9 +1,9 @@
 private import Crypto
 public import Kernel
 
-/// AWS Signature Version 4 as S3 wants it: paths are neither normalised nor encoded twice. Pure: the caller brings the time.
+/// AWS Signature Version 4 for S3: paths are neither normalised nor encoded twice. Pure: the caller passes the time.
 public struct SigV4: Sendable {
-    /// Who signs. Its text shows no secret.
+    /// The access key. Printing it shows no secret.
     public struct Credentials: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
         let keyID: String
         let secret: String
@@ -12,20 +12,20 @@ public struct SigV4: Sendable {
         /// Credentials.
         ///
         /// - Parameters:
-        ///   - keyID: `AKIA…`; goes over the wire.
-        ///   - secret: Never goes over the wire.
-        ///   - sessionToken: Comes with temporary credentials.
+        ///   - keyID: `AKIA…`; sent in requests.
+        ///   - secret: Never sent.
+        ///   - sessionToken: Part of temporary credentials.
         public init(keyID: String, secret: String, sessionToken: String? = nil) {
             (self.keyID, self.secret, self.sessionToken) = (keyID, secret, sessionToken)
         }
 
         public var description: String { "Credentials(\(keyID))" }
         public var debugDescription: String { description }
-        /// Shows nothing of it to whoever looks inside.
+        /// Reflection shows no part of it.
         public var customMirror: Mirror { Mirror(self, children: []) }
     }
 
-    /// What is signed.
+    /// A request to sign.
     public struct Request: Sendable {
         /// `GET`, `PUT`, …
         public var method: String
@@ -33,11 +33,11 @@ public struct SigV4: Sendable {
         public var scheme: String
         /// With the port, unless it is the scheme's own.
         public var host: String
-        /// From its first slash on, not percent-encoded.
+        /// With its first slash, not percent-encoded.
         public var path: String
         /// Names and values, not percent-encoded.
         public var query: [(name: String, value: String)]
-        /// All of them are signed, and `Host`.
+        /// All of them are signed, and also `Host`.
         public var headers: [(name: String, value: String)]
 
         /// A request.
@@ -53,17 +53,17 @@ public struct SigV4: Sendable {
             (self.path, self.query, self.headers) = (path, query, headers)
         }
 
-        /// The URL as it is sent.
+        /// The URL of the request.
         public var url: String {
             let place = "\(scheme)://\(host)\(SigV4.encoded(path, keepingSlashes: true))"
             return query.isEmpty ? place : "\(place)?\(SigV4.canonical(query))"
         }
     }
 
-    /// In place of the hash of a body that is not signed.
+    /// Replaces the hash of a body that is not signed.
     static let unsignedPayload = "UNSIGNED-PAYLOAD"
     private static let algorithm = "AWS4-HMAC-SHA256"
-    /// Longest a link may hold: a week.
+    /// The longest validity of a link: a week.
     static let longestLink: Int64 = 604_800
 
     let credentials: Credentials
@@ -75,12 +75,12 @@ public struct SigV4: Sendable {
         (self.credentials, self.region, self.service) = (credentials, region, service)
     }
 
-    /// The headers to be added to a request, `Authorization` the last of them.
+    /// The headers to add to a request; `Authorization` is the last.
     ///
     /// - Parameters:
-    ///   - request: What will be sent, all but those headers.
+    ///   - request: The request without those headers.
     ///   - payloadHash: SHA-256 of the body in lower-case hexadecimal.
-    ///   - now: The server refuses a time that is more than a quarter of an hour away from its own.
+    ///   - now: The server refuses a time that differs from its own by more than 15 minutes.
     public func headers(
         for request: Request,
         payloadHash: String,
@@ -96,12 +96,12 @@ public struct SigV4: Sendable {
         return added + [("Authorization", value)]
     }
 
-    /// A link that whoever holds it may follow until it expires. The body is not signed.
+    /// A link that any holder may use until it expires. The body is not signed.
     ///
     /// - Parameters:
-    ///   - request: Its headers have to be sent with the same values.
-    ///   - seconds: How long it holds, 1…604,800.
-    ///   - now: From when on.
+    ///   - request: Its headers must be sent with the same values.
+    ///   - seconds: How long it is valid, 1…604,800.
+    ///   - now: The start of its validity.
     public func link(to request: Request, seconds: Int64, now: Instant) -> String {
         let time = Self.timestamp(now)
         let (headers, names) = canonicalHeaders(request.headers, host: request.host)
@@ -186,6 +186,6 @@ public struct SigV4: Sendable {
         return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }
 
-    /// The hash of a body that is in memory.
+    /// The hash of a body in memory.
     static func hash(_ bytes: [UInt8]) -> String { hex(SHA256.hash(data: bytes)) }
 }

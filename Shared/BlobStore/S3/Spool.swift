@@ -3,8 +3,8 @@ internal import Glibc
 internal import OutgoingHTTP
 private import Synchronization
 
-/// An upload on its way: S3 wants size and hash before the first byte. A small one stays in memory; a larger one is a file without a
-/// name, which is gone when it is released, and when the process dies.
+/// An upload on its way to S3, which needs size and hash before the first byte. A small one stays in memory. A larger one is a file
+/// without a name, which disappears when it is released or the process dies.
 final class Spool: OutgoingBody {
     private struct State: ~Copyable {
         var hasher = SHA256()
@@ -22,7 +22,7 @@ final class Spool: OutgoingBody {
 
     var size: Int64 { state.withLock { $0.size } }
 
-    /// Keeps the bytes in memory; only for all of a small upload.
+    /// Keeps the bytes in memory; only for a whole small upload.
     func keep(_ bytes: [UInt8]) {
         state.withLock { state in
             state.hasher.update(data: bytes)
@@ -69,7 +69,7 @@ final class Spool: OutgoingBody {
         }
     }
 
-    /// Checks that files can be made.
+    /// Checks that files can be created.
     static func check(_ folder: String) throws { close(try makeFile(folder)) }
 
     private static func makeFile(_ folder: String) throws(FileError) -> Int32 {

@@ -1,7 +1,7 @@
-/// Reads the little XML that S3 answers with, from beginning to end: elements and their text. Attributes, comments and prefixes of
-/// names are passed over; a document type is refused, so no entity can be declared.
+/// Reads the simple XML of S3's replies: elements and their text. Attributes, comments and prefixes of names are skipped. A
+/// document type is refused, so no entity can be declared.
 struct XMLReader {
-    /// What comes next.
+    /// The next part of the document.
     enum Event: Equatable {
         /// An element begins.
         case begin(String)
@@ -11,7 +11,7 @@ struct XMLReader {
         case end
     }
 
-    /// It is no such XML.
+    /// The bytes are not such XML.
     struct Malformed: Error {}
 
     /// Deeper than any reply.
@@ -24,8 +24,8 @@ struct XMLReader {
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// Every element that has no elements inside, with the names of those around it, `ListBucketResult/Contents/Key`, and its text; and
-    /// the ends of those that have, with nil.
+    /// Every element without inner elements, with its path, `ListBucketResult/Contents/Key`, and its text; and the end of every
+    /// other element, with nil.
     static func read(_ bytes: [UInt8], _ body: (_ path: String, _ text: String?) throws -> Void) throws {
         var reader = XMLReader(bytes)
         var path: [String] = []
@@ -82,7 +82,7 @@ struct XMLReader {
         return String(decoding: try take(to: "]]>"), as: UTF8.self)
     }
 
-    /// The bytes before `end`, which is passed.
+    /// The bytes before `end`, which is skipped.
     private mutating func take(to end: String) throws -> ArraySlice<UInt8> {
         let start = position
         let mark = Array(end.utf8)

@@ -5,15 +5,15 @@ internal import Synchronization
 
 /// Why there is no connection at start. Never shows credentials.
 public struct BusConnectionError: Error, CustomStringConvertible {
-    /// What the NATS library says.
+    /// The message of the NATS library.
     public let reason: String
-    /// Whether the broker is merely away: trying again makes sense.
+    /// Whether the broker is only unreachable, so that a retry makes sense.
     public let isPassing: Bool
 
     public var description: String { "cannot connect to the message bus: \(reason)" }
 }
 
-/// Makes one connection of nats.c, or says why there is none. Blocks.
+/// Makes one connection of nats.c, or returns the reason for the failure. Blocks.
 typealias Dialer = @Sendable (BusConfiguration, CallbackKey) -> (NatsHandle?, natsStatus)
 
 /// What happens to a connection as a whole.
@@ -22,18 +22,18 @@ enum ConnectionEvent: Sendable {
     case closed
 }
 
-/// One unbroken connection to a broker. What was asked in another one may be answered by a broker that has lost its disk meanwhile.
+/// One unbroken connection to a broker. After a reconnect, the broker may have lost its disk.
 public struct ConnectionEpoch: Sendable, Equatable {
     let generation: Int
     let reconnects: UInt64
 }
 
-/// A connection to the broker that heals itself for ever: requests, publishing, subscriptions.
+/// A connection to the broker that reconnects by itself without limit: requests, publishing, subscriptions.
 ///
-/// While the broker is away, what is published waits in a buffer of 8 MiB and goes out when it is back; requests wait until
-/// their deadline. Must be ended with `close()` or `drain()`.
+/// While the broker is down, published messages wait in a buffer of 8 MiB and are sent after the reconnect; requests wait until
+/// their deadline. End it with `close()` or `drain()`.
 public final class BusConnection: Sendable {
-    /// How it was connected.
+    /// The configuration of the connection.
     public let configuration: BusConfiguration
     let logger: Logger
     let observer: (any RPCObserver)?
@@ -63,7 +63,7 @@ public final class BusConnection: Sendable {
 
     /// Connects, trying for up to `configuration.connectTimeout`.
     ///
-    /// - Parameter observer: Is told of every call.
+    /// - Parameter observer: Notified of every call.
     /// - Throws: `BusConnectionError` when the broker cannot be reached in that time, or at once when it refuses the credentials;
     ///   `CancellationError`.
     public static func connect(
@@ -81,9 +81,9 @@ public final class BusConnection: Sendable {
         observer: (any RPCObserver)? = nil,
         dialer: @escaping Dialer
     ) async throws -> BusConnection {
-        // Services answer to nothing else.
+        // Services reply only to inboxes.
         guard Subject.isPublishable(configuration.inboxPrefix), "\(configuration.inboxPrefix).".hasPrefix("_INBOX.") else {
-            throw BusConnectionError(reason: "the inbox prefix is neither _INBOX nor below it", isPassing: false)
+            throw BusConnectionError(reason: "the inbox prefix must be _INBOX or below it", isPassing: false)
         }
         let connection = BusConnection(configuration, logger: logger, observer: observer, dialer: dialer)
         let key = CallbackKey(Callbacks.connections.add(WeakEvents(connection)))
@@ -101,22 +101,22 @@ public final class BusConnection: Sendable {
     /// Whether the broker can be reached now.
     public var isConnected: Bool { link.withLock { $0.handle }?.isConnected ?? false }
 
-    /// The most bytes that one message may have, as the broker says.
+    /// The broker's limit for the size of a message, in bytes.
     public var maxPayload: Int {
         link.withLock { $0.handle }.map { Int(natsConnection_GetMaxPayload($0.pointer)) } ?? 0
     }
 
-    /// The unbroken connection that there is now, or was last. As long as it is the same, nothing that arrived came from a broker that was
-    /// away in between.
+    /// The present unbroken connection, or the last one. While it stays the same, no received message came from a broker that was
+    /// down in between.
     public var epoch: ConnectionEpoch {
         let (handle, generation) = link.withLock { ($0.handle, $0.generation) }
         return ConnectionEpoch(generation: generation, reconnects: handle?.reconnects ?? 0)
     }
 
-    /// Publishes one message and does not wait for anything.
+    /// Publishes one message without waiting.
     ///
-    /// - Throws: `ServiceError`: a subject or header that cannot be sent, `PAYLOAD_TOO_LARGE`, or `UNAVAILABLE` when the broker is away
-    ///   and the buffer is full.
+    /// - Throws: `ServiceError`: an invalid subject or header, `PAYLOAD_TOO_LARGE`, or `UNAVAILABLE` when the broker is down and
+    ///   the buffer is full.
     public func publish(_ subject: String, headers: BusHeaders = [:], body: [UInt8], reply: String? = nil) throws(ServiceError) {
         guard let handle = link.withLock({ $0.handle }) else { throw .unavailable("The message bus is not available.") }
         try handle.publish(subject: subject, reply: reply, headers: headers, body: body)
@@ -125,10 +125,10 @@ public final class BusConnection: Sendable {
     /// Subscribes to a subject, which may have wildcards.
     ///
     /// - Parameters:
-    ///   - subject: What to receive.
+    ///   - subject: The subject to receive.
     ///   - queue: A queue group, of which one member gets each message.
-    ///   - handler: Runs on a delivery thread, one message after the other: it must not block.
-    /// - Throws: `ServiceError` when the subject is none.
+    ///   - handler: Runs on a delivery thread, for one message at a time. It must not block.
+    /// - Throws: `ServiceError` when the subject is invalid.
     @discardableResult
     public func subscribe(
         _ subject: String,
@@ -138,7 +138,7 @@ public final class BusConnection: Sendable {
         try subscribe(subject, queue: queue, target: ClosureTarget(handler))
     }
 
-    /// Waits until the broker has everything that was published, and knows all subscriptions.
+    /// Waits until the broker has all published messages and all subscriptions.
     ///
     /// - Throws: `ServiceError` `UNAVAILABLE` when the broker does not confirm within `limit`.
     public func flush(within limit: Interval = .seconds(5)) async throws {
@@ -147,9 +147,9 @@ public final class BusConnection: Sendable {
         if status != NATS_OK { throw status.asServiceError }
     }
 
-    /// Ends the connection in order: subscriptions are drained, requests get their answers, everything published is flushed.
+    /// Shuts the connection down: drains subscriptions, waits for replies to open requests, flushes published messages.
     ///
-    /// - Parameter limit: How long that may take; what is left then is cut off. The last flush gets a second more.
+    /// - Parameter limit: How long that may take; the rest is dropped. The last flush gets one more second.
     public func drain(within limit: Interval = .seconds(10)) async {
         let end = Tick.now() + limit
         let others = subscriptions.withLock { $0.values.filter { $0.subject != self.requests.subject } }
@@ -160,7 +160,7 @@ public final class BusConnection: Sendable {
         await close()
     }
 
-    /// Ends the connection at once: requests that wait fail with `UNAVAILABLE`.
+    /// Closes the connection at once: open requests fail with `UNAVAILABLE`.
     public func close() async {
         let (isFirst, handle) = link.withLock { link in (!link.isClosed, link.close()) }
         guard isFirst else { return }
@@ -173,20 +173,20 @@ public final class BusConnection: Sendable {
 
     // MARK: Used by the rest of the module
 
-    /// A subject below our own inbox prefix that nobody else uses, knows or can guess.
+    /// A new subject below our own inbox prefix, which no one else can guess.
     func makeInbox() -> String { "\(configuration.inboxPrefix).\(Entropy.name())" }
 
-    /// Whether the broker is away, or was so recently that others may not be back yet.
+    /// Whether the broker is down, or was so recently that other clients may not have reconnected yet.
     var isHealing: Bool { link.withLock { $0.isHealing(now: .now(), grace: configuration.reconnectGrace) } }
 
-    /// How many messages were dropped because they cannot have been meant for the subscription that they came to.
+    /// How many messages were dropped because they do not belong to the subscription that received them.
     var refusedCount: Int { refusals.load(ordering: .relaxed) }
 
-    /// A message was dropped: it is forged, or an answer that was sent to the wrong place.
+    /// A message was dropped: it is forged, or a reply to the wrong subject.
     func refused(_ subject: String, at subscription: String) {
         refusals.add(1, ordering: .relaxed)
         logger.debug(
-            "bus: a message was dropped that is not for its subscription",
+            "bus: dropped a message that does not belong to its subscription",
             metadata: ["subject": "\(subject)", "subscription": "\(subscription)"]
         )
     }
@@ -194,7 +194,7 @@ public final class BusConnection: Sendable {
     /// How many subscriptions there are.
     var subscriptionCount: Int { subscriptions.withLock { $0.count } }
 
-    /// Calls `action` after each reconnect and at the end, until `removeWatcher`; at once when the end has come.
+    /// Calls `action` after each reconnect and at the end, until `removeWatcher`. Calls it at once if the end has come.
     func addWatcher(_ action: @escaping @Sendable (ConnectionEvent) -> Void) -> UInt64 {
         let (number, hasEnded) = watchers.withLock { watchers in
             watchers.next += 1
@@ -224,11 +224,11 @@ public final class BusConnection: Sendable {
         let subscription = BusSubscription(subject: subject, queue: queue, receiver: receiver) { [weak self] ended in
             _ = self?.subscriptions.withLock { $0.removeValue(forKey: ObjectIdentifier(ended)) }
         }
-        // Before it is known which connection there is: whoever makes the next one finds it here.
+        // Registered before the connection is read: a reconnect that runs meanwhile finds it here.
         subscriptions.withLock { $0[ObjectIdentifier(subscription)] = subscription }
         let (handle, generation, isClosed) = link.withLock { ($0.handle, $0.generation, $0.isClosed) }
         let status = isClosed ? NATS_INVALID_ARG : handle.map { subscription.attach(to: $0, generation: generation) } ?? NATS_OK
-        // Closed by nats.c: it is attached to the connection that comes next.
+        // nats.c has closed this connection: the subscription is attached to the next one.
         guard status == NATS_OK || status == NATS_CONNECTION_CLOSED else {
             subscription.cancel()
             throw isClosed ? .unavailable("The message bus is not available.") : status.asServiceError

@@ -2,11 +2,11 @@ internal import CNats
 public import Kernel
 internal import Synchronization
 
-/// Interest in a subject. It lasts until it is cancelled or drained, or its connection is closed; after a reconnect it is there again.
+/// A subscription to a subject. It lasts until it is cancelled or drained, or its connection is closed; a reconnect restores it.
 public final class BusSubscription: Sendable {
-    /// What is subscribed to.
+    /// The subject.
     public let subject: String
-    /// The queue group, of which one member gets each message; nil gets every message.
+    /// The queue group, of which one member gets each message; nil: every message.
     public let queue: String?
 
     private let state: Mutex<State>
@@ -32,9 +32,9 @@ public final class BusSubscription: Sendable {
         self.state = Mutex(State(key: CallbackKey(Callbacks.messages.add(receiver))))
     }
 
-    /// Subscribes on a connection, the first one or one that replaces it.
+    /// Subscribes on a connection: the first one, or one that replaces it.
     ///
-    /// - Parameter generation: The number of the connection. Who comes late with an older one changes nothing.
+    /// - Parameter generation: The number of the connection. A late call with an older number changes nothing.
     func attach(to handle: NatsHandle, generation: Int) -> natsStatus {
         state.withLock { state -> natsStatus in
             guard !state.hasEnded, generation > state.generation else { return NATS_OK }
@@ -59,14 +59,14 @@ public final class BusSubscription: Sendable {
         }
     }
 
-    /// Ends it at once: what has arrived and was not handled yet is thrown away.
+    /// Ends it at once: received messages that were not handled yet are dropped.
     public func cancel() {
         if let native = end() { _ = natsSubscription_Unsubscribe(native.pointer) }
-        // Also when it was never attached: its entries are there from the beginning.
+        // Also when it was never attached: its entries exist from the beginning.
         finish()
     }
 
-    /// Ends it in order: the broker sends nothing more, what has arrived is handled, then this returns.
+    /// Drains it: the broker sends nothing more, received messages are handled, then this returns.
     ///
     /// - Parameter limit: How long that may take.
     public func drain(within limit: Interval = .seconds(10)) async { await Self.drain([self], within: limit) }
@@ -100,16 +100,16 @@ public final class BusSubscription: Sendable {
     }
 }
 
-/// A number inside nats.c that stands for a Swift object; never dereferenced.
+/// A number that identifies a Swift object inside nats.c; never dereferenced.
 struct CallbackKey: @unchecked Sendable {
     let pointer: UnsafeMutableRawPointer?
 
     init(_ pointer: UnsafeMutableRawPointer?) { self.pointer = pointer }
 }
 
-/// One `natsSubscription`, destroyed when the last user lets go of it.
+/// One `natsSubscription`, destroyed when the last reference is released.
 private final class NativeSubscription: @unchecked Sendable {
-    // nats.c locks inside.
+    // nats.c locks internally.
     let pointer: OpaquePointer
 
     init(_ pointer: OpaquePointer) { self.pointer = pointer }
@@ -117,7 +117,7 @@ private final class NativeSubscription: @unchecked Sendable {
     deinit { natsSubscription_Destroy(pointer) }
 }
 
-/// Hands messages to a closure.
+/// Passes messages to a closure.
 final class ClosureTarget: MessageTarget {
     private let handler: @Sendable (BusMessage) -> Void
 

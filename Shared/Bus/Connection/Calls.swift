@@ -2,23 +2,23 @@ internal import Kernel
 internal import Logging
 public import Wire
 
-/// Whether and how a call is tried again: pure, one per call.
+/// Whether and how a call is retried. Pure; one for each call.
 ///
-/// A method that is idempotent is sent a second time, once: when an instance refused it (overloaded, stopping), when the connection broke
-/// under it, or when half of the time has passed in silence (the instance may have died); the first answer to either sending counts. Nobody at all listening is no
-/// reason to wait, except while the broker is away and right after, when the others are still on their way back; nobody got the
-/// request then, so any method may be sent again. At other times an idempotent call takes one more look some 20 ms later: a
-/// broker that stops lets its clients go one after the other.
+/// An idempotent method is sent again, once: when an instance refused it (overloaded, stopping), when the connection broke, or when
+/// half of the time has passed without a reply (the instance may have died). The first reply to either sending counts. Without
+/// responders a call fails at once, except while the broker is down and shortly after, when responders are still reconnecting. No
+/// instance got the request then, so any method may be sent again. At other times an idempotent call is sent once more after about
+/// 20 ms, because a stopping broker disconnects its clients one after the other.
 struct CallPolicy {
-    /// What went wrong.
+    /// The failure of one sending.
     enum Setback: Equatable {
         /// An instance answered `UNAVAILABLE`.
         case refused
-        /// The connection broke while it was sent.
+        /// The connection broke while the request was sent.
         case unsent
-        /// No answer within `patience`.
+        /// No reply within `patience`.
         case silence
-        /// Nobody listens.
+        /// There is no responder.
         case noResponders(isHealing: Bool)
     }
 
@@ -29,12 +29,12 @@ struct CallPolicy {
 
     private var mayRetry: Bool { isIdempotent && !hasRetried }
 
-    /// Until when to wait for an answer to what is sent now.
+    /// Until when to wait for a reply to the next sending.
     func patience(now: Instant, deadline: Instant) -> Instant {
         mayRetry ? now + Interval(microseconds: (deadline - now).microseconds / 2) : deadline
     }
 
-    /// How long to pause before sending again; nil when the call has failed.
+    /// How long to pause before the retry; nil when the call has failed.
     mutating func pause(after setback: Setback, jitter: Int64) -> Interval? {
         switch setback {
         case .noResponders(let isHealing):
@@ -49,7 +49,7 @@ struct CallPolicy {
         case .unsent:
             guard mayRetry else { return nil }
             hasRetried = true
-            // By then the library knows that it is disconnected, and keeps what is published for the time after.
+            // By then the library knows that it is disconnected, and buffers what is published.
             return .milliseconds(50 + jitter % 50)
         case .silence:
             guard mayRetry else { return nil }
@@ -78,18 +78,18 @@ extension BusConnection: Caller {
         do {
             return try Reply(serialized: reply)
         } catch {
-            logger.error("bus: a reply is not what the contract says", metadata: ["method": "\(method.subject)"])
+            logger.error("bus: a reply does not match its contract", metadata: ["method": "\(method.subject)"])
             throw ServiceError.internal
         }
     }
 
-    /// Calls a method with bytes: context as headers, deadline, one retry, errors from error replies. What the gateway uses.
+    /// Calls a method with bytes: context as headers, deadline, one retry, errors from error replies. For the gateway.
     ///
     /// - Parameters:
     ///   - subject: The method's subject, `rpc.auth.v1.Register`.
     ///   - body: The serialized request.
-    ///   - context: Who asks and until when.
-    ///   - idempotent: Whether doing it twice is as good as once.
+    ///   - context: Principal and deadline.
+    ///   - idempotent: Whether a repeat has no further effect.
     /// - Returns: The serialized reply.
     /// - Throws: As `Caller.call`.
     public func callRaw(subject: String, body: [UInt8], context: CallContext, idempotent: Bool) async throws -> [UInt8] {
@@ -121,7 +121,7 @@ extension BusConnection: Caller {
         }
     }
 
-    /// Sends until there is an answer, or the policy says that there will be none.
+    /// Sends until there is a reply, or the policy gives up.
     private func insist(_ subject: String, _ body: [UInt8], _ context: CallContext, _ idempotent: Bool) async throws -> [UInt8] {
         let headers = context.headers
         let deadline = context.deadline
@@ -151,9 +151,9 @@ extension BusConnection: Caller {
         }
     }
 
-    /// Sends once and waits.
+    /// Sends once and waits for the reply.
     ///
-    /// - Parameter token: The number of an earlier sending, whose answer counts as well; then that of this one.
+    /// - Parameter token: The number of an earlier sending, whose reply counts as well; afterwards that of this one.
     private func exchange(
         _ subject: String,
         headers: BusHeaders,

@@ -1,11 +1,11 @@
 internal import Kernel
 
-/// Which connection of the library a `BusConnection` uses, and whether somebody makes another: events in, actions out, no I/O.
+/// Which connection of the library a `BusConnection` uses, and whether a task makes another. Events in, actions out, no I/O.
 ///
-/// Only one party makes connections at a time, since it alone attaches the subscriptions to the one that it made. A connection that
-/// ends while that goes on is noticed by `settle`; one that ends later is reported by `lost`, and whoever reports it makes the next.
+/// Only one task at a time makes connections, because it also attaches the subscriptions to its connection. If the connection ends
+/// meanwhile, `settle` notices; if it ends later, `lost` reports it, and the caller of `lost` makes the next.
 struct ConnectionLink<Handle: Sendable>: Sendable {
-    /// What to do with a connection that was made.
+    /// What to do with a new connection.
     enum Adoption: Sendable {
         /// Attach the subscriptions under this number, then `settle`; close the connection that it replaces.
         case use(generation: Int, replaces: Handle?)
@@ -13,7 +13,7 @@ struct ConnectionLink<Handle: Sendable>: Sendable {
         case discard
     }
 
-    /// What to do when all subscriptions are attached.
+    /// What to do after all subscriptions are attached.
     enum Settlement: Sendable {
         case done
         /// It ended meanwhile.
@@ -28,12 +28,12 @@ struct ConnectionLink<Handle: Sendable>: Sendable {
     private(set) var generation = 0
     /// Whether the bus was closed.
     private(set) var isClosed = false
-    /// Whether somebody makes a connection, or attaches the subscriptions to it.
+    /// Whether a task makes a connection, or attaches the subscriptions to it.
     private(set) var isDialing = true
     private var isAway = false
     private var reconnectedAt: Tick?
 
-    /// A connection was made, by the one who dials.
+    /// The dialling task has made a connection.
     mutating func adopt(_ new: Handle) -> Adoption {
         guard !isClosed else { return .discard }
         let old = handle
@@ -45,7 +45,7 @@ struct ConnectionLink<Handle: Sendable>: Sendable {
     /// All subscriptions are attached to the connection in use.
     ///
     /// - Parameters:
-    ///   - isOpen: Whether the library keeps that connection up; to be asked while this is locked.
+    ///   - isOpen: Whether the library keeps that connection open; called while this is locked.
     ///   - isConnected: Whether its broker can be reached; likewise.
     mutating func settle(isOpen: Bool, isConnected: Bool, now: Tick) -> Settlement {
         guard !isClosed else { return .stop }
@@ -57,7 +57,7 @@ struct ConnectionLink<Handle: Sendable>: Sendable {
         return .done
     }
 
-    /// The library gave up the connection in use.
+    /// The library has abandoned the connection in use.
     ///
     /// - Returns: Whether the caller makes the next one.
     mutating func lost() -> Bool {
@@ -66,18 +66,18 @@ struct ConnectionLink<Handle: Sendable>: Sendable {
         return true
     }
 
-    /// The connection in use is away from its broker, and is being healed by the library.
+    /// The connection in use has lost its broker; the library reconnects it.
     mutating func disconnected() { isAway = true }
 
-    /// It is back.
+    /// It has reconnected.
     mutating func reconnected(now: Tick) {
         isAway = false
         reconnectedAt = now
     }
 
-    /// Whether the broker is away, or was less than `grace` ago.
+    /// Whether the broker is down, or was less than `grace` ago.
     func isHealing(now: Tick, grace: Interval) -> Bool {
-        // The library sends what was buffered before it tells of the reconnect: answers may come while it still counts as away.
+        // The library sends its buffer before it reports the reconnect: replies may arrive while the broker still counts as down.
         if isAway { return true }
         guard let reconnectedAt else { return false }
         return now < reconnectedAt + grace

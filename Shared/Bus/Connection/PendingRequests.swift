@@ -2,10 +2,10 @@ internal import CNats
 internal import Glibc
 internal import Kernel
 
-/// The requests of one connection that await answers: a `RequestTable` with its inbox, its timer and its continuations.
+/// The open requests of one connection: a `RequestTable` with its inbox, its timer and its continuations.
 ///
-/// Every service may publish to every inbox, and whoever was asked once knows where the answers to this connection go. So each request
-/// has a token of 64 bits that nobody can guess.
+/// Every service may publish to every inbox, and a service that was called once knows the prefix of this connection's inbox. So
+/// each request has a token of 64 unguessable bits.
 final class PendingRequests: MessageTarget {
     typealias Outcome = RequestOutcome<BusMessage>
 
@@ -30,10 +30,10 @@ final class PendingRequests: MessageTarget {
         pending.onWake { [weak self] in self?.expire() }
     }
 
-    /// How many requests await an answer.
+    /// How many requests wait for a reply.
     var count: Int { pending.withLock { $0.table.count } }
 
-    /// Where the answer to request `token` goes.
+    /// The subject for the reply to request `token`.
     func replySubject(_ token: UInt64) -> String {
         String(unsafeUninitializedCapacity: prefixLength + Self.digits) { buffer in
             _ = buffer.initialize(fromContentsOf: prefix.utf8)
@@ -67,10 +67,10 @@ final class PendingRequests: MessageTarget {
         }
     }
 
-    /// Nobody will ask for the outcome.
+    /// The outcome is no longer needed.
     func forget(_ token: UInt64) { pending.withLock { $0.table.forget(token) } }
 
-    /// Fails everything that waits and everything that comes.
+    /// Fails all open and all later requests.
     func close() {
         let error = ServiceError.unavailable("The connection to the message bus is closed.")
         for waiter in pending.withLock({ $0.table.close(error) }) { waiter.resume(returning: .failed(error)) }
@@ -78,7 +78,7 @@ final class PendingRequests: MessageTarget {
 
     func arrived(_ message: OpaquePointer) {
         guard let token = token(of: message) else { return natsMsg_Destroy(message) }
-        // A reply may be empty; only the broker's own 503 means that nobody listens.
+        // A reply may be empty; only the broker's 503 means that there is no responder.
         let isRefusal = natsMsg_GetDataLength(message) == 0 && natsMsg_IsNoResponders(message)
         let reply = BusMessage(taking: message)
         perform(pending.withLock { $0.table.settle(token, isRefusal ? .noResponders : .reply(reply)) })
@@ -104,7 +104,7 @@ final class PendingRequests: MessageTarget {
     }
 }
 
-/// A request that was sent and whose answer can be waited for later, so that many can be on their way in order.
+/// A request that was sent, whose reply can be awaited later, so that many can be in flight in order.
 public final class PendingReply: Sendable {
     private let requests: PendingRequests
     private let token: UInt64
@@ -116,15 +116,15 @@ public final class PendingReply: Sendable {
 
     deinit { requests.forget(token) }
 
-    /// The answer. To be asked for once.
+    /// The reply. Call it once.
     ///
-    /// - Throws: `ServiceError` `UNAVAILABLE` when nobody listens or the connection was closed, `DEADLINE_EXCEEDED`;
+    /// - Throws: `ServiceError` `UNAVAILABLE` without a responder or when the connection was closed, `DEADLINE_EXCEEDED`;
     ///   `CancellationError` when the task was cancelled.
     public func value() async throws -> BusMessage { try await requests.outcome(of: token).reply() }
 }
 
 extension RequestOutcome where Reply == BusMessage {
-    /// The reply, or the error that the outcome means to callers.
+    /// The reply, or the error for callers.
     func reply() throws -> BusMessage {
         switch self {
         case .reply(let message): return message

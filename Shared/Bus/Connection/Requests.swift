@@ -1,15 +1,15 @@
 public import Kernel
 
 extension BusConnection {
-    /// Sends a request and waits for the first answer.
+    /// Sends a request and waits for the first reply.
     ///
     /// - Parameters:
-    ///   - subject: Where somebody listens.
+    ///   - subject: The responder's subject.
     ///   - headers: Sent as they are; nothing is added.
     ///   - body: The payload.
     ///   - deadline: Until when to wait, in wall-clock time.
-    /// - Returns: The answer, which may well be an error reply.
-    /// - Throws: `ServiceError` `UNAVAILABLE` at once when nobody listens, `DEADLINE_EXCEEDED`, or what `publish` throws;
+    /// - Returns: The reply, which may be an error reply.
+    /// - Throws: `ServiceError` `UNAVAILABLE` at once without a responder, `DEADLINE_EXCEEDED`, or what `publish` throws;
     ///   `CancellationError` when the task was cancelled.
     public func request(
         _ subject: String,
@@ -21,7 +21,7 @@ extension BusConnection {
         return try await requests.outcome(of: token).reply()
     }
 
-    /// Sends a request and returns before the answer; requests go out in the order of these calls.
+    /// Sends a request and returns before the reply. Requests are sent in the order of these calls.
     ///
     /// - Throws: What `publish` throws.
     public func startRequest(
@@ -33,14 +33,14 @@ extension BusConnection {
         PendingReply(requests, try send(subject, headers: headers, body: body, until: Tick(deadline: deadline)))
     }
 
-    /// Asks everybody and collects the answers; for discovery.
+    /// Sends a request to all subscribers and collects their replies; for discovery.
     ///
     /// - Parameters:
-    ///   - subject: Where any number of others listen.
+    ///   - subject: The subject of any number of subscribers.
     ///   - body: The payload.
     ///   - interval: How long to collect.
-    ///   - most: Stops early with this many answers.
-    /// - Returns: The answers in the order of their arrival; none when nobody listens.
+    ///   - most: Stops early after this many replies.
+    /// - Returns: The replies in the order of their arrival; none without subscribers.
     /// - Throws: What `publish` throws.
     public func scatter(
         _ subject: String,

@@ -3,7 +3,7 @@ internal import Kernel
 internal import Logging
 
 extension BusConnection {
-    /// Makes a connection with all subscriptions. Only for the one who dials (`ConnectionLink`).
+    /// Makes a connection with all subscriptions. Only for the dialling task (`ConnectionLink`).
     ///
     /// - Parameter end: Until when to try; nil tries once.
     /// - Throws: `BusConnectionError`, `CancellationError`.
@@ -45,7 +45,7 @@ extension BusConnection {
         }
     }
 
-    /// Makes connections until one stays, after nats.c has given up the last.
+    /// Makes connections until one stays, after nats.c has abandoned the last.
     private func revive() async {
         while !link.withLock({ $0.isClosed }) {
             do {
@@ -87,7 +87,8 @@ extension BusConnection {
         logger.error("bus: \(problem)", metadata: subject.map { ["subject": "\($0)"] })
     }
 
-    /// nats.c gives up although told to try for ever, for instance when a broker refuses its credentials twice. Start afresh.
+    /// nats.c abandons a connection although it is configured to retry without limit, for example when a broker refuses its
+    /// credentials twice. Make a new one.
     fileprivate func closed(_ pointer: OpaquePointer) {
         guard inLink(pointer, { $0.lost() }) == true else { return }
         logger.error("bus: the connection was closed; connecting anew")
@@ -95,7 +96,7 @@ extension BusConnection {
     }
 }
 
-/// Lets nats.c know a connection without keeping it alive.
+/// A weak reference to a connection, for nats.c.
 final class WeakEvents: ConnectionTarget {
     private let connection: WeakConnection
 

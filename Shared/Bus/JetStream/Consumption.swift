@@ -1,14 +1,14 @@
 public import Kernel
 internal import Logging
 
-/// The receiving end of a durable consumer, until it is stopped. Survives the broker's absence.
+/// Receives the messages of a durable consumer, until it is stopped. It survives an outage of the broker.
 public final class Consumption: Sendable {
     private let connection: BusConnection
     private let stream: String
     private let durable: String
     private let batch: Int
     private let epoch: ConnectionEpoch?
-    /// Before the number of a pull request: where the broker sends what it brings.
+    /// The prefix of reply subjects of pull requests; the number of the request follows.
     let inbox: String
     private let inboxStart: String
     private let state: TimedMutex<State>
@@ -50,10 +50,10 @@ public final class Consumption: Sendable {
         begin(handler)
     }
 
-    /// Ends it in order: asks for nothing more, lets the handler finish everything that has arrived, then returns.
+    /// Shuts it down: requests nothing more, lets the handler finish all received messages, then returns.
     ///
-    /// - Parameter limit: How long the handler may take; then its task is cancelled and the rest is not handed over, to be delivered again.
-    ///   It is waited for 5 seconds more.
+    /// - Parameter limit: How long the handler may take. Then its task is cancelled and awaited for 5 more seconds; the remaining
+    ///   messages will be delivered again.
     public func stop(within limit: Interval = .seconds(15)) async {
         let end = Tick.now() + limit
         let (subscription, watcher, task) = state.withLock { state in
@@ -61,7 +61,8 @@ public final class Consumption: Sendable {
             return (state.subscription, state.watcher, state.task)
         }
         if let watcher { connection.removeWatcher(watcher) }
-        // What the broker has sent already still arrives here; were it thrown away, it would come again only after the ack wait.
+        // Messages that the broker has already sent still arrive here. If they were dropped, they would be delivered again only
+        // after the ack wait.
         await subscription?.drain(within: min(limit, .seconds(10)))
         bell.finish()
         guard let task else { return }
@@ -75,7 +76,7 @@ public final class Consumption: Sendable {
         )
     }
 
-    /// Whether nothing more is asked for: the connection it began with is gone, and it was to end with that, or the bus was closed.
+    /// Whether it requests nothing more: the connection it should end with has ended, or the bus was closed.
     public var hasEnded: Bool { state.withLock { $0.hasEnded } }
 
     private func begin(_ handler: @escaping @Sendable ([JetStreamMessage]) async -> Void) {
@@ -88,7 +89,7 @@ public final class Consumption: Sendable {
             }
             pull()
         } catch {
-            // Only a closed connection refuses a subscription: there is nothing to receive any more.
+            // Only a closed connection refuses a subscription.
             connection.logger.error("bus: a consumer cannot start", metadata: ["stream": "\(stream)", "durable": "\(durable)"])
             state.withLock { $0.hasEnded = true }
             bell.finish()
@@ -123,7 +124,7 @@ public final class Consumption: Sendable {
                 pull()
             }
         }
-        // Stopped: the stream has ended, and perhaps a last bell with it.
+        // Stopped: the stream of bells has ended.
         while !Task.isCancelled, let batch = take() { await handler(batch) }
         state.withLock { $0.isQuiet = true }
     }
@@ -136,8 +137,8 @@ public final class Consumption: Sendable {
             return taken
         }
         guard taken != nil, let epoch, connection.epoch != epoch else { return taken }
-        // Some of them may have come over a later connection: a pull request that was buffered is sent, and answered, before anybody hears of
-        // the reconnect.
+        // Some of them may have come over a later connection: the library sends buffered pull requests, and receives their
+        // messages, before it reports the reconnect.
         state.withLock { state in
             state.loop.stop()
             state.buffer = []
@@ -146,11 +147,11 @@ public final class Consumption: Sendable {
         return nil
     }
 
-    /// Takes what the broker sends in answer to our pull requests, and nothing else: whoever may publish to inboxes, or may read another stream,
-    /// could otherwise make up events.
+    /// Accepts only what the broker sends in answer to our pull requests. Otherwise any client that may publish to inboxes, or read
+    /// another stream, could forge events.
     ///
-    /// A delivery bears the subject that it has in its stream, and where to acknowledge it, which names stream and consumer. What the
-    /// broker says of a request comes to the request's own inbox, without a reply subject.
+    /// A delivery has the subject of its message in the stream, and a reply subject for the acknowledgement, which names stream and
+    /// consumer. The broker's status of a request comes to the request's inbox, without a reply subject.
     func arrived(_ message: BusMessage) {
         if message.subject.hasPrefix(inboxStart) {
             guard message.reply == nil, let status = message.brokerStatus,
@@ -171,7 +172,7 @@ public final class Consumption: Sendable {
         pull()
     }
 
-    /// The broker says something of a pull request.
+    /// The broker has sent the status of a pull request.
     private func heard(_ status: Int, of id: UInt64, _ message: BusMessage) {
         if status == 100 { return state.withLock { $0.loop.heard(now: .now()) } }
         if status != 404, status != 408 {
@@ -183,7 +184,7 @@ public final class Consumption: Sendable {
         state.withLock { $0.loop.ended(id, status: status, now: .now()) }
     }
 
-    /// Asks for more when it is time to.
+    /// Requests more messages when it is time.
     private func pull() {
         guard let next = state.withLock({ $0.loop.next(now: .now()) }) else { return }
         do {
@@ -203,7 +204,7 @@ public final class Consumption: Sendable {
     }
 }
 
-/// Hands deliveries to a consumption without keeping it alive.
+/// Passes deliveries to a consumption without keeping it alive.
 private final class DeliveryTarget: MessageTarget {
     private let consumption: WeakConsumption
 

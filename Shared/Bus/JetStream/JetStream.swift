@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 public import Kernel
 
-/// Streams and durable consumers, by JetStream's wire protocol over our own requests: nothing of it blocks a thread.
+/// Streams and durable consumers, by JetStream's wire protocol over our own requests. It blocks no thread.
 public final class JetStream: Sendable {
     private let connection: BusConnection
     /// How long one request of the API may take.
@@ -13,15 +13,15 @@ public final class JetStream: Sendable {
         self.timeout = timeout
     }
 
-    /// The unbroken connection to the broker that there is now.
+    /// The present unbroken connection to the broker.
     public var epoch: ConnectionEpoch { connection.epoch }
 
-    /// Makes a stream, or changes it to `configuration` when there is one of that name.
+    /// Creates a stream, or updates the one of that name.
     ///
-    /// Not for several at once: nats-server 2.9 tells some of them that another stream has the subjects, or answers nobody any more.
+    /// Not for concurrent calls: nats-server 2.9 reports a false conflict of subjects to some of them, or stops answering.
     ///
-    /// - Throws: `JetStreamError` for what the broker refuses (such as subjects that another stream has), `ServiceError` `UNAVAILABLE` when
-    ///   it has no JetStream or is away.
+    /// - Throws: `JetStreamError` for what the broker refuses (such as subjects of another stream), `ServiceError` `UNAVAILABLE`
+    ///   when it has no JetStream or is down.
     public func ensureStream(_ configuration: StreamConfiguration) async throws {
         try checkName(configuration.name)
         let stream = JetStreamCodec.Stream(configuration)
@@ -31,19 +31,19 @@ public final class JetStream: Sendable {
             do {
                 _ = try await ask("STREAM.CREATE.\(configuration.name)", stream, JetStreamCodec.Envelope.self)
             } catch let error as JetStreamError where error.code == JetStreamError.streamNameInUse {
-                // Another replica was faster; a different configuration would be a deployment under way, and the last one wins.
+                // Another process was faster. If the configurations differ, a deployment is under way, and the last one wins.
                 _ = try await ask("STREAM.UPDATE.\(configuration.name)", stream, JetStreamCodec.Envelope.self)
             }
         }
     }
 
-    /// Makes a durable pull consumer, or changes the one of that name.
+    /// Creates a durable pull consumer, or updates the one of that name.
     ///
     /// - Parameters:
     ///   - stream: The stream.
-    ///   - durable: The name; a service's replicas share one.
-    ///   - filters: Subjects to deliver; none delivers all. More than one needs nats-server 2.10.
-    ///   - ackWait: After this long without acknowledgement a message is delivered again.
+    ///   - durable: The name; service replicas share one.
+    ///   - filters: Subjects to deliver; none: all. More than one needs nats-server 2.10.
+    ///   - ackWait: How long a message waits for its acknowledgement before it is delivered again.
     ///   - maxAckPending: Most messages that may wait for acknowledgement.
     /// - Throws: `JetStreamError`, `ServiceError`.
     public func ensureConsumer(
@@ -92,9 +92,9 @@ public final class JetStream: Sendable {
         return try await ask("CONSUMER.INFO.\(stream).\(durable)", nil as String?, JetStreamCodec.ConsumerState.self).info
     }
 
-    /// Makes a durable consumer that delivers each message once, in the order of the stream, without acknowledgement: its reader keeps its
-    /// own position, and reads what was lost on the way by its place (`messages(in:at:atMost:)`). An existing consumer of that name with
-    /// other settings is replaced.
+    /// Creates a durable consumer that delivers each message once, in the order of the stream, without acknowledgement. Its reader
+    /// stores its own position, and reads lost messages by their sequence number (`messages(in:at:atMost:)`). An existing consumer
+    /// of that name with other settings is replaced.
     ///
     /// - Throws: `JetStreamError`, `ServiceError`.
     public func ensureReader(stream: String, durable: String) async throws {
@@ -110,7 +110,7 @@ public final class JetStream: Sendable {
         }
     }
 
-    /// Removes a durable consumer; its deliveries end.
+    /// Deletes a durable consumer; its deliveries end.
     ///
     /// - Throws: `JetStreamError` also when there is none, `ServiceError`.
     public func deleteConsumer(stream: String, durable: String) async throws {
@@ -119,10 +119,10 @@ public final class JetStream: Sendable {
         _ = try await ask("CONSUMER.DELETE.\(stream).\(durable)", nil as String?, JetStreamCodec.Envelope.self)
     }
 
-    /// Publishes one message and waits until the broker keeps it.
+    /// Publishes one message and waits until the broker has stored it.
     ///
-    /// - Throws: `JetStreamError` when it was refused, `ServiceError` `UNAVAILABLE` when no stream takes the subject, or
-    ///   `DEADLINE_EXCEEDED`: the message may or may not be kept, and is safe to publish again under the same id.
+    /// - Throws: `JetStreamError` when it was refused, `ServiceError` `UNAVAILABLE` when no stream has the subject, or
+    ///   `DEADLINE_EXCEEDED`: the message may or may not be stored, and may be published again under the same id.
     public func publish(
         subject: String,
         messageID: String?,
@@ -134,15 +134,15 @@ public final class JetStream: Sendable {
         return try await acknowledgement(start(event, deadline: deadline))
     }
 
-    /// Publishes several messages: all are sent at once, in order, before the first answer is waited for.
+    /// Publishes several messages: all are sent in order, before the first reply is awaited.
     ///
-    /// Each stands for itself: one may fail and a later one be kept. Whoever needs an order waits for the answer before he sends the next;
-    /// `Nats-Expected-Last-Msg-Id` is no substitute, since a duplicate is acknowledged wherever the stream has it.
+    /// Each is independent: one may fail and a later one be stored. For a strict order, wait for each reply before sending the
+    /// next. `Nats-Expected-Last-Msg-Id` is no substitute, because a duplicate is acknowledged wherever it is in the stream.
     ///
     /// - Returns: One result for each message, in their order. The errors are those of `publish(subject:…)`.
     public func publish(_ events: [OutgoingEvent], deadline: Instant) async -> [Result<PublishAck, any Error>] {
         let sent = events.map { event in Result { try start(event, deadline: deadline) } }
-        // Answers come in order: who waits for the last has all of them, and is woken once.
+        // Replies come in order: waiting for the last one wakes this task only once.
         var results: [Result<PublishAck, any Error>] = []
         results.reserveCapacity(events.count)
         for pending in sent.reversed() {
@@ -155,18 +155,18 @@ public final class JetStream: Sendable {
         return results.reversed()
     }
 
-    /// Begins to receive the messages of a durable consumer.
+    /// Starts to receive the messages of a durable consumer.
     ///
-    /// The broker may be away, or the consumer not exist yet: it is tried again until `stop()`.
+    /// If the broker is down, or the consumer does not exist yet, it retries until `stop()`.
     ///
     /// - Parameters:
     ///   - stream: The stream.
     ///   - durable: The consumer.
-    ///   - batch: Most messages that are requested, and handed over, at once.
-    ///   - epoch: After which it ends (`Consumption.hasEnded`), because what was on its way is lost and, without acknowledgements, never comes
-    ///     again, and because the stream behind the broker may be another one. nil goes on for ever.
-    ///   - handler: Is given what has arrived, in order, one call after the other. It acknowledges each message itself; what is not
-    ///     acknowledged is delivered again.
+    ///   - batch: Most messages that are requested, and passed to the handler, at once.
+    ///   - epoch: The connection with which it ends (`Consumption.hasEnded`): messages in flight are then lost and, without
+    ///     acknowledgements, not delivered again, and the stream may be another one. nil: it continues over reconnects.
+    ///   - handler: Gets received messages in order, one call after the other. It acknowledges each message; one without
+    ///     acknowledgement is delivered again.
     public func consume(
         stream: String,
         durable: String,
@@ -216,8 +216,8 @@ public final class JetStream: Sendable {
         return try JetStreamCodec.decode(Value.self, reply)
     }
 
-    /// Names of streams and consumers become tokens of subjects.
+    /// Names of streams and consumers are tokens of subjects.
     private func checkName(_ name: String) throws(ServiceError) {
-        guard ServiceNaming.isName(name) else { throw .validation(field: "name", "is no name of a stream or consumer") }
+        guard ServiceNaming.isName(name) else { throw .validation(field: "name", "is not a valid name of a stream or consumer") }
     }
 }

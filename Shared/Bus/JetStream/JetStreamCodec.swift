@@ -130,7 +130,7 @@ enum JetStreamCodec {
         let ackWait: Int64
         let maxAckPending: Int
         let maxWaiting = 512
-        /// One filter, which every broker knows; or several, which need 2.10.
+        /// One filter, which every broker supports, or several, which need 2.10.
         let filter: String?
         let filters: [String]?
 
@@ -147,7 +147,7 @@ enum JetStreamCodec {
         }
     }
 
-    /// A consumer that delivers from the beginning and wants no acknowledgement.
+    /// A consumer that delivers from the beginning, without acknowledgement.
     struct Reader: Encodable {
         let durable: String
         let deliver = "all"
@@ -188,8 +188,8 @@ enum JetStreamCodec {
     private static let ackStart = Array(#"{"stream":""#.utf8)
     private static let ackMiddle = Array(#"seq":"#.utf8)
 
-    /// The answer to a message that was kept, as brokers write it: `{"stream":"EVT_AUTH", "seq":7}`. Nil for anything else, which is JSON
-    /// nevertheless. There is one for every event, and a JSON decoder costs more than everything else about it.
+    /// The reply to a stored message, as brokers write it: `{"stream":"EVT_AUTH", "seq":7}`. Nil for any other JSON. There is one
+    /// for every event, and a JSON decoder would be its largest cost.
     static func plainAck(_ body: [UInt8]) -> PublishAck? {
         let quote = UInt8(ascii: "\"")
         guard body.starts(with: ackStart), body.last == UInt8(ascii: "}"),
@@ -208,7 +208,7 @@ enum JetStreamCodec {
 
     /// The reply to a request of the API.
     ///
-    /// - Throws: `JetStreamError` when the broker refused, `ServiceError` when the reply is not what it should be.
+    /// - Throws: `JetStreamError` when the broker refused, `ServiceError` when the reply is invalid.
     static func decode<Value: Decodable>(_: Value.Type, _ reply: BusMessage) throws -> Value {
         let data = Data(reply.body)
         let decoder = JSONDecoder()
@@ -222,28 +222,28 @@ enum JetStreamCodec {
             }
             return try decoder.decode(Value.self, from: data)
         } catch is DecodingError {
-            throw ServiceError.unavailable("The event stream gave no usable answer.")
+            throw ServiceError.unavailable("The event stream sent an invalid reply.")
         }
     }
 }
 
-/// The broker refused something of JetStream.
+/// The broker refused a JetStream request.
 public struct JetStreamError: Error, Equatable, CustomStringConvertible {
     /// HTTP-like: 400, 404, 503.
     public let status: Int
-    /// The broker's own number: 10059 stream not found, 10037 no message at that place.
+    /// The broker's error number: 10059 stream not found, 10037 no message with that sequence number.
     public let code: Int
-    /// What the broker says.
+    /// The broker's message.
     public let message: String
 
     public var description: String { "JetStream: \(message) (\(status), \(code))" }
 
     static let streamNotFound = 10_059
     static let messageNotFound = 10_037
-    /// A consumer of that name is configured in a way that cannot be changed.
+    /// The consumer of that name has a configuration that cannot be changed.
     static let consumerDiffers = 10_012
     static let streamNameInUse = 10_058
-    /// The stream's last message is not the one that `Nats-Expected-Last-Subject-Sequence` names: somebody else published before.
+    /// The stream's last message is not the one that `Nats-Expected-Last-Subject-Sequence` names: another client published before.
     public static let wrongLastSequence = 10_071
 }
 

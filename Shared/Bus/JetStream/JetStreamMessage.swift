@@ -2,27 +2,27 @@ public import Kernel
 
 /// A message of a stream as a consumer receives it. To be acknowledged once it has had its effect.
 public struct JetStreamMessage: Sendable {
-    /// What it was published to.
+    /// The subject it was published to.
     public let subject: String
     /// Its headers.
     public let headers: BusHeaders
     /// Its payload.
     public let body: [UInt8]
-    /// Its place in the stream.
+    /// Its sequence number in the stream.
     public let streamSequence: Int
-    /// The number of this delivery among all of its durable consumer: a gap means that deliveries were lost on the way, or went to
-    /// another replica.
+    /// The number of this delivery among all of its durable consumer. A gap means that deliveries were lost, or went to another
+    /// replica.
     public let consumerSequence: Int
     /// How often it was delivered, this time included: 1 for the first.
     public let deliveredCount: Int
-    /// When the stream took it.
+    /// When the stream stored it.
     public let timestamp: Instant
     private let reply: String
     private let connection: BusConnection
 
     /// The message of a delivery.
     ///
-    /// - Parameter reply: The subject that `delivery` was read from: where to acknowledge.
+    /// - Parameter reply: The subject that `delivery` was read from, for the acknowledgement.
     init(_ message: BusMessage, _ delivery: Delivery, reply: String, connection: BusConnection) {
         subject = message.subject
         headers = message.headers
@@ -35,37 +35,38 @@ public struct JetStreamMessage: Sendable {
         self.connection = connection
     }
 
-    /// It has had its effect. Should this get lost, it is delivered once more: effects must be idempotent (D5's inbox).
+    /// Acknowledges the message. If the acknowledgement is lost, the message is delivered again: effects must be idempotent (D5's
+    /// inbox).
     public func ack() { send("+ACK") }
 
-    /// It has had its effect; waits until the broker has noted it.
+    /// Acknowledges the message and waits for the broker's confirmation.
     ///
     /// - Throws: `ServiceError` when the broker does not confirm in time.
     public func ackConfirmed(deadline: Instant) async throws {
         _ = try await connection.request(reply, body: Array("+ACK".utf8), deadline: deadline)
     }
 
-    /// It has had no effect; the broker is to deliver it again after `delay`.
+    /// Rejects the message; the broker delivers it again after `delay`.
     public func nak(delay: Interval = .zero) {
         guard delay > .zero else { return send("-NAK") }
         send("-NAK {\"delay\":\(delay.nanoseconds)}")
     }
 
-    /// It never can have an effect: no more deliveries.
+    /// Rejects the message for good: no more deliveries.
     public func term() { send("+TERM") }
 
-    /// It takes longer: the time for acknowledging it starts anew.
+    /// Restarts the time for the acknowledgement.
     public func inProgress() { send("+WPI") }
 
     private func send(_ verb: String) {
-        // A broker that is away delivers the message again: nothing is lost by not sending.
+        // A broker that is down delivers the message again: nothing is lost.
         do { try connection.publish(reply, body: Array(verb.utf8)) } catch {
             connection.logger.debug("bus: an acknowledgement was not sent", metadata: ["subject": "\(subject)"])
         }
     }
 }
 
-/// What the reply subject of a delivery says (ADR-15):
+/// The contents of the reply subject of a delivery (ADR-15):
 /// `$JS.ACK.<stream>.<consumer>.<count>.<stream seq>.<consumer seq>.<ns>.<pending>`, or with domain and account after `ACK` and perhaps
 /// more at the end.
 struct Delivery: Equatable {

@@ -1,17 +1,16 @@
 internal import Kernel
 
-/// When to ask the broker for more messages: events in, actions out, no I/O.
+/// Decides when to request more messages from the broker. Events in, actions out, no I/O.
 ///
-/// Messages come in answer to pull requests. A request ends when it has brought as many as it asked for, when the broker says so,
-/// when its time is up or the broker has been silent in spite of heartbeats (it died, or has no such consumer), or with the
-/// connection. At most two are under way: the second is sent when
-/// half of the first has come, so that messages flow while earlier ones are handled.
+/// Messages come in answer to pull requests. A request ends when it has delivered all its messages, when the broker says so, when
+/// its time is up, when heartbeats are missing (the broker died, or has no such consumer), or with the connection. At most two are
+/// open: the second is sent when half of the first has arrived, so that messages flow while earlier ones are handled.
 struct PullLoop: TimedValue {
     /// One pull request.
     struct Pull: Sendable, Equatable {
         /// Its number: the last token of its reply subject.
         let id: UInt64
-        /// Most messages it may bring.
+        /// Most messages it may deliver.
         let batch: Int
     }
 
@@ -19,21 +18,21 @@ struct PullLoop: TimedValue {
         let id: UInt64
         var left: Int
         let expires: Tick
-        /// When the broker last gave a sign of life.
+        /// When the broker last sent something.
         var heardAt: Tick
 
-        /// When to give it up.
+        /// When to abandon it.
         var end: Tick { min(expires + PullLoop.grace, heardAt + PullLoop.mostSilence) }
     }
 
     let batch: Int
     /// How long the broker holds a request that it cannot fill.
     let expiry: Interval
-    /// How long to wait for the broker's word after that.
+    /// How long to wait for the broker's status after that.
     static let grace = Interval.seconds(2)
-    /// How often the broker shows that it holds a request it cannot fill.
+    /// The interval of heartbeats for a request that the broker cannot fill yet.
     static let heartbeat = Interval.seconds(1)
-    /// How long it may show nothing: two heartbeats and some patience.
+    /// How long the broker may be silent: two heartbeats and a margin.
     static let mostSilence = Interval.milliseconds(2_500)
     private var nextID: UInt64 = 1
     private var pulls: [Waiting] = []
@@ -50,7 +49,7 @@ struct PullLoop: TimedValue {
     /// How many messages may still come.
     private var outstanding: Int { pulls.reduce(0) { $0 + $1.left } }
 
-    /// The broker gave a sign of life, for whichever request.
+    /// The broker has sent something, for any request.
     mutating func heard(now: Tick) {
         for index in pulls.indices { pulls[index].heardAt = now }
     }
@@ -65,12 +64,12 @@ struct PullLoop: TimedValue {
         if pulls[index].left == 0 { pulls.remove(at: index) }
     }
 
-    /// The handler has taken `count` messages and returned.
+    /// The handler has returned after `count` messages.
     mutating func handled(_ count: Int) { buffered -= count }
 
     /// The broker ended a request.
     ///
-    /// - Parameter status: 404 and 408 are the normal end of a request; anything else is a refusal, which is tried again later.
+    /// - Parameter status: 404 and 408 are the normal end of a request; anything else is a refusal, and a retry follows.
     mutating func ended(_ id: UInt64, status: Int, now: Tick) {
         heard(now: now)
         guard let index = pulls.firstIndex(where: { $0.id == id }) else { return }
@@ -80,19 +79,19 @@ struct PullLoop: TimedValue {
         notBefore = now + .milliseconds(min(2_000, 50 << Int64(min(failures, 6))))
     }
 
-    /// The connection was made anew: the broker has forgotten all requests.
+    /// The connection was made anew: the broker has lost all requests.
     mutating func reconnected() {
         pulls.removeAll()
         notBefore = Tick(nanoseconds: 0)
     }
 
-    /// Nothing more is to be asked for.
+    /// Request nothing more.
     mutating func stop() { hasStopped = true }
 
-    /// What to ask for now; nil for nothing. To be called after every event and at `wakeAt`.
+    /// What to request now; nil for nothing. Call it after every event and at `wakeAt`.
     mutating func next(now: Tick) -> Pull? {
         pulls.removeAll { $0.end <= now }
-        // A time that has passed is no reason to be called again: it would be at once, for as long as the handler is busy.
+        // A time that has passed is left out: it would cause calls without pause while the handler is busy.
         if now >= notBefore { notBefore = Tick(nanoseconds: 0) }
         guard !hasStopped, now >= notBefore, pulls.count < 2, outstanding + buffered <= batch / 2 else { return nil }
         let pull = Pull(id: nextID, batch: batch - buffered)

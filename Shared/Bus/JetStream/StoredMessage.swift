@@ -1,17 +1,17 @@
 internal import FoundationEssentials
 public import Kernel
 
-/// A message of a stream that was read by its place, without a consumer.
+/// A message of a stream that was read by its sequence number, without a consumer.
 public struct StoredMessage: Sendable, Equatable {
-    /// What it was published to.
+    /// The subject it was published to.
     public let subject: String
     /// Its headers.
     public let headers: BusHeaders
     /// Its payload.
     public let body: [UInt8]
-    /// Its place in the stream.
+    /// Its sequence number in the stream.
     public let streamSequence: Int
-    /// When the stream took it.
+    /// When the stream stored it.
     public let timestamp: Instant
 }
 
@@ -29,9 +29,9 @@ extension JetStream {
         }
     }
 
-    /// Reads the message at a place of a stream.
+    /// Reads the message with a sequence number of a stream.
     ///
-    /// - Returns: nil when the stream has none there (never, or not any more).
+    /// - Returns: nil when the stream has no such message, or no longer.
     /// - Throws: `JetStreamError` also when there is no such stream, `ServiceError`.
     public func message(in stream: String, at sequence: Int) async throws -> StoredMessage? {
         try await answer(startReading(stream, Place(sequence: sequence)))
@@ -45,14 +45,14 @@ extension JetStream {
         try await answer(startReading(stream, Place(last: ">")))
     }
 
-    /// Reads what a stream has of `places`, from their beginning on, without a consumer: each message is a request, all of them are under
-    /// way at once.
+    /// Reads the messages with the sequence numbers `places`, from the first on, without a consumer: one request for each message,
+    /// all at once.
     ///
     /// - Parameter limit: most messages to read, at least 1.
     /// - Returns: messages in the order of the stream; none only when the stream has none at all of `places`.
     /// - Throws: as `message(in:at:)`.
     public func messages(in stream: String, at places: ClosedRange<Int>, atMost limit: Int) async throws -> [StoredMessage] {
-        // What aged out of a stream is many places long: the first message that is there is asked for as such.
+        // Many messages may have expired from the stream, so the first one that exists is requested as such.
         let first = try await answer(startReading(stream, Place(sequence: places.lowerBound, next: ">")))
         guard let first, first.streamSequence <= places.upperBound else { return [] }
         let last = min(places.upperBound, first.streamSequence + max(1, limit) - 1)
@@ -90,10 +90,10 @@ extension JetStreamCodec {
             let data: Data?
             let time: String
 
-            /// - Throws: `ServiceError` when the broker's answer is none.
+            /// - Throws: `ServiceError` when the broker's reply is invalid.
             func message() throws -> StoredMessage {
                 guard let timestamp = Instant(rfc3339: time) else {
-                    throw ServiceError.unavailable("The event stream gave no usable answer.")
+                    throw ServiceError.unavailable("The event stream sent an invalid reply.")
                 }
                 return StoredMessage(
                     subject: subject,
@@ -108,7 +108,7 @@ extension JetStreamCodec {
 }
 
 extension BusHeaders {
-    /// A header block as it travels: `NATS/1.0`, then a line for each value (ADR-4). What is no header line is left out.
+    /// A header block in wire format: `NATS/1.0`, then a line for each value (ADR-4). Invalid lines are skipped.
     init(block: [UInt8]) {
         self.init()
         let lines = block.split(whereSeparator: { $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") })

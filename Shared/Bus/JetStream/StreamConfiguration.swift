@@ -1,6 +1,6 @@
 public import Kernel
 
-/// A stream: what it keeps, and for how long.
+/// A stream: its subjects and limits.
 public struct StreamConfiguration: Sendable, Equatable {
     /// Where messages are kept.
     public enum Storage: String, Sendable {
@@ -12,19 +12,19 @@ public struct StreamConfiguration: Sendable, Equatable {
 
     /// `EVT_AUTH`.
     public var name: String
-    /// What it takes in: `evt.auth.>`.
+    /// Its subjects: `evt.auth.>`.
     public var subjects: [String]
     /// How long a message is kept; zero means for ever. Default 7 days.
     public var maxAge: Interval
-    /// How many messages are kept, the newest ones; nil means any number.
+    /// How many messages are kept, the newest ones; nil: no limit.
     public var maxMessages: Int?
-    /// How many bytes are kept; nil means any number.
+    /// How many bytes are kept; nil: no limit.
     public var maxBytes: Int?
     /// Where messages are kept. Default on disk.
     public var storage: Storage
     /// How long a message id is remembered, so that a repeat is dropped. Default 2 minutes; never longer than `maxAge`.
     public var duplicateWindow: Interval
-    /// How many brokers of a cluster keep it: 1, 3 or 5. Default 1.
+    /// How many brokers of a cluster store it: 1, 3 or 5. Default 1.
     public var replicas: Int
 
     /// A stream of these parts.
@@ -49,11 +49,11 @@ public struct StreamConfiguration: Sendable, Equatable {
     }
 }
 
-/// What the broker says of a stream.
+/// The state of a stream.
 public struct StreamInfo: Sendable, Equatable {
-    /// How many messages it keeps.
+    /// How many messages it has.
     public let messages: Int
-    /// How many bytes those take.
+    /// How many bytes they use.
     public let bytes: Int
     /// The sequence of the oldest message.
     public let firstSequence: Int
@@ -61,7 +61,7 @@ public struct StreamInfo: Sendable, Equatable {
     public let lastSequence: Int
 }
 
-/// What the broker says of a durable consumer.
+/// The state of a durable consumer.
 public struct ConsumerInfo: Sendable, Equatable {
     /// The number of its last delivery (`JetStreamMessage.consumerSequence`); 0 before the first.
     public let delivered: Int
@@ -73,17 +73,17 @@ public struct ConsumerInfo: Sendable, Equatable {
     public let ackPending: Int
     /// Messages that were delivered more than once and are not acknowledged yet.
     public let redelivered: Int
-    /// Pull requests that wait at the broker.
+    /// Pull requests that are open at the broker.
     public let waiting: Int
 }
 
-/// The broker's word that it keeps a message.
+/// The broker's confirmation that it has stored a message.
 public struct PublishAck: Sendable, Equatable {
-    /// The stream that keeps it.
+    /// The stream that has it.
     public let stream: String
-    /// Its place there.
+    /// Its sequence number there.
     public let sequence: Int
-    /// Whether the stream had a message of this id already and dropped this one.
+    /// Whether the stream already had a message with this id and dropped this one.
     public let isDuplicate: Bool
 }
 
@@ -91,7 +91,7 @@ public struct PublishAck: Sendable, Equatable {
 public struct OutgoingEvent: Sendable, Equatable {
     /// `evt.auth.v1.ProfileChanged`.
     public var subject: String
-    /// Names the message, so that a repeat within the stream's duplicate window is dropped; nil for none.
+    /// The id of the message: a repeat within the stream's duplicate window is dropped. nil: none.
     public var messageID: String?
     /// Further headers.
     public var headers: BusHeaders

@@ -3,8 +3,8 @@ internal import Synchronization
 
 /// What a subscription does with its messages.
 protocol MessageTarget: AnyObject, Sendable {
-    /// Whether it judges the subjects of its messages itself. Only a stream's consumer has to: its messages bear the subject that they
-    /// have in the stream.
+    /// Whether it checks the subjects of its messages itself. Only a stream's consumer does: its messages have the subject that
+    /// they have in the stream.
     var judgesSubjects: Bool { get }
 
     /// A message arrived, on a delivery thread of nats.c. The receiver owns it.
@@ -15,16 +15,16 @@ extension MessageTarget {
     var judgesSubjects: Bool { false }
 }
 
-/// Stands between nats.c and the target of a subscription: lets through what is for the subscription.
+/// Between nats.c and the target of a subscription: passes only messages that belong to the subscription.
 ///
-/// Who asks JetStream for a message chooses where it goes, and the broker asks nobody's permission for that: so it brings anything to any
-/// subscription. Such a message still bears the subject that it has in its stream.
+/// A client that requests a message from JetStream chooses its destination, and the broker checks no permission for that. So a
+/// message of any stream can arrive at any subscription. It still has the subject that it has in its stream.
 final class MessageReceiver: Sendable {
     private let pattern: SubjectPattern
     private let target: any MessageTarget
     private let refused: @Sendable (_ subject: String) -> Void
 
-    /// - Parameter refused: Is told of the subject of a message that was dropped.
+    /// - Parameter refused: Gets the subject of a dropped message.
     init(subject: String, target: any MessageTarget, refused: @escaping @Sendable (_ subject: String) -> Void) {
         pattern = SubjectPattern(subject)
         self.target = target
@@ -48,10 +48,10 @@ protocol ConnectionTarget: AnyObject, Sendable {
     func failed(_ problem: String, subject: String?)
 }
 
-/// Numbers that stand for Swift objects inside nats.c.
+/// Numbers that identify Swift objects inside nats.c.
 ///
-/// nats.c may call back once more after a subscription or connection was destroyed. A number that is no longer known is then ignored,
-/// where a pointer would be a crash.
+/// nats.c may call back once more after a subscription or connection was destroyed. An unknown number is ignored; a pointer would
+/// crash.
 final class CallbackTable<Target: Sendable>: Sendable {
     private let entries = Mutex<(next: UInt, targets: [UInt: Target])>((1, [:]))
 

@@ -3,22 +3,22 @@ internal import Glibc
 internal import Kernel
 internal import Synchronization
 
-/// One `natsConnection`, destroyed when the last user lets go of it.
+/// One `natsConnection`, destroyed when the last reference is released.
 final class NatsHandle: @unchecked Sendable {
-    // nats.c locks inside: a connection may be used from any thread.
+    // nats.c locks internally: a connection may be used from any thread.
     let pointer: OpaquePointer
 
     init(_ pointer: OpaquePointer) { self.pointer = pointer }
 
     deinit { natsConnection_Destroy(pointer) }
 
-    /// Whether nats.c has closed it: it never connects again.
+    /// Whether nats.c has closed it. It never reconnects then.
     var isClosed: Bool { natsConnection_IsClosed(pointer) }
 
     /// Whether the broker can be reached now.
     var isConnected: Bool { natsConnection_Status(pointer) == NATS_CONN_STATUS_CONNECTED }
 
-    /// How often nats.c has connected again by itself. It counts before it sends what was buffered, and before it reads anything.
+    /// How often nats.c has reconnected by itself. It counts before it sends its buffer and before it reads.
     var reconnects: UInt64 {
         var statistics: OpaquePointer?
         guard natsStatistics_Create(&statistics) == NATS_OK else { return Entropy.word() }
@@ -35,7 +35,7 @@ final class NatsHandle: @unchecked Sendable {
 
     /// Publishes one message.
     ///
-    /// - Throws: `ServiceError`: what was given cannot be sent, or `UNAVAILABLE` when the broker is away and the buffer full.
+    /// - Throws: `ServiceError`: the message is invalid, or `UNAVAILABLE` when the broker is down and the buffer full.
     func publish(subject: String, reply: String?, headers: BusHeaders, body: [UInt8]) throws(ServiceError) {
         guard Subject.isPublishable(subject), reply.map(Subject.isPublishable) ?? true else {
             throw .validation(field: "subject", "is not a subject")
@@ -47,7 +47,7 @@ final class NatsHandle: @unchecked Sendable {
             let data = bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
             var status = natsMsg_Create(&message, subject, reply, data, Int32(bytes.count))
             defer { natsMsg_Destroy(message) }
-            // nats.c reads an empty value as if the next header line were its value, which would hide that one: leave it out.
+            // nats.c reads the next header line as the value of an empty one, so empty values are left out.
             for field in headers.fields where status == NATS_OK && !field.value.utf8.isEmpty {
                 status = natsMsgHeader_Add(message, field.name, field.value)
             }
@@ -58,7 +58,7 @@ final class NatsHandle: @unchecked Sendable {
 }
 
 extension natsStatus {
-    /// The failure as callers see it.
+    /// The error for callers.
     var asServiceError: ServiceError {
         switch self {
         case NATS_MAX_PAYLOAD: .tooLarge
@@ -79,9 +79,9 @@ extension ServiceError {
 }
 
 extension BusMessage {
-    /// Takes over a message of nats.c and frees it.
+    /// Copies a message of nats.c and frees it.
     ///
-    /// - Parameter anyReply: Whether to keep a reply subject that is no inbox.
+    /// - Parameter anyReply: Whether to keep a reply subject that is not an inbox.
     init(taking message: OpaquePointer, anyReply: Bool = false) {
         defer { natsMsg_Destroy(message) }
         var body: [UInt8] = []

@@ -2,20 +2,20 @@ internal import CNats
 internal import Kernel
 internal import Synchronization
 
-/// The options of nats.c, deliberately chosen.
+/// The options of nats.c.
 enum NatsOptions {
-    /// A publish that cannot be written for this long breaks the connection, where it would otherwise block for seconds.
+    /// A publish that cannot be written for this long breaks the connection; otherwise it would block for seconds.
     static let writeDeadlineMilliseconds: Int64 = 500
-    /// What may be published while the broker is away; beyond it publishing fails.
+    /// Bytes that may be published while the broker is down; beyond it publishing fails.
     static let reconnectBufferBytes: Int32 = 8 << 20
-    /// Messages that may wait for a delivery thread, per subscription; beyond it they are dropped and reported.
+    /// Messages that may wait for a delivery thread, for each subscription; beyond it they are dropped and reported.
     static let pendingMessages: Int32 = 65_536
-    /// Bytes that may wait for a delivery thread, per subscription.
+    /// Bytes that may wait for a delivery thread, for each subscription.
     static let pendingBytes: Int32 = 128 << 20
 
     /// Connects once.
     ///
-    /// - Returns: The connection, or why there is none.
+    /// - Returns: The connection, or the reason for the failure.
     static func connect(_ configuration: BusConfiguration, events: CallbackKey) -> (NatsHandle?, natsStatus) {
         if let threads = configuration.deliveryThreads { nats_SetMessageDeliveryPoolSize(Int32(clamping: max(1, threads))) }
         var options: OpaquePointer?

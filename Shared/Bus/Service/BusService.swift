@@ -2,12 +2,13 @@ public import Kernel
 public import Logging
 internal import Synchronization
 
-/// A service on the bus: endpoints in a queue group that its replicas share, found and measured by the NATS services protocol.
+/// A service on the bus: endpoints in a queue group that its replicas share, with discovery and statistics by the NATS services
+/// protocol.
 ///
-/// Each request runs as a task of its own, at most `Limits.maxInFlight` at once; beyond that it is refused with `UNAVAILABLE` at once.
-/// A task is cancelled when the deadline of its request passes.
+/// Each request runs in a task of its own, at most `Limits.maxInFlight` at once; further ones are refused with `UNAVAILABLE`
+/// immediately. A task is cancelled when the deadline of its request passes.
 public final class BusService: Sendable {
-    /// How much a service takes upon itself.
+    /// The limits of a service.
     public struct Limits: Sendable {
         /// Most requests that run at once, over all endpoints.
         public var maxInFlight: Int
@@ -39,18 +40,18 @@ public final class BusService: Sendable {
         var isStarted = false
     }
 
-    /// A service that is not started yet.
+    /// A service; call `start` to run it.
     ///
     /// - Parameters:
-    ///   - connection: Stays the caller's: drain the service first, then close it.
+    ///   - connection: Owned by the caller: drain the service first, then close it.
     ///   - name: `auth`; letters, digits, `_` and `-`.
     ///   - version: Semantic version of the software.
     ///   - description: One sentence for people.
-    ///   - metadata: What `$SRV.INFO` says besides, such as the hash of the descriptor (D2).
-    ///   - endpoints: What it answers.
-    ///   - limits: How much at once.
-    ///   - logger: Where failures of handlers go.
-    ///   - observer: Is told of every request.
+    ///   - metadata: Further entries of `$SRV.INFO`, such as the hash of the descriptor (D2).
+    ///   - endpoints: The RPCs it answers.
+    ///   - limits: The limits.
+    ///   - logger: Logs failures of handlers.
+    ///   - observer: Notified of every request.
     public init(
         connection: BusConnection,
         name: String,
@@ -82,13 +83,13 @@ public final class BusService: Sendable {
         }
     }
 
-    /// How many requests run now.
+    /// How many requests are running.
     public var inFlight: Int { work.inFlight }
 
-    /// Begins to answer; when it returns, the broker knows every endpoint.
+    /// Starts to answer. When it returns, the broker knows every endpoint.
     ///
     /// - Throws: `ServiceError` `VALIDATION_ERROR` for a name, version or subject that ADR-32 does not allow or that appears twice;
-    ///   `UNAVAILABLE` when the broker is away. Nothing is subscribed then.
+    ///   `UNAVAILABLE` when the broker is down. Nothing is subscribed then.
     public func start() async throws {
         try validate()
         guard
@@ -117,17 +118,18 @@ public final class BusService: Sendable {
         }
     }
 
-    /// Stops in order: takes no more requests, answers those that were delivered, waits for those that run, flushes the answers.
+    /// Drains the service: accepts no more requests, answers those that were delivered, waits for running ones, flushes the
+    /// replies.
     ///
-    /// After `limits.drainTimeout` what still runs is cancelled and answered with `UNAVAILABLE`. The connection stays open.
+    /// After `limits.drainTimeout`, running requests are cancelled and answered with `UNAVAILABLE`. The connection stays open.
     public func drain() async {
         let end = Tick.now() + limits.drainTimeout
         let subscriptions = takeSubscriptions()
-        // Not to be found comes first, so that nobody learns of an instance that is about to go.
+        // Discovery ends first, so that no client finds an instance that is stopping.
         for subscription in subscriptions.discovery { subscription.cancel() }
         await BusSubscription.drain(subscriptions.endpoints, within: limits.drainTimeout)
         if await !Waiting.until(end, { [work] in work.isIdle }) {
-            logger.warning("bus: cancelled what still ran", metadata: ["service": "\(name)", "count": "\(work.inFlight)"])
+            logger.warning("bus: cancelled running requests", metadata: ["service": "\(name)", "count": "\(work.inFlight)"])
             work.cancelAll()
             _ = await Waiting.until(Tick.now() + .seconds(1)) { [work] in work.isIdle }
         }
@@ -145,7 +147,7 @@ public final class BusService: Sendable {
     }
 
     private func answer(_ verb: Discovery.Verb, _ message: BusMessage) {
-        // A message shows no other reply subject than an inbox.
+        // The reply subject of a received message is always an inbox.
         guard let inbox = message.reply else { return connection.refused(message.subject, at: message.subject) }
         do {
             try connection.publish(inbox, body: try discovery.reply(verb, runners.map(\.state)))
@@ -156,12 +158,12 @@ public final class BusService: Sendable {
 
     private func validate() throws(ServiceError) {
         guard ServiceNaming.isName(name) else { throw .validation(field: "name", "has characters ADR-32 does not allow") }
-        guard ServiceNaming.isVersion(discovery.version) else { throw .validation(field: "version", "is no semantic version") }
+        guard ServiceNaming.isVersion(discovery.version) else { throw .validation(field: "version", "is not a semantic version") }
         var subjects: Set<String> = []
         for endpoint in runners.map(\.endpoint) {
             guard ServiceNaming.isName(endpoint.name), Subject.isPublishable(endpoint.subject),
                 subjects.insert(endpoint.subject).inserted
-            else { throw .validation(field: "endpoints", "\(endpoint.subject) is no endpoint, or appears twice") }
+            else { throw .validation(field: "endpoints", "\(endpoint.subject) is not a valid endpoint, or appears twice") }
         }
     }
 }

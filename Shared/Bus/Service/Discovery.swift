@@ -10,7 +10,7 @@ struct Discovery: Sendable {
     let metadata: [String: String]
     let started: Instant
 
-    /// What is known of one endpoint.
+    /// The facts of one endpoint.
     struct EndpointState: Sendable {
         let endpoint: Endpoint
         let queue: String
@@ -23,7 +23,7 @@ struct Discovery: Sendable {
         case stats = "STATS"
     }
 
-    /// The subjects that ask this instance for `verb`: all services, this service, this instance.
+    /// The subjects on which this instance answers `verb`: for all services, this service, this instance.
     func subjects(_ verb: Verb) -> [String] {
         let base = "$SRV.\(verb.rawValue)"
         return [base, "\(base).\(name)", "\(base).\(name).\(id)"]
@@ -101,7 +101,7 @@ struct Discovery: Sendable {
     }
 }
 
-/// What ADR-32 allows as names and versions.
+/// The names and versions that ADR-32 allows.
 enum ServiceNaming {
     /// `^[a-zA-Z0-9_-]+$`.
     static func isName(_ text: String) -> Bool {

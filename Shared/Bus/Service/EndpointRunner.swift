@@ -33,16 +33,17 @@ final class EndpointRunner: MessageTarget {
         Discovery.EndpointState(endpoint: endpoint, queue: queue, statistics: statistics.withLock { $0 })
     }
 
-    /// A request came, on a delivery thread: whatever happens here must be quick.
+    /// A request arrived, on a delivery thread. This must be quick.
     func arrived(_ native: OpaquePointer) {
         let arrival = Tick.now()
         let message = BusMessage(taking: native)
-        // Only who waits at an inbox can have asked. Without one it is the broker's or a service's answer, which somebody sent here on purpose.
+        // A request has an inbox for its reply. A message without one is a reply of the broker or a service that was redirected
+        // here on purpose.
         guard message.reply != nil else { return connection.refused(message.subject, at: endpoint.subject) }
         let parent = message.headers[HeaderName.traceparent].flatMap { TraceContext(traceparent: $0) }
         let context = CallContext(headers: message.headers, timeout: endpoint.timeout, parent: parent)
         guard context.remaining > .zero else {
-            // Nobody waits for the answer any more: it must not cost work.
+            // The caller no longer waits: do not spend work on it.
             return record(context, parent, .late, .deadlineExceeded, .zero)
         }
         switch work.admit(until: Tick(deadline: context.deadline)) {
@@ -54,7 +55,7 @@ final class EndpointRunner: MessageTarget {
             observer?.started(method: endpoint.subject)
             let task = Task {
                 let result = await answer(message.body, context)
-                // The place is free before the answer leaves, so that whoever acts on the answer finds it free.
+                // The slot is freed before the reply is sent, so that a caller that reacts to the reply finds it free.
                 work.finish(token)
                 await deliver(result, to: message, context)
                 record(context, parent, .ran, result.failure, Tick.now() - arrival)
@@ -80,8 +81,8 @@ final class EndpointRunner: MessageTarget {
         }
     }
 
-    /// Sends the answer, again and again while the broker is away and somebody waits for it: the work is done, and an answer that says
-    /// something else would be a lie.
+    /// Sends the reply, and repeats that while the broker is down and the caller waits. The work is done, so no other reply would
+    /// be true.
     private func deliver(_ result: Result<[UInt8], ServiceError>, to message: BusMessage, _ context: CallContext) async {
         while !reply(to: message, result) {
             guard context.remaining > .zero, (try? await Task.sleep(for: .milliseconds(20))) != nil else {
@@ -90,7 +91,7 @@ final class EndpointRunner: MessageTarget {
         }
     }
 
-    /// Sends the answer; false when the broker is away.
+    /// Sends the reply; false when the broker is down.
     @discardableResult
     private func reply(to message: BusMessage, _ result: Result<[UInt8], ServiceError>) -> Bool {
         guard let inbox = message.reply else { return true }
@@ -148,10 +149,10 @@ final class ServiceWork: Sendable {
         table.onWake { [weak self] in self?.expire() }
     }
 
-    /// How many requests run.
+    /// How many requests are running.
     var inFlight: Int { table.withLock { $0.count } }
 
-    /// Whether every request that was admitted has been answered.
+    /// Whether every admitted request has been answered.
     var isIdle: Bool { replying.load(ordering: .acquiring) == 0 }
 
     func admit(until deadline: Tick) -> WorkTable<Task<Void, Never>>.Admission {

@@ -1,6 +1,6 @@
 internal import Kernel
 
-/// What `$SRV.STATS` says about one endpoint.
+/// The statistics of one endpoint for `$SRV.STATS`.
 struct EndpointStatistics: Sendable {
     private(set) var requests: Int64 = 0
     private(set) var errors: Int64 = 0

@@ -1,14 +1,14 @@
 public import Kernel
 
-/// One RPC as one side of it saw it: what it was, how it ended, and its place in the trace (D11).
+/// One RPC as seen by one side: its subject, its outcome, and its place in the trace (D11).
 public struct ObservedRPC: Sendable {
-    /// What became of it.
+    /// Its outcome.
     public enum Fate: Sendable, Hashable {
-        /// Its handler ran; for the side that asks: it was sent.
+        /// Its handler ran; for the requester: it was sent.
         case ran
-        /// Refused at once, because as much ran as may.
+        /// Refused at once, because the limit of running requests was reached.
         case overloaded
-        /// Its deadline had passed when it arrived: dropped.
+        /// Dropped, because its deadline had passed when it arrived.
         case late
     }
 
@@ -16,15 +16,15 @@ public struct ObservedRPC: Sendable {
     public let method: String
     /// The span of this side.
     public let span: TraceContext
-    /// The span it happens in; nil when it begins its trace.
+    /// The parent span; nil when this span is the root.
     public let parent: TraceContext?
     /// The id of the client's request.
     public let requestID: String
-    /// What became of it.
+    /// Its outcome.
     public let fate: Fate
     /// The code of the error; nil when it succeeded.
     public let code: ServiceError.Code?
-    /// From its beginning to its end, for this side.
+    /// From start to end, as seen by this side.
     public let duration: Duration
 
     /// An RPC that has ended.
@@ -47,7 +47,7 @@ public struct ObservedRPC: Sendable {
     }
 }
 
-/// Is told of every request that a service answers, or that a connection asks; for metrics and traces. Called on the path of the
+/// Notified of every request that a service answers or a connection sends; for metrics and traces. Called on the path of the
 /// request: must not block.
 public protocol RPCObserver: Sendable {
     /// A request was admitted, or is about to be sent; `ended` follows with the fate `ran`.

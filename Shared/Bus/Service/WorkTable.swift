@@ -1,14 +1,15 @@
 internal import Kernel
 
-/// The requests that a service runs at this moment: events in, actions out, no I/O.
+/// The running requests of a service. Events in, actions out, no I/O.
 ///
-/// A request holds its place until its handler has returned, also after its deadline: only so is the number of running handlers bounded.
+/// A request holds its slot until its handler has returned, also after its deadline. Only this bounds the number of running
+/// handlers.
 struct WorkTable<Handle: Sendable>: TimedValue {
-    /// What to do with a request that came.
+    /// What to do with a new request.
     enum Admission: Sendable, Equatable {
         /// Run it under this number.
         case run(UInt64)
-        /// Refuse it: as much runs as may.
+        /// Refuse it: the limit is reached.
         case overloaded
     }
 
@@ -26,13 +27,13 @@ struct WorkTable<Handle: Sendable>: TimedValue {
 
     init(mostInFlight: Int) { self.mostInFlight = mostInFlight }
 
-    /// How many requests run.
+    /// How many requests are running.
     var count: Int { entries.count }
 
     /// When the owner must call `expire` at the latest; nil when no deadline is known.
     var wakeAt: Tick? { earliest == .never ? nil : earliest }
 
-    /// A request came.
+    /// A request arrived.
     mutating func admit(deadline: Tick) -> Admission {
         guard entries.count < mostInFlight else { return .overloaded }
         let token = nextToken
@@ -42,11 +43,11 @@ struct WorkTable<Handle: Sendable>: TimedValue {
         return .run(token)
     }
 
-    /// The request runs, and can be cancelled by this handle.
+    /// The request is running, and this handle cancels it.
     ///
     /// - Returns: Whether it was cancelled before there was a handle; the owner then cancels it.
     mutating func attach(_ token: UInt64, _ handle: Handle) -> Bool {
-        // A quick handler has returned by now.
+        // A quick handler may have returned already.
         guard let entry = entries[token] else { return false }
         entries[token]?.handle = handle
         return entry.isCancelled
@@ -55,7 +56,7 @@ struct WorkTable<Handle: Sendable>: TimedValue {
     /// The handler has returned.
     mutating func finish(_ token: UInt64) { entries[token] = nil }
 
-    /// The time has come to look for deadlines that have passed.
+    /// Checks for deadlines that have passed.
     ///
     /// - Returns: What to cancel.
     mutating func expire(now: Tick) -> [Handle] {
@@ -72,7 +73,7 @@ struct WorkTable<Handle: Sendable>: TimedValue {
         return handles
     }
 
-    /// Time is up for everything that runs.
+    /// Cancels all running requests.
     ///
     /// - Returns: What to cancel.
     mutating func cancelAll() -> [Handle] {

@@ -16,7 +16,7 @@ typedef enum { CVIPS_JPEG = 0, CVIPS_PNG = 1, CVIPS_WEBP = 2, CVIPS_HEIF = 3 } C
 /// Loads and starts the library. Call it once, before anything else. 0, or -1 when it is missing or does not fit (see cvips_error).
 int cvips_start(void);
 
-/// Why the last call failed, for a log; forgets it. At most size bytes with the final NUL.
+/// Copies the reason of the last failure, for a log, and clears it. At most size bytes with the final NUL.
 void cvips_error(char *text, size_t size);
 
 /// Reads the header only: width and height as stored, before any rotation. 0, or -1.

@@ -1,0 +1,132 @@
+import Testing
+
+/// One word for one thing: `deploy/docs/glossary.md` lists them (D17).
+struct VocabularyTests {
+    private let tree: SourceTree
+
+    init() throws { tree = try SourceTree.loaded.get() }
+
+    /// Folders whose comments and texts are checked too, not only documents. It grows until it says `Services/`, `Shared/`, `Proto/`.
+    private static let codeFolders = [
+        "Shared/Kernel/", "Shared/Wire/", "Shared/Bus/", "Shared/Database/", "Shared/BlobStore/", "Shared/BlobConfiguration/",
+        "Shared/Images/", "Shared/WorkPool/", "Shared/OutgoingHTTP/", "Shared/Tokens/", "Shared/Processes/", "Shared/Gzip/",
+        "Shared/CCrypt/", "Shared/CCurl/", "Shared/CEpoll/", "Shared/CHashProcess/", "Shared/CNats/", "Shared/CPostgres/",
+        "Shared/CProtobufC/", "Shared/CSpawn/", "Shared/CVips/", "Shared/CZlib/", "Proto/Generator/Plugin/",
+    ]
+
+    /// Words of an earlier vocabulary, and what to say instead. Only words that have no other meaning here.
+    private static let replaced: [(words: [String], say: String)] = [
+        (["tells"], "emits, says, reports"),
+        (["hears", "hearing"], "consumes, consumer, receives"),
+        (["keeper"], "writer"),
+        (["teller"], "handler"),
+        (["departure"], "erasure, export, purge"),
+        (["glance"], "poll interval"),
+        (["patience"], "timeout"),
+        (["afterglow"], "grace period"),
+        (["stands by", "stand by"], "is standby, waits"),
+        (["somebody", "whoever", "nobody", "everybody"], "user, caller, partner, member, client, operator"),
+    ]
+
+    @Test func `documents use the words of the glossary`() {
+        let violations = tree.documents.flatMap { Self.violations(in: $0.lines, of: $0.path) }
+        expectNone(violations, "One word for one thing (deploy/docs/glossary.md).")
+    }
+
+    @Test func `comments and texts use the words of the glossary`() {
+        let violations = Self.codeFolders.flatMap { folder in
+            tree.files(below: folder, ending: "").filter { !$0.path.hasSuffix(".md") }.flatMap {
+                Self.violations(in: Self.prose(of: $0), of: $0.path)
+            }
+        }
+        expectNone(violations, "One word for one thing (deploy/docs/glossary.md).")
+    }
+
+    @Test func `every folder that is checked has files`() {
+        for folder in Self.codeFolders { #expect(tree.has(folder), "\(folder) is not there any more: correct codeFolders") }
+    }
+
+    @Test func `the glossary marks the words that are banned`() throws {
+        let glossary = try #require(tree.text("deploy/docs/glossary.md"))
+        let unmarked = Self.replaced.flatMap(\.words).filter { !glossary.contains("`\($0)` ✗") }
+        #expect(unmarked.isEmpty, "the glossary does not mark them with ✗")
+    }
+
+    @Test func `finds replaced words in prose, and not in names`() {
+        let lines = [
+            "Somebody is told.", "`keeper` and StreakKeeper and gate_keeper stay.", "It takes patience,", "or stands by.",
+            "Nobodys and hearings are other words, and so is shearing.",
+        ]
+        #expect(
+            Self.violations(in: lines, of: "a.md").map(\.description) == [
+                "a.md:1: says \"Somebody\": say user, caller, partner, member, client, operator",
+                "a.md:3: says \"patience\": say timeout",
+                "a.md:4: says \"stands by\": say is standby, waits",
+            ]
+        )
+    }
+
+    @Test func `reads comments and texts, and no code`() {
+        let swift = SwiftText(
+            """
+            let nobody = hears("a text with \\(teller) in it") // a comment
+            /* a longer
+               one */ let keeper = "seen \\(glance)"
+            """
+        )
+        let lines = swift.proseLines
+        #expect(lines.count == 3)
+        for (line, word) in [(0, "text"), (0, "in it"), (0, "comment"), (1, "longer"), (2, "one"), (2, "seen")] {
+            #expect(lines[line].contains(word), "\(word)")
+        }
+        for word in ["let", "nobody", "hears", "teller", "keeper", "glance"] {
+            #expect(!lines.joined().contains(word), "\(word)")
+        }
+        #expect(Self.comment(in: "SELECT nobody -- a comment") == " a comment")
+        #expect(Self.comment(in: "SELECT nobody").isEmpty)
+    }
+
+    /// The comments and texts of each line of a file.
+    private static func prose(of file: SourceFile) -> [String] {
+        if file.path.hasSuffix(".sql") { return file.lines.map(comment(in:)) }
+        // Protos and C have the same comments and texts as Swift.
+        return (file.path.hasSuffix(".swift") ? file.swift : SwiftText(file.text)).proseLines
+    }
+
+    /// What follows the two dashes of a line of SQL.
+    private static func comment(in line: String) -> String {
+        line.firstRange(of: "--").map { String(line[$0.upperBound...]) } ?? ""
+    }
+
+    private static func violations(in lines: [String], of path: String) -> [Violation] {
+        lines.enumerated().flatMap { index, line in
+            let prose = withoutNames(line)
+            return replaced.flatMap { entry in
+                entry.words.compactMap { word in
+                    Self.found(word, in: prose).map {
+                        Violation(path: path, line: index + 1, problem: "says \"\($0)\": say \(entry.say)")
+                    }
+                }
+            }
+        }
+    }
+
+    /// The line without what stands between backquotes: those are names.
+    private static func withoutNames(_ line: String) -> String {
+        line.split(separator: "`", omittingEmptySubsequences: false).enumerated().map { $0 % 2 == 0 ? String($1) : " " }.joined()
+    }
+
+    /// The word as it stands in a line, upper or lower case, not as a part of a longer one.
+    private static func found(_ word: String, in line: String) -> String? {
+        let lower = line.lowercased()
+        guard lower.contains(word) else { return nil }
+        for range in lower.ranges(of: word) {
+            let before = range.lowerBound > lower.startIndex ? lower[lower.index(before: range.lowerBound)] : " "
+            let after = range.upperBound < lower.endIndex ? lower[range.upperBound] : " "
+            guard ![before, after].contains(where: { $0.isLetter || $0.isNumber || $0 == "_" }) else { continue }
+            let start = lower.distance(from: lower.startIndex, to: range.lowerBound)
+            return String(line.dropFirst(start).prefix(word.count))
+        }
+        return nil
+    }
+}
