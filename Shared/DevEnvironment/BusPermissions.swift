@@ -27,7 +27,7 @@ public struct BusPermissions: Sendable, Equatable {
     public static let sources: [String: [String: [String]]] = [
         "auth": ["accounts": ["billing", "media", "social", "streaks"]],
         "social": ["friends": ["auth"]],
-        "streaks": ["core": ["auth", "billing", "social"]],
+        "streaks": ["core": ["auth", "billing", "social"], "mutual": ["social"]],
         "media": ["snaps": ["auth", "social"]],
         "notifications": ["log": ["auth", "social", "streaks"]],
         "billing": ["tokens": ["auth", "streaks"]],

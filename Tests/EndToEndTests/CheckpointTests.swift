@@ -81,7 +81,7 @@ struct CheckpointTests {
             receivedAt: late
         )
         let context = CallContext(principal: Principal(userID: user, role: .service))
-        let reply = try await StreaksClient(bus).recordContribution(request, context: context)
+        let reply = try await MutualClient(bus).recordContribution(request, context: context)
         await bus.close()
         #expect(reply.outcomes.first?.refused == nil, "\(reply)")
         #expect(reply.outcomes.first?.date == Zone.utc.date(at: late).description)

@@ -26,7 +26,7 @@ actor Player {
     private static let atOnce = 24
 
     private let system: SoakSystem
-    private let streaks: StreaksClient
+    private let streaks: MutualClient
     private let billing: BillingClient
     private var ids: [String: String] = [:]
     private var runs: [String: String] = [:]
@@ -44,7 +44,7 @@ actor Player {
 
     init(_ system: SoakSystem) {
         self.system = system
-        streaks = StreaksClient(system.bus)
+        streaks = MutualClient(system.bus)
         billing = BillingClient(system.bus)
     }
 

@@ -65,7 +65,7 @@ public enum MediaModule: ServiceModule {
             secret: try settings.get(BlobSettings.signingKey),
             base: try settings.get(LinkSettings.publicURL)
         )
-        let streaks = StreaksClient(environment.bus)
+        let streaks = MutualClient(environment.bus)
         let profiles = ProfileReplica(database: environment.database, bus: environment.bus)
         let images = ImageProcessor(
             threads: try settings.get(threads),

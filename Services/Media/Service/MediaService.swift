@@ -21,7 +21,7 @@ struct MediaService: MediaServiceProtocol {
     let cards: MilestoneCards
     let blobs: any BlobStore
     let profiles: ProfileReplica
-    let streaks: StreaksClient
+    let streaks: MutualClient
     let social: SocialClient
     let links: MediaLinks
     let mutations: Mutations

@@ -22,7 +22,7 @@ struct SnapOperations: Sendable {
 
     let repository: SnapOperationRepository
     let snaps: SnapRepository
-    let streaks: StreaksClient
+    let streaks: MutualClient
     let work: UnitOfWorkFactory
     let links: MediaLinks
     let blobs: any BlobStore

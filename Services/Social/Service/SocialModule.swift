@@ -81,7 +81,7 @@ public enum SocialModule: ServiceModule {
             blocks: BlockRepository(database: database),
             reports: ReportRepository(database: database),
             profiles: ProfileReplica(database: database, bus: bus, avatars: avatars, stored: SearchRepository.store),
-            streaks: StreaksClient(bus),
+            streaks: MutualClient(bus),
             media: MediaClient(bus),
             mutations: mutations
         )

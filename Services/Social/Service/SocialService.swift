@@ -18,7 +18,7 @@ struct SocialService: SocialServiceProtocol {
     let blocks: BlockRepository
     let reports: ReportRepository
     let profiles: ProfileReplica
-    let streaks: StreaksClient
+    let streaks: MutualClient
     let media: MediaClient
     let mutations: Mutations
 }

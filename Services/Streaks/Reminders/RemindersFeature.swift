@@ -1,5 +1,5 @@
 internal import Database
-internal import Kernel
+package import Kernel
 package import Outbox
 package import ServiceRuntime
 internal import StreaksAPI
@@ -18,7 +18,7 @@ package enum RemindersFeature {
                 MigrationSet("reminders", [Migration(version: 1, name: "reminders", sql: PackageResources.V0001_reminders_sql)])
             ]
         ) { environment in
-            FeatureParts(jobs: [ReminderJob(work: environment.work, database: environment.database).job])
+            FeatureParts(jobs: [ReminderJob(work: environment.work, store: try StreaksCore(environment, extensions).store).job])
         }
     }
 }

@@ -44,7 +44,7 @@ struct Pair: Sendable {
     /// Counts a snap without a photo, as `media` does.
     func post(_ person: Person) async throws -> ContributionOutcome {
         let bus = try await home.bus()
-        let reply = try await StreaksClient(bus).recordContribution(
+        let reply = try await MutualClient(bus).recordContribution(
             RecordContributionRequest(
                 operationID: UUID().uuidString,
                 userID: person.id,

@@ -31,6 +31,8 @@ package enum LedgerReads {
     package struct Membership: Sendable {
         package let user: UserID
         package let row: StreakRow
+        /// The other member of a pair; a user alone is their own.
+        package var partner: UserID { row.partner(of: user) ?? user }
     }
 
     /// The running streaks of a kind of these users.

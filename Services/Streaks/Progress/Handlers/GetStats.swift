@@ -50,7 +50,7 @@ struct GetStats: QueryHandler {
         let store = writer.store
         let due = try await store.activeIDs(of: user, kinds: [.mutual], dueBy: work.now(), store.database)
         guard !due.isEmpty else { return }
-        try await work.run(context) { [writer] work in
+        _ = try await work.run(context) { [writer] work in
             try await writer.settle(try await writer.store.lock(due, work.sql), urgency: .now, work)
         }
     }

@@ -16,20 +16,20 @@ struct ReminderJob: Sendable {
     private static let batch = 100
 
     let work: UnitOfWorkFactory
-    let database: Database
+    let store: StreakStore
 
     var job: Job {
         Job(
             "reminders",
             every: .seconds(5),
-            oldestDue: { [database] in try await ReminderRepository.oldestDue(database) }
+            oldestDue: { [store] in try await ReminderRepository.oldestDue(store.database) }
         ) { [self] now in
-            try await work.run(trace: "", requestID: "") { work in try await Self.emit(dueAt: now, work) }
+            try await work.run(trace: "", requestID: "") { work in try await emit(dueAt: now, work) }
         }
     }
 
     /// Deals with one batch of users. - Returns: how many.
-    static func emit(dueAt now: Instant, limit: Int = batch, _ work: UnitOfWork) async throws -> Int {
+    func emit(dueAt now: Instant, limit: Int = batch, _ work: UnitOfWork) async throws -> Int {
         var due = try await ReminderRepository.lockDue(at: now, limit: limit, work.sql)
         guard !due.isEmpty else { return 0 }
         let users = due.map(\.user)
@@ -45,7 +45,7 @@ struct ReminderJob: Sendable {
             reminders[due[index].user] = found
             await slice.yieldIfOver()
         }
-        let facts = try await Facts(users, reminders, now: now, work.sql)
+        let facts = try await Facts(users, reminders, now: now, store, work.sql)
         for index in due.indices {
             let user = due[index].user
             // A user whose last streak has gone is due again when another begins.
@@ -71,7 +71,13 @@ private struct Facts {
     /// Of streaks whose stored state does not say enough.
     private var ledgers: [StreakID: StreakLedger] = [:]
 
-    init(_ users: [UserID], _ reminders: [UserID: [Reminder]], now: Instant, _ sql: Transaction) async throws {
+    init(
+        _ users: [UserID],
+        _ reminders: [UserID: [Reminder]],
+        now: Instant,
+        _ store: StreakStore,
+        _ sql: Transaction
+    ) async throws {
         self.now = now
         prompt = DailyPrompt.of(Zone.utc.date(at: now))
         let memberships = try await LedgerReads.running(.mutual, of: users, sql)
@@ -88,7 +94,7 @@ private struct Facts {
                 }
         }
         let rows = Dictionary(doubtful.map { ($0.row.id, $0.row) }, uniquingKeysWith: { row, _ in row }).map(\.value)
-        for stored in try await StreakStore(database: database).load(rows, isWhole: false, sql) { ledgers[stored.row.id] = stored.ledger }
+        for stored in try await store.load(rows, isWhole: false, sql) { ledgers[stored.row.id] = stored.ledger }
     }
 
     func isRunning(_ user: UserID) -> Bool { streaks[user]?.isEmpty == false }
@@ -131,7 +137,7 @@ private struct Facts {
                 }
                 return StreakAtRisk(
                     streakID: streak.row.id.description,
-                    friendID: (streak.partner?.description ?? ""),
+                    friendID: streak.partner.description,
                     currentCount: Int32(stake.count),
                     deadlineAt: stake.deadline
                 )
@@ -158,7 +164,7 @@ private struct Facts {
     private func waiting(_ running: [LedgerReads.Membership], _ date: CalendarDate) -> [String] {
         running.filter { !has(posted: $0.user, $0.row.id, date) }
             .map { (hasPosted: has(posted: $0.partner, $0.row.id, date), count: $0.row.count, friend: $0.partner) }
-            .sorted { ($0.hasPosted ? 0 : 1, $1.count, $0.partner) < ($1.hasPosted ? 0 : 1, $0.count, $1.friend) }
+            .sorted { ($0.hasPosted ? 0 : 1, $1.count, $0.friend) < ($1.hasPosted ? 0 : 1, $0.count, $1.friend) }
             .map(\.friend.description)
     }
 
