@@ -29,6 +29,7 @@ public final class EventConsumer: Sendable {
     let maxAttempts: Int
     let jetStream: JetStream
     let replica: ID<EventConsumer>
+    let leaseLength: Duration
     /// Messages that are asked for at once.
     static let batch = 100
     /// How long handling those may take before another turn is begun. While the database is away they are waited with for so long too.
@@ -40,6 +41,7 @@ public final class EventConsumer: Sendable {
     ///   - service: the service that hears; its durables, which the operator's process makes, carry its name.
     ///   - handlers: those of one event type run in this order, in one transaction.
     ///   - maxAttempts: tries before an event is parked.
+    ///   - leaseLength: how long a replica that died holds up the others, at least 100 ms; tests do not wait for six seconds.
     public init(
         service: String,
         handlers: [EventHandler],
@@ -47,7 +49,8 @@ public final class EventConsumer: Sendable {
         work: UnitOfWorkFactory,
         jetStream: JetStream,
         logger: Logger,
-        maxAttempts: Int = 10
+        maxAttempts: Int = 10,
+        leaseLength: Duration = .seconds(6)
     ) {
         self.service = service
         self.handlers = Dictionary(handlers.map { ($0.subject, $0) }, uniquingKeysWith: EventHandler.init(_:then:))
@@ -56,6 +59,7 @@ public final class EventConsumer: Sendable {
         self.jetStream = jetStream
         self.logger = logger
         self.maxAttempts = maxAttempts
+        self.leaseLength = leaseLength
         self.replica = work.ids.make()
     }
 

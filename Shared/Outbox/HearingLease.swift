@@ -6,16 +6,17 @@ internal import Kernel
 /// It spares double work. Order and single effect do not depend on it: two replicas that both believe to have it go through the stream
 /// in the same order, and an event that one of them has begun holds up the other at the inbox.
 struct HearingLease: Sendable {
-    /// How long a replica that died holds up the others, in seconds.
-    private static let length = 6.0
     /// How long one statement of it may take before it is given up.
     static let patience = Duration.seconds(15)
-    /// How often it is prolonged.
-    static let renewal = Duration.seconds(1)
 
     let stream: String
     let holder: ID<EventConsumer>
     let database: Database
+    /// How long a replica that died holds up the others.
+    let length: Duration
+    /// How often it is prolonged.
+    var renewal: Duration { length / 6 }
+    private var seconds: Double { length / .seconds(1) }
 
     /// How far the service is; nil in it when it has heard nothing yet.
     struct Position: Sendable {
@@ -27,7 +28,7 @@ struct HearingLease: Sendable {
         let rows = try await database.query(
             """
             INSERT INTO hearing_lease AS lease (stream, holder, held_until)
-            VALUES (\(stream), \(holder), clock_timestamp() + make_interval(secs => \(Self.length)))
+            VALUES (\(stream), \(holder), clock_timestamp() + make_interval(secs => \(seconds)))
             ON CONFLICT (stream) DO UPDATE SET holder = EXCLUDED.holder, held_until = EXCLUDED.held_until
             WHERE lease.holder = EXCLUDED.holder OR lease.held_until < clock_timestamp()
             RETURNING position, position_at
@@ -41,7 +42,7 @@ struct HearingLease: Sendable {
     func prolong(at position: StreamPosition?) async throws -> Bool {
         try await database.execute(
             """
-            UPDATE hearing_lease SET held_until = clock_timestamp() + make_interval(secs => \(Self.length)),
+            UPDATE hearing_lease SET held_until = clock_timestamp() + make_interval(secs => \(seconds)),
                 position = \(position?.sequence ?? 0), position_at = \(position?.timestamp)
             WHERE stream = \(stream) AND holder = \(holder)
             """

@@ -57,7 +57,7 @@ final class StreamHearing: Sendable {
 extension EventConsumer {
     /// Hears one stream whenever it is this replica's turn, until the task is cancelled.
     func hear(stream: String) async {
-        let lease = HearingLease(stream: stream, holder: replica, database: database)
+        let lease = HearingLease(stream: stream, holder: replica, database: database, length: leaseLength)
         var failures = 0
         while !Task.isCancelled {
             do {
@@ -96,7 +96,7 @@ extension EventConsumer {
     /// somebody before we notice, the inbox keeps each event to its one effect and `StreamReading` each aggregate to its order.
     private func keep(_ hearing: StreamHearing) async {
         while hearing.goesOn, !Task.isCancelled {
-            try? await Task.sleep(for: HearingLease.renewal)
+            try? await Task.sleep(for: hearing.lease.renewal)
             if Task.isCancelled { break }
             let isOurs = try? await withTimeLimit(HearingLease.patience) { try await hearing.lease.prolong(at: hearing.position) }
             if isOurs == false { hearing.end() }

@@ -138,6 +138,6 @@ extension BusConnection {
     fileprivate func expectDone(_ verb: String) async throws {
         let reply = try await request("$JS.API." + verb, body: [], deadline: SystemClock.now() + .seconds(5))
         let text = String(decoding: reply.body, as: UTF8.self)
-        guard !text.contains(#""error""#) else { throw TimedOut(description: text) }
+        guard !text.contains(#""error""#) else { throw BrokerRefused(description: text) }
     }
 }
