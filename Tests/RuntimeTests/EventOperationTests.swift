@@ -23,15 +23,6 @@ private struct Broken: Error {}
 
 @Suite("What an operator sees of events and does about them", .timeLimit(.minutes(3)))
 struct EventOperationTests {
-    private func eventually(_ what: String, _ condition: () async throws -> Bool) async throws {
-        let end = ContinuousClock.now.advanced(by: .seconds(60))
-        while ContinuousClock.now < end {
-            if try await condition() { return }
-            try await Task.sleep(for: .milliseconds(20))
-        }
-        Issue.record("never happened: \(what)")
-    }
-
     private func consumer(_ fixture: Fixture) -> EventConsumer {
         EventConsumer(
             service: "listener",
@@ -44,9 +35,8 @@ struct EventOperationTests {
         )
     }
 
-    private func settings() async throws -> Settings {
-        let url = try await PostgresServer.shared().connectionString
-        return Settings(values: ["database.url": url], declared: CommonSettings.service)
+    private func settings(_ fixture: Fixture) async throws -> Settings {
+        Settings(values: ["database.url": try await fixture.connectionString()], declared: CommonSettings.service)
     }
 
     @Test("The metrics show what waits in the outbox, what was not heard, and what is tried again")
@@ -99,7 +89,7 @@ struct EventOperationTests {
     @Test("The events command lists parked events and has them tried again")
     func command() async throws {
         try await withFixture { fixture in
-            let settings = try await settings()
+            let settings = try await settings(fixture)
             func run(_ words: String...) async throws -> String {
                 let command = try #require(EventsCommand(["events"] + words + ["--log-level", "error"]))
                 #expect(command.remaining == ["--log-level", "error"])

@@ -32,22 +32,30 @@ struct Strict: Message {
     }
 }
 
-/// A service's database and what writes to it, on a private broker.
+/// A service's database and what writes to it, on an account of its own.
 struct Fixture {
     let database: Database
     let bus: BusConnection
     let work: UnitOfWorkFactory
     let mutations: Mutations
+
+    /// Leads to the fixture's database.
+    func connectionString() async throws -> String {
+        let rows = try await database.query("SELECT current_database()::text")
+        return try await PostgresServer.shared().connectionString(database: #require(rows.first).decode(as: String.self))
+    }
+}
+
+private let template = PostgresTemplate("runtime") { database in
+    for (scope, migrations) in [("outbox", OutboxMigrations.all), ("runtime", RuntimeMigrations.all)] {
+        try await Migrator(scope: scope, migrations: migrations).run(on: database)
+    }
+    try await database.execute("CREATE TABLE effects (what text NOT NULL)")
 }
 
 nonisolated(nonsending) func withFixture(clock: any Clock = SystemClock(), _ body: (Fixture) async throws -> Void) async throws {
-    let nats = try await NatsServer.start()
-    let bus = try await BusConnection.connect(BusConfiguration(url: nats.url), logger: PostgresServer.silence)
-    try await PostgresServer.shared().withDatabase(poolSize: 8, adjust: { $0.acquireTimeout = .seconds(30) }) { database in
-        for (scope, migrations) in [("outbox", OutboxMigrations.all), ("runtime", RuntimeMigrations.all)] {
-            try await Migrator(scope: scope, migrations: migrations).run(on: database)
-        }
-        try await database.execute("CREATE TABLE effects (what text NOT NULL)")
+    let bus = try await BusConnection.connect(BusConfiguration(url: NatsServer.account()), logger: PostgresServer.silence)
+    try await template.withDatabase(poolSize: 8, adjust: { $0.acquireTimeout = .seconds(30) }) { database in
         let ids = UUIDv7Source(clock: SystemClock())
         let relay = OutboxRelay(
             database: database,
@@ -61,7 +69,6 @@ nonisolated(nonsending) func withFixture(clock: any Clock = SystemClock(), _ bod
         try await body(Fixture(database: database, bus: bus, work: work, mutations: Mutations(work: work, database: database)))
     }
     await bus.close()
-    withExtendedLifetime(nats) {}
 }
 
 @Suite("A mutation with an idempotency key", .timeLimit(.minutes(3)))

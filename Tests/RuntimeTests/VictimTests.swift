@@ -26,7 +26,7 @@ struct VictimTests {
                 Command(
                     executable: builtProgram("mutation-victim").path,
                     arguments: [
-                        try await PostgresServer.shared().connectionString, fixture.database.schema,
+                        try await fixture.connectionString(), fixture.database.schema,
                         fixture.bus.configuration.url,
                     ],
                     environment: Command.inherited(),
@@ -80,19 +80,4 @@ struct VictimTests {
 
 struct NotSo: Error, CustomStringConvertible {
     let description: String
-}
-
-/// Waits until something holds.
-func eventually(
-    _ what: Comment,
-    within limit: Duration = .seconds(60),
-    sourceLocation: SourceLocation = #_sourceLocation,
-    _ condition: () async throws -> Bool
-) async throws {
-    let deadline = ContinuousClock.now.advanced(by: limit)
-    while ContinuousClock.now < deadline {
-        if try await condition() { return }
-        try await Task.sleep(for: .milliseconds(10))
-    }
-    try #require(try await condition(), "\(what) within \(limit)", sourceLocation: sourceLocation)
 }

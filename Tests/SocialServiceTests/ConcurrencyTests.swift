@@ -38,7 +38,7 @@ struct ConcurrencyTests {
         try await withWorld { world in
             let (ann, ben) = (world.person(1), world.person(2))
             for round in 0..<30 {
-                world.clock.advance(.hours(2))
+                world.clock.advance(by: .hours(2))
                 let id = try await world.request(ann, ben).friendshipID
                 let outcomes = try await atOnce(8) { index in
                     _ = try await index % 2 == round % 2 ? world.respond(ben, id, .accept) : world.respond(ann, id, .decline)
@@ -63,7 +63,7 @@ struct ConcurrencyTests {
         try await withWorld { world in
             let (ann, ben) = (world.person(1), world.person(2))
             for round in 0..<20 {
-                world.clock.advance(.hours(2))
+                world.clock.advance(by: .hours(2))
                 let id = try await world.request(ann, ben).friendshipID
                 _ = try await atOnce(8) { index in
                     if index % 2 == round % 2 {
@@ -139,7 +139,7 @@ struct ConcurrencyTests {
             }
             let refused = await #expect(throws: ServiceError.self) { try await world.request(ann, people[0]) }
             #expect(refused?.reason == "TOO_MANY_FRIEND_REQUESTS" && refused?.retryAfter == 3_601)
-            world.clock.advance(.hours(1))
+            world.clock.advance(by: .hours(1))
             #expect(try await world.request(ann, people[0]).status == .pending)
             #expect(try await world.service.friendships.forgetSent(before: world.clock.now() - .minutes(1)) == 20)
         }
@@ -153,7 +153,7 @@ struct ConcurrencyTests {
             for hour in 0..<5 {
                 let outcomes = try await atOnce(20) { _ = try await world.request(ann, people[20 * hour + $0]) }
                 #expect(outcomes == ["OK": 20])
-                world.clock.advance(.hours(1))
+                world.clock.advance(by: .hours(1))
             }
             let outcomes2 = try await atOnce(10) { _ = try await world.request(ann, people[100 + $0]) }
             #expect(outcomes2 == ["TOO_MANY_PENDING_REQUESTS": 10])
@@ -175,10 +175,10 @@ struct ConcurrencyTests {
             let outcomes3 = try await atOnce(64) { _ in try await nudge() }
             #expect(outcomes3 == ["OK": 1, "NUDGED_RECENTLY": 63])
             #expect(try await world.events() == ["FriendNudged"])
-            world.clock.advance(Nudge.wait)
+            world.clock.advance(by: Nudge.wait)
             try await nudge()
             world.others.state.withLock { $0.friendHasPosted = true }
-            world.clock.advance(Nudge.wait)
+            world.clock.advance(by: Nudge.wait)
             let outcomes4 = try await atOnce(1) { _ in try await nudge() }
             #expect(outcomes4 == ["FRIEND_ALREADY_POSTED": 1])
             world.others.state.withLock { $0.friendHasPosted = nil }
