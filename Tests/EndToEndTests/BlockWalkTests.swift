@@ -1,5 +1,6 @@
 import BillingAPI
 import Foundation
+import TestSupport
 import Testing
 
 /// A block hides each of the two from the other everywhere (SO-7): every route is walked by both, before and after.

@@ -1,5 +1,6 @@
 import Foundation
 import Kernel
+import TestSupport
 import Testing
 
 /// Deleted accounts that come back (AU-7), and what everybody may take along (AU-10).
