@@ -170,27 +170,39 @@ extension BrokerTests {
             }
         }
 
+        /// While the handler is held up nothing more is asked for, so nothing is on its way when the subscription ends: what the broker sends
+        /// just then arrives nowhere, and comes again after the ack wait.
         @Test func stoppingFinishesWhatHasArrived() async throws {
-            try await withStream { _, _, jetStream in
+            try await withStream { _, bus, jetStream in
                 _ = await jetStream.publish(events(1...500), deadline: deadline())
-                let seen = Shared<[String]>([])
+                let (seen, gate) = (Shared<[String]>([]), Gate())
                 func consume() -> Consumption {
                     jetStream.consume(stream: "EVT_TEST", durable: "reader", batch: 50) { batch in
+                        await gate.wait()
                         for message in batch {
-                            await Task.yield()
                             seen.update { $0.append(String(decoding: message.body, as: UTF8.self)) }
                             message.ack()
                         }
                     }
                 }
                 let first = consume()
-                try await eventually("some arrive") { seen.value.count > 100 }
-                await first.stop()
-                let handled = seen.value.count
-                // Long before the ack wait of 30 s: so nothing was delivered and thrown away.
+                try await eventually("a batch is delivered, and no more is asked for") {
+                    let info = try await jetStream.consumerInfo(stream: "EVT_TEST", durable: "reader")
+                    return info.ackPending == 50 && info.waiting == 0
+                }
+                let stopping = Task { await first.stop() }
+                try await eventually("the broker has ended its subscription") {
+                    let answer = try await failureCode {
+                        try await bus.request("\(first.inbox).0", body: [], deadline: deadline(.milliseconds(200)))
+                    }
+                    return answer == .unavailable
+                }
+                gate.open()
+                await stopping.value
+                #expect(seen.value == (1...50).map(String.init))
                 try await eventually("all that was delivered is acknowledged") {
                     let info = try await jetStream.consumerInfo(stream: "EVT_TEST", durable: "reader")
-                    return info.ackPending == 0 && info.pending == 500 - handled
+                    return info.ackPending == 0 && info.pending == 450
                 }
                 let second = consume()
                 try await eventually("the rest arrives") { seen.value.count == 500 }

@@ -32,8 +32,10 @@ private struct Pattern: OutgoingBody {
     }
 }
 
-/// A server on this machine, until the test ends.
-nonisolated(nonsending) private func withServer(_ body: (String) async throws -> Void) async throws {
+/// A server on this machine for all tests.
+///
+/// It ends with the process: Hummingbird's server crashes when a connection comes while it stops.
+private let server = Task { () async throws -> Int in
     let router = Router(context: PeerContext.self)
     router.get("/peer") { _, context in "\(context.port)" }
     router.put("/echo") { request, _ in
@@ -62,12 +64,13 @@ nonisolated(nonsending) private func withServer(_ body: (String) async throws ->
         onServerRunning: { channel in announce.yield(channel.localAddress?.port ?? 0) },
         logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     )
-    let server = Task { try await application.run() }
-    defer { server.cancel() }
-    for await port in ports {
-        try await body("http://127.0.0.1:\(port)")
-        return
-    }
+    Task { try await application.run() }
+    for await port in ports { return port }
+    throw CancellationError()
+}
+
+nonisolated(nonsending) private func withServer(_ body: (String) async throws -> Void) async throws {
+    try await body("http://127.0.0.1:\(server.value)")
 }
 
 @Suite("Outgoing HTTP", .timeLimit(.minutes(2)))
