@@ -7,7 +7,7 @@ import TestingAPI
 import Wire
 
 @Suite struct GeneratedModuleTests {
-    @Test func methodsCarryTheirPolicy() {
+    @Test func `methods carry their policy`() {
         #expect(TestingMethods.echo.service == "testing")
         #expect(TestingMethods.echo.version == "v1")
         #expect(TestingMethods.echo.name == "Echo")
@@ -18,19 +18,19 @@ import Wire
         #expect(TestingMethods.list.timeout == .seconds(3))
     }
 
-    @Test func everyMethodHasAnEndpoint() {
+    @Test func `every method has an endpoint`() {
         let endpoints = EchoService().endpoints()
         #expect(endpoints.map(\.name) == ["Echo", "Check", "List"])
     }
 
-    @Test func eventsKnowTheirSubjectAndAggregate() {
+    @Test func `events know their subject and aggregate`() {
         let event = ThingHappened(thingID: "t-1")
         #expect(ThingHappened.subject == "evt.testing.v1.ThingHappened")
         #expect(event.aggregateID == "t-1")
         #expect(ThingHappened.fullName == "streaksnap.testing.v1.ThingHappened")
     }
 
-    @Test func enumsHaveTheNamesOfThePublicAPI() {
+    @Test func `enums have the names of the public API`() {
         #expect(Color.allCases.map(\.name) == ["unspecified", "red", "dark_blue", "green", "default"])
         #expect(Color(name: "dark_blue") == .darkBlue)
         #expect(Color(name: "pink") == nil)
@@ -39,7 +39,7 @@ import Wire
         #expect(Everything.Inner.Kind(rawValue: -7) == .negative)
     }
 
-    @Test func theDescriptorSetHoldsThePackageItsImportsAndComments() throws {
+    @Test func `the descriptor set holds the package its imports and comments`() throws {
         let set = TestingMethods.descriptorSet
         var names: [String] = []
         var files = WireFields(set)
@@ -62,7 +62,7 @@ import Wire
         #expect(String(decoding: set, as: UTF8.self).contains("Gives back what it was given."))
     }
 
-    @Test func theHashIsThatOfTheDescriptorSet() async throws {
+    @Test func `the hash is that of the descriptor set`() async throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("streaksnap-\(UUID().uuidString).pb")
         try Data(TestingMethods.descriptorSet).write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }

@@ -3,7 +3,7 @@ import Processes
 import Testing
 
 @Suite struct PluginTests {
-    @Test func theCommittedCodeIsWhatTheProtosSay() async throws {
+    @Test func `the committed code is what the protos say`() async throws {
         let script = repository.appendingPathComponent("deploy/generate").path
         let result = try await run(script, ["--check"], environment: ["STREAKSNAP_PLUGIN": pluginPath()])
         #expect(result.status == 0, "\(result.transcript)")
@@ -51,21 +51,20 @@ import Testing
         ("message A { oneof o { string n = 1 [(streaksnap.options.v1.field) = {required: true}]; } }", "cannot be required"),
         ("message A { option (streaksnap.options.v1.event) = {aggregate: \"b\"}; string a = 1; }", "the aggregate \"b\""),
         ("message A {} service S { rpc R(stream A) returns (A); }", "streams are not supported"),
-    ])
-    func aMistakeIsNamed(_ body: String, _ complaint: String) async throws {
+    ]) func `a mistake is named`(_ body: String, _ complaint: String) async throws {
         let (result, folder) = try await generate(body)
         defer { try? FileManager.default.removeItem(at: folder) }
         #expect(result.status != 0)
         #expect(result.transcript.contains("broken.proto") && result.transcript.contains(complaint), "\(result.transcript)")
     }
 
-    @Test func aPackageWithoutVersionIsRefused() async throws {
+    @Test func `a package without version is refused`() async throws {
         let (result, folder) = try await generate("message A {}", package: "broken")
         defer { try? FileManager.default.removeItem(at: folder) }
         #expect(result.status != 0 && result.transcript.contains("must end in a service and a version"))
     }
 
-    @Test func aSecondVersionIsAModuleOfItsOwn() async throws {
+    @Test func `a second version is a module of its own`() async throws {
         let (result, folder) = try await generate("// Of note.\nmessage A { string b = 1; }", package: "streaksnap.auth.v2")
         defer { try? FileManager.default.removeItem(at: folder) }
         #expect(result.status == 0, "\(result.transcript)")
@@ -75,7 +74,7 @@ import Testing
         #expect(text.contains("/// Of note.\npublic struct A: Sendable, Equatable {"))
     }
 
-    @Test func garbageInsteadOfARequestIsRefused() async throws {
+    @Test func `garbage instead of a request is refused`() async throws {
         let result = try await run("sh", ["-c", "printf 'garbage' | '\(try pluginPath())'"])
         #expect(result.status == 1 && result.transcript.contains("the input is not what protoc sends"))
     }

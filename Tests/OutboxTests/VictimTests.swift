@@ -9,8 +9,7 @@ private struct VictimEnded: Error {}
 
 @Suite("A process killed between commit and publish", .serialized, .timeLimit(.minutes(5)))
 struct VictimTests {
-    @Test("again and again: each committed event has exactly one effect")
-    func killedAgainAndAgain() async throws {
+    @Test func `again and again: each committed event has exactly one effect`() async throws {
         let lives = TestDepth.pick(quick: 6, full: 30)
         try await withWorld { world in
             _ = try await world.hearer()

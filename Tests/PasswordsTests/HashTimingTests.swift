@@ -7,7 +7,7 @@ import Testing
 /// does.
 @Suite struct HashTimingTests {
     /// In a process of its own, where the processor time of children is that of the hasher's alone.
-    @Test func anUnknownUserCostsAsMuchAsAWrongPassword() async {
+    @Test func `an unknown user costs as much as a wrong password`() async {
         await #expect(processExitsWith: .success) {
             let hash = try await PasswordHasher(cost: 9).hash("right", for: .init(.signIn, address: nil))
             func processorTime() -> Double {

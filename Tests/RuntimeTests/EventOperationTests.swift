@@ -39,8 +39,7 @@ struct EventOperationTests {
         Settings(values: ["database.url": try await fixture.connectionString()], declared: CommonSettings.service)
     }
 
-    @Test("The metrics show what waits in the outbox, what was not heard, and what is tried again")
-    func metrics() async throws {
+    @Test func `The metrics show what waits in the outbox, what was not heard, and what is tried again`() async throws {
         try await withFixture { fixture in
             let jetStream = JetStream(connection: fixture.bus)
             let topology = EventTopology(services: ["tester"], sources: ["listener": ["tester"]])
@@ -86,8 +85,7 @@ struct EventOperationTests {
         }
     }
 
-    @Test("The events command lists parked events and has them tried again")
-    func command() async throws {
+    @Test func `The events command lists parked events and has them tried again`() async throws {
         try await withFixture { fixture in
             let settings = try await settings(fixture)
             func run(_ words: String...) async throws -> String {

@@ -95,8 +95,7 @@ struct MutationTests {
         try await fixture.database.query("SELECT 1 FROM effects").count
     }
 
-    @Test("has one effect and one reply, however often it comes")
-    func once() async throws {
+    @Test func `has one effect and one reply, however often it comes`() async throws {
         try await withFixture { fixture in
             let first = try await change(fixture, context("k"), "a")
             for _ in 0..<3 { #expect(try await change(fixture, context("k"), "a") == first) }
@@ -107,8 +106,9 @@ struct MutationTests {
         }
     }
 
-    @Test("has one effect when 64 come at once, at any isolation", arguments: [Isolation.readCommitted, .serializable])
-    func concurrent(isolation: Isolation) async throws {
+    @Test(arguments: [Isolation.readCommitted, .serializable]) func `has one effect when 64 come at once, at any isolation`(
+        isolation: Isolation
+    ) async throws {
         try await withFixture { fixture in
             let replies = try await withThrowingTaskGroup(of: Note.self) { tasks in
                 for _ in 0..<64 { tasks.addTask { try await change(fixture, context("k"), "a", isolation: isolation) } }
@@ -121,8 +121,7 @@ struct MutationTests {
         }
     }
 
-    @Test("gets the reply that was completed first, after a failure and when 32 come at once")
-    func completed() async throws {
+    @Test func `gets the reply that was completed first, after a failure and when 32 come at once`() async throws {
         try await withFixture { fixture in
             @Sendable func change(_ key: String, _ complete: @escaping @Sendable (Note) async throws -> Note) async throws
                 -> String
@@ -147,8 +146,7 @@ struct MutationTests {
         }
     }
 
-    @Test("that was refused may be tried again")
-    func refusal() async throws {
+    @Test func `that was refused may be tried again`() async throws {
         try await withFixture { fixture in
             for _ in 0..<2 {
                 let error = await #expect(throws: ServiceError.self) { _ = try await change(fixture, context("k"), "refused") }
@@ -160,8 +158,7 @@ struct MutationTests {
         }
     }
 
-    @Test("is the caller's own, and without a key it happens each time")
-    func callers() async throws {
+    @Test func `is the caller's own, and without a key it happens each time`() async throws {
         try await withFixture { fixture in
             let first = try await change(fixture, context("k", user: 1), "a")
             #expect(try await change(fixture, context("k", user: 2), "a") != first)
@@ -171,8 +168,7 @@ struct MutationTests {
         }
     }
 
-    @Test("leaves nothing in the table that can be read, or guessed, without its key")
-    func sealed() async throws {
+    @Test func `leaves nothing in the table that can be read, or guessed, without its key`() async throws {
         try await withFixture { fixture in
             _ = try await change(fixture, context("k"), "my password")
             let rows = try await fixture.database.query(
@@ -186,8 +182,9 @@ struct MutationTests {
         }
     }
 
-    @Test("is forgotten after 24 hours of the clock, whether somebody tidies up or not", arguments: [true, false])
-    func expiry(isPurged: Bool) async throws {
+    @Test(arguments: [true, false]) func `is forgotten after 24 hours of the clock, whether somebody tidies up or not`(
+        isPurged: Bool
+    ) async throws {
         let clock = ManualClock(Instant(seconds: 1_800_000_000))
         try await withFixture(clock: clock) { fixture in
             let first = try await change(fixture, context("k"), "a")
@@ -214,8 +211,7 @@ struct MutationTests {
         }
     }
 
-    @Test("has one effect when its key has just expired and 32 come at once")
-    func concurrentAfterExpiry() async throws {
+    @Test func `has one effect when its key has just expired and 32 come at once`() async throws {
         let clock = ManualClock(Instant(seconds: 1_800_000_000))
         try await withFixture(clock: clock) { fixture in
             let old = try await change(fixture, context("k"), "a")
@@ -229,8 +225,7 @@ struct MutationTests {
         }
     }
 
-    @Test("that breaks a rule of its message stores nothing, and its key stays free")
-    func validation() async throws {
+    @Test func `that breaks a rule of its message stores nothing, and its key stays free`() async throws {
         try await withFixture { fixture in
             let method = Method<Strict, Note>(service: "test", version: "v1", name: "Strict", isIdempotent: false)
             let endpoint = Endpoint(method) { request, context in

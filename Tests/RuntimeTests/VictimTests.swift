@@ -17,8 +17,7 @@ struct VictimTests {
         timeout: .minutes(2)
     )
 
-    @Test("leaves its answer to the retry, and one effect")
-    func killedBeforeTheReply() async throws {
+    @Test func `leaves its answer to the retry, and one effect`() async throws {
         try await withFixture { fixture in
             let output = FileManager.default.temporaryDirectory.appendingPathComponent("victim-\(UUID().uuidString)").path
             defer { try? FileManager.default.removeItem(atPath: output) }

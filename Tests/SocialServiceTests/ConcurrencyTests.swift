@@ -7,8 +7,7 @@ import Testing
 
 @Suite("Two people at once", .timeLimit(.minutes(4)))
 struct ConcurrencyTests {
-    @Test("who ask each other 64 times become friends once")
-    func oppositeRequests() async throws {
+    @Test func `who ask each other 64 times become friends once`() async throws {
         try await withWorld { world in
             let (ann, ben) = (world.person(1), world.person(2))
             let outcomes = try await atOnce(64) { index in
@@ -22,8 +21,7 @@ struct ConcurrencyTests {
         }
     }
 
-    @Test("accepting 64 times is one acceptance")
-    func doubleAccept() async throws {
+    @Test func `accepting 64 times is one acceptance`() async throws {
         try await withWorld { world in
             let (ann, ben) = (world.person(1), world.person(2))
             let id = try await world.request(ann, ben).friendshipID
@@ -33,8 +31,7 @@ struct ConcurrencyTests {
         }
     }
 
-    @Test("accepting and withdrawing agree on one of the two")
-    func acceptAgainstWithdraw() async throws {
+    @Test func `accepting and withdrawing agree on one of the two`() async throws {
         try await withWorld { world in
             let (ann, ben) = (world.person(1), world.person(2))
             for round in 0..<30 {
@@ -58,8 +55,7 @@ struct ConcurrencyTests {
         }
     }
 
-    @Test("removing against accepting leaves no friendship")
-    func acceptAgainstRemove() async throws {
+    @Test func `removing against accepting leaves no friendship`() async throws {
         try await withWorld { world in
             let (ann, ben) = (world.person(1), world.person(2))
             for round in 0..<20 {
@@ -82,8 +78,7 @@ struct ConcurrencyTests {
         }
     }
 
-    @Test("a block wins against an acceptance, whichever comes first")
-    func blockAgainstAccept() async throws {
+    @Test func `a block wins against an acceptance, whichever comes first`() async throws {
         try await withWorld { world in
             for round in 0..<20 {
                 let (ann, ben) = (world.person(UInt64(2 * round)), world.person(UInt64(2 * round + 1)))
@@ -108,8 +103,7 @@ struct ConcurrencyTests {
         }
     }
 
-    @Test("no request stands beside a block")
-    func blockAgainstRequest() async throws {
+    @Test func `no request stands beside a block`() async throws {
         try await withWorld { world in
             for round in 0..<20 {
                 let (ann, ben) = (world.person(UInt64(2 * round)), world.person(UInt64(2 * round + 1)))
@@ -127,8 +121,7 @@ struct ConcurrencyTests {
         }
     }
 
-    @Test("20 requests an hour get through, however many are sent at once, and withdrawing frees none")
-    func hourlyLimit() async throws {
+    @Test func `20 requests an hour get through, however many are sent at once, and withdrawing frees none`() async throws {
         try await withWorld { world in
             let ann = world.person(0)
             let people = (1...64).map { world.person(UInt64($0)) }
@@ -145,8 +138,7 @@ struct ConcurrencyTests {
         }
     }
 
-    @Test("100 requests may be pending, and one that is answered makes room")
-    func pendingLimit() async throws {
+    @Test func `100 requests may be pending, and one that is answered makes room`() async throws {
         try await withWorld { world in
             let ann = world.person(0)
             let people = (1...130).map { world.person(UInt64($0)) }
@@ -164,8 +156,7 @@ struct ConcurrencyTests {
         }
     }
 
-    @Test("nudging 64 times is one nudge, and 4 hours later another")
-    func nudges() async throws {
+    @Test func `nudging 64 times is one nudge, and 4 hours later another`() async throws {
         try await withWorld { world in
             let (ann, ben) = (world.person(1), world.person(2))
             try await world.befriend(ann, ben)
@@ -187,8 +178,7 @@ struct ConcurrencyTests {
         }
     }
 
-    @Test("64 reports of one person by one are one; each of 16 reporters is told apart; moderators act once")
-    func reports() async throws {
+    @Test func `64 reports of one person by one are one; each of 16 reporters is told apart; moderators act once`() async throws {
         try await withWorld { world in
             let bad = world.person(0)
             let people = (1...16).map { world.person(UInt64($0)) }
@@ -218,8 +208,7 @@ struct ConcurrencyTests {
         }
     }
 
-    @Test("blocking 64 times is one block; its end and its return go on with its id and version")
-    func blocks() async throws {
+    @Test func `blocking 64 times is one block; its end and its return go on with its id and version`() async throws {
         try await withWorld { world in
             let (ann, ben) = (world.person(1), world.person(2))
             try await world.befriend(ann, ben)

@@ -14,8 +14,8 @@ import Testing
         return Data(result.output)
     }
 
-    @Test("Random cases go as the model says, from the start and from checkpoints", arguments: TestDepth.seeds(quick: 2, full: 6))
-    func random(seed: UInt64) async throws {
+    @Test(arguments: TestDepth.seeds(quick: 2, full: 6))
+    func `Random cases go as the model says, from the start and from checkpoints`(seed: UInt64) async throws {
         let cases = TestDepth.pick(quick: 15, full: 40)
         let file = try await python(["fill", "\(101 + seed)", "\(cases)"])
         for isIncremental in [false, true] {
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test("The model agrees with the given cases") func given() async throws {
+    @Test func `The model agrees with the given cases`() async throws {
         let file = try #require(CaseTests.file)
         #expect(String(decoding: try await python(["play", file.path]), as: UTF8.self) == "39 passed, 0 failed\n")
     }

@@ -30,8 +30,9 @@ import Testing
         if let problem = Self.problem(seed, policy, users: users, days: days) { Issue.record("\(problem)") }
     }
 
-    @Test("A life that goes wrong is told with its seed, up to the step that goes wrong and no further", arguments: 1...20)
-    func shrinking(seed: UInt64) throws {
+    @Test(arguments: 1...20) func `A life that goes wrong is told with its seed, up to the step that goes wrong and no further`(
+        seed: UInt64
+    ) throws {
         // A rule that is not ours and that every diligent pair breaks.
         let rule: @Sendable (StreakState) -> String? = { $0.count > 5 ? "more than five" : nil }
         guard let problem = Self.problem(seed, .mutual, users: 2, days: 60, rule: rule) else { return }
@@ -49,24 +50,19 @@ import Testing
         }
     }
 
-    @Test(
-        "Mutual: replay is incremental, effects once, counts and tokens in bounds",
-        arguments: TestDepth.seeds(quick: 3, full: 20)
-    )
-    func mutual(block: UInt64) {
+    @Test(arguments: TestDepth.seeds(quick: 3, full: 20))
+    func `Mutual: replay is incremental, effects once, counts and tokens in bounds`(block: UInt64) {
         for seed in 0..<100 as Range<UInt64> { live(block * 100 + seed, .mutual, users: seed % 10 == 0 ? 3 : 2, days: 60) }
     }
 
-    @Test("Check-in: replay is incremental, effects once, freezes conserved", arguments: TestDepth.seeds(quick: 1, full: 5))
-    func checkIn(block: UInt64) {
+    @Test(arguments: TestDepth.seeds(quick: 1, full: 5)) func `Check-in: replay is incremental, effects once, freezes conserved`(
+        block: UInt64
+    ) {
         for seed in 0..<100 as Range<UInt64> { live(10_000 + block * 100 + seed, .checkIn(freezeEvery: nil), users: 1, days: 60) }
     }
 
-    @Test(
-        "Whoever posts on every local date keeps the streak, also while travelling",
-        arguments: TestDepth.seeds(quick: 1, full: 5)
-    )
-    func diligent(block: UInt64) {
+    @Test(arguments: TestDepth.seeds(quick: 1, full: 5))
+    func `Whoever posts on every local date keeps the streak, also while travelling`(block: UInt64) {
         for seed in 0..<100 as Range<UInt64> {
             var life = DiligentLife(seed: 20_000 + block * 100 + seed)
             life.live(days: 60)

@@ -51,10 +51,7 @@ struct TestRuleTests {
             @Test(.serialized) private func `a third`() {}
             @Test func camelCase() {}
             @Test(\(quotes)A title\(quotes)) func `and a sentence`() {}
-            @Test(
-                \(quotes)A title\(quotes), arguments: 0..<3
-            )
-            func named(seed: Int) {}
+            @Test(\(quotes)A title\(quotes), arguments: 0..<3) func `named`(seed: Int) {}
             // @Test func comment() {}
             """
         #expect(Self.misnamed(text, SwiftText(text)) == [4, 5, 6])
