@@ -1,12 +1,16 @@
-# Part of deploy/dev: runs of the tests, and what is said of those that fail. Uses `binaries`, where the test runner is.
+# Part of deploy/dev: runs of the tests, how long each test took, and what is said of those that fail. Uses `binaries`, where the test runner
+# is. deploy/docs/testing.md explains the turns and the two depths.
 
-# turn LIMIT ARGUMENTS: one run of the test runner; one that hangs is ended and says which tests had not ended. What failed is said at its end
-# and added to .run/failures.log.
+# turn NAME LIMIT WIDTH ARGUMENTS: one run of the test runner, with so many tests at once (0: the arguments say how many); one that hangs is
+# ended and says which tests had not ended. What failed is said at its end and added to .run/failures.log.
 turn() {
-    local limit=$1 log=.run/tests.log status=0
-    shift
-    timeout --kill-after=20 "$limit" "$binaries/streaksnapPackageTests.xctest" --testing-library swift-testing "$@" 2>&1 |
-        tee "$log" || status=$?
+    local name=$1 limit=$2 width=$3 log=.run/tests-$1.log status=0 began=$EPOCHREALTIME parallel=()
+    shift 3
+    if ((width > 1)); then parallel=(--experimental-maximum-parallelization-width "$width"); fi
+    if ((width == 1)); then parallel=(--no-parallel); fi
+    timeout --kill-after=20 "$limit" "$binaries/streaksnapPackageTests.xctest" --testing-library swift-testing \
+        --event-stream-version 6.3 --event-stream-output-path ".run/events-$name.jsonl" "${parallel[@]}" "$@" 2>&1 | tee "$log" || status=$?
+    echo "$name $began $EPOCHREALTIME $width" >>.run/turns
     ((status != 0)) || return 0
     # Without colours.
     sed -i 's/\x1b\[[0-9;]*m//g' "$log"
@@ -38,15 +42,48 @@ failures() {
 
 # turns: all tests. One that fails does not keep the following from running, so that one run tells everything.
 turns() {
-    # In turns: the property tests keep every processor busy, others kill servers or compare times and want the machine for themselves.
-    local computing='StreaksDomainTests|TranscodingTests|KernelTests' alone='OutboxTests|BusTests|AuthServiceTests|SoakTests|ChaosTests'
-    local status=0
-    turn 10m --filter "$computing" || status=1
+    # The property tests keep every processor busy.
+    local computing='StreaksDomainTests|TranscodingTests|KernelTests'
+    # They kill and freeze brokers, databases and services, or ask for more at once than time limits bear on a busy machine: one after the
+    # other. They wait more than they compute.
+    local faults='OutboxTests|BusTests|AuthServiceTests|SoakTests|ChaosTests'
+    # Suites of this name compare times and want the machine for themselves.
+    local timing='TimingTests'
+    local status=0 beside
+    turn computing 10m 4 --filter "$computing" || status=1
     # Many of these hold connections to one PostgreSQL.
-    turn 10m --skip "$computing|$alone|EndToEndTests" --experimental-maximum-parallelization-width 16 || status=1
-    turn 20m --no-parallel --filter "$alone" || status=1
+    turn services "$(limit 10m 20m)" 16 --skip "$computing|$faults|$timing|EndToEndTests" || status=1
+    turn faults "$(limit 15m 40m)" 1 --filter "$faults" --skip "$timing" >.run/beside.log 2>&1 &
+    beside=$!
     # Most of these start a system of their own: no more at once than a small machine bears.
-    turn 15m --filter EndToEndTests --experimental-maximum-parallelization-width 5 || status=1
+    turn end-to-end "$(limit 15m 40m)" 5 --filter EndToEndTests || status=1
+    wait "$beside" || status=1
+    cat .run/beside.log
+    turn timing 10m 1 --filter "$timing" || status=1
     ((status == 0)) || { echo && head -n 90 .run/failures.log; } >&2
+    return "$status"
+}
+
+# limit QUICK FULL: how long a turn may take at this depth.
+limit() { if [[ $STREAKSNAP_TEST_DEPTH == full ]]; then echo "$2"; else echo "$1"; fi; }
+
+# run_tests [--build-only] [--depth quick|full] [ARGUMENTS]
+run_tests() {
+    local status=0 depth=quick
+    while [[ ${1:-} == --depth || ${1:-} == --depth=* ]]; do
+        if [[ $1 == --depth ]]; then depth=${2:-} && shift $(($# > 1 ? 2 : 1)); else depth=${1#*=} && shift; fi
+        [[ $depth == quick || $depth == full ]] || refuse "--depth must be quick or full, not “$depth”"
+    done
+    setup "$browser"
+    mkdir -p .run
+    echo "checking the format" >&2
+    swift format lint --strict --parallel --recursive Package.swift Services Shared Tests Proto/Generator
+    build --build-tests
+    if [[ ${1:-} == --build-only ]]; then return; fi
+    # The tests that start programs start those that were just built.
+    export STREAKSNAP_BIN=$binaries STREAKSNAP_TEST_DEPTH=$depth
+    rm -f .run/failures.log .run/turns .run/events-*.jsonl .run/tests-*.log
+    if (($# > 0)); then turn chosen 20m 0 "$@" || status=$?; else turns || status=$?; fi
+    deploy/test_times.py .run || true
     return "$status"
 }

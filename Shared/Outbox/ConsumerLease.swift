@@ -9,15 +9,16 @@ internal import Kernel
 struct ConsumerLease: Sendable {
     /// How long one statement of it may take before it is given up.
     static let statementLimit = Duration.seconds(15)
-    /// How often it is renewed.
-    static let renewal = Duration.seconds(1)
 
     let feature: String
     let stream: String
     let holder: ID<EventConsumer>
     let database: Database
-    /// How long a replica that died holds up the others, in seconds.
-    let length: Double
+    /// How long a replica that died holds up the others.
+    let length: Duration
+    /// How often it is renewed.
+    var renewal: Duration { length / 6 }
+    private var seconds: Double { length / .seconds(1) }
 
     /// How far the feature is; nil in it when it has consumed nothing yet.
     struct Position: Sendable {
@@ -29,7 +30,7 @@ struct ConsumerLease: Sendable {
         let rows = try await database.query(
             """
             INSERT INTO consumer_lease AS lease (feature, stream, holder, held_until)
-            VALUES (\(feature), \(stream), \(holder), clock_timestamp() + make_interval(secs => \(length)))
+            VALUES (\(feature), \(stream), \(holder), clock_timestamp() + make_interval(secs => \(seconds)))
             ON CONFLICT (feature, stream) DO UPDATE SET holder = EXCLUDED.holder, held_until = EXCLUDED.held_until
             WHERE lease.holder = EXCLUDED.holder OR lease.held_until < clock_timestamp()
             RETURNING position, position_at
@@ -43,7 +44,7 @@ struct ConsumerLease: Sendable {
     func renew(at position: StreamPosition?) async throws -> Bool {
         try await database.execute(
             """
-            UPDATE consumer_lease SET held_until = clock_timestamp() + make_interval(secs => \(length)),
+            UPDATE consumer_lease SET held_until = clock_timestamp() + make_interval(secs => \(seconds)),
                 position = \(position?.sequence ?? 0), position_at = \(position?.timestamp)
             WHERE feature = \(feature) AND stream = \(stream) AND holder = \(holder)
             """

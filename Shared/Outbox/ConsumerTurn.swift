@@ -96,7 +96,7 @@ extension EventConsumer {
     /// should one do so before we notice, the inbox keeps each event to its one effect and `StreamReading` each aggregate to its order.
     private func renew(_ turn: ConsumerTurn) async {
         while turn.goesOn, !Task.isCancelled {
-            try? await Task.sleep(for: ConsumerLease.renewal)
+            try? await Task.sleep(for: turn.lease.renewal)
             if Task.isCancelled { break }
             let isOurs = try? await withTimeLimit(ConsumerLease.statementLimit) { try await turn.lease.renew(at: turn.position) }
             if isOurs == false { turn.end() }

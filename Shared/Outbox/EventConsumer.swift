@@ -32,7 +32,7 @@ public final class EventConsumer: Sendable {
     let logger: Logger
     let handlers: [String: EventHandler]
     let maxAttempts: Int
-    let leaseLength: Double
+    let leaseLength: Duration
     let jetStream: JetStream
     let replica: ID<EventConsumer>
     /// Messages that are asked for at once.
@@ -47,7 +47,7 @@ public final class EventConsumer: Sendable {
     ///   - feature: the feature of it; its durables, which the operator's process makes, are called `durableName`.
     ///   - handlers: those of one event type run in this order, in one transaction.
     ///   - maxAttempts: tries before an event is parked.
-    ///   - leaseLength: how long a replica that died holds up the others, in seconds.
+    ///   - leaseLength: how long a replica that died holds up the others, at least 100 ms.
     public init(
         service: String,
         feature: String,
@@ -57,7 +57,7 @@ public final class EventConsumer: Sendable {
         jetStream: JetStream,
         logger: Logger,
         maxAttempts: Int = 10,
-        leaseLength: Double = 6
+        leaseLength: Duration = .seconds(6)
     ) {
         self.feature = feature
         self.durable = Self.durableName(service: service, feature: feature)

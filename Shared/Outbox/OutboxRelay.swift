@@ -14,8 +14,6 @@ public final class OutboxRelay: Sendable {
     private static let batch = 1_000
     /// Rows that one statement forgets.
     private static let purged = 5_000
-    /// What a replica that died holds up the others, in seconds. Two that overlap publish some events twice, in the same order.
-    private static let leaseSeconds: Int64 = 6
     /// How long one batch may wait for the broker.
     private static let publishLimit = Interval.seconds(3)
     /// How long one look may take altogether before it is given up and begun anew: statements and the broker have shorter limits of their own.
@@ -30,6 +28,8 @@ public final class OutboxRelay: Sendable {
     private let replica: ID<OutboxRelay>
     private let logger: Logger
     private let pollInterval: Duration
+    /// How long a replica that died holds up the others. Two that overlap publish some events twice, in the same order.
+    private let leaseLength: Duration
     private let signal = WakeSignal()
     private let turn = Mutex(Turn())
 
@@ -44,6 +44,7 @@ public final class OutboxRelay: Sendable {
     /// - Parameters:
     ///   - service: the bus name; its stream is `EVT_<SERVICE>`.
     ///   - pollInterval: how long an event may wait when a wake-up was lost.
+    ///   - leaseLength: how long a replica that died holds up the others, at least 100 ms; tests do not wait for six seconds.
     public init(
         database: Database,
         jetStream: JetStream,
@@ -51,7 +52,8 @@ public final class OutboxRelay: Sendable {
         service: String,
         ids: any IDSource,
         logger: Logger,
-        pollInterval: Duration = .milliseconds(500)
+        pollInterval: Duration = .milliseconds(500),
+        leaseLength: Duration = .seconds(6)
     ) {
         self.database = database
         self.jetStream = jetStream
@@ -60,6 +62,7 @@ public final class OutboxRelay: Sendable {
         self.replica = ids.make()
         self.logger = logger
         self.pollInterval = pollInterval
+        self.leaseLength = leaseLength
     }
 
     /// Says that there may be rows to publish. Cheap; many calls become one look.
@@ -294,13 +297,13 @@ public final class OutboxRelay: Sendable {
         let now = ContinuousClock.now
         let taken = try await database.execute(
             """
-            UPDATE outbox_lease SET holder = \(replica), held_until = clock_timestamp() + make_interval(secs => \(Double(Self.leaseSeconds)))
+            UPDATE outbox_lease SET holder = \(replica), held_until = clock_timestamp() + make_interval(secs => \(leaseLength / .seconds(1)))
             WHERE holder = \(replica) OR held_until < clock_timestamp()
             """
         )
         turn.withLock {
             // Renewed at half time, so that it never runs out in the middle of a batch.
-            $0.mineUntil = taken == 1 ? now.advanced(by: .seconds(Self.leaseSeconds / 2)) : nil
+            $0.mineUntil = taken == 1 ? now.advanced(by: leaseLength / 2) : nil
             $0.otherUntil = taken == 1 ? nil : now.advanced(by: pollInterval)
         }
         return taken == 1

@@ -2,6 +2,7 @@ import AuthAPI
 import Bus
 import Foundation
 import Kernel
+import TestSupport
 import Testing
 
 /// What Apple's servers tell (AU-5).

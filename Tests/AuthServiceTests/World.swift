@@ -66,7 +66,7 @@ final class World: Sendable {
         try await server.withDatabase(poolSize: 1) { database in
             _ = try await database.execute("CREATE DATABASE \(identifier: name)")
         }
-        return server.connectionString.replacing("dbname=postgres", with: "dbname=\(name)")
+        return server.connectionString(database: name)
     }
 
     private static let databases = Atomic(0)
@@ -202,21 +202,6 @@ struct APIReply: Sendable {
     private func value(_ path: [String]) -> Any? {
         path.reduce(object["data"]) { value, name in (value as? [String: Any])?[name] }
     }
-}
-
-/// Waits until something holds.
-func eventually(
-    _ what: Comment,
-    within limit: Duration = .seconds(30),
-    sourceLocation: SourceLocation = #_sourceLocation,
-    _ condition: () async throws -> Bool
-) async throws {
-    let deadline = ContinuousClock.now.advanced(by: limit)
-    while ContinuousClock.now < deadline {
-        if try await condition() { return }
-        try await Task.sleep(for: .milliseconds(25))
-    }
-    try #require(try await condition(), "\(what) within \(limit)", sourceLocation: sourceLocation)
 }
 
 /// The reason of the refusal; nil when there was none.

@@ -11,7 +11,7 @@ import Wire
 @testable import Runtime
 @testable import ServiceRuntime
 
-/// `billing` on a schema of its own, without a broker: what it tells lies in its outbox.
+/// `billing` on a database of its own, without a broker: what it tells lies in its outbox.
 struct World {
     let database: Database
     let tokens: TokenRepository
@@ -78,13 +78,16 @@ struct World {
     }
 }
 
+private let template = PostgresTemplate("billing") { database in
+    for set in [MigrationSet("outbox", OutboxMigrations.all), MigrationSet("runtime", RuntimeMigrations.all)]
+        + BillingModule.migrations
+    {
+        try await Migrator(scope: set.scope, migrations: set.migrations).run(on: database)
+    }
+}
+
 nonisolated(nonsending) func withWorld(_ body: (World) async throws -> Void) async throws {
-    try await PostgresServer.shared().withDatabase(poolSize: 8, adjust: PostgresServer.patient) { database in
-        for set in [MigrationSet("outbox", OutboxMigrations.all), MigrationSet("runtime", RuntimeMigrations.all)]
-            + BillingModule.migrations
-        {
-            try await Migrator(scope: set.scope, migrations: set.migrations).run(on: database)
-        }
+    try await template.withDatabase(poolSize: 8, adjust: PostgresServer.patient) { database in
         let clock = SystemClock()
         let work = UnitOfWorkFactory(database: database, clock: clock, ids: UUIDv7Source(clock: clock), relay: nil)
         let mutations = Mutations(work: work, database: database)

@@ -6,7 +6,7 @@ import Testing
 @Suite struct LocalBlobStoreTests {
     private func key(_ text: String) throws -> BlobKey { try BlobKey(text) }
 
-    @Test func aReaderOfReplacedOrDeletedBytesReadsThemToTheirEnd() async throws {
+    @Test func `a reader of replaced or deleted bytes reads them to their end`() async throws {
         try await withStore { store in
             let old = [UInt8](repeating: 1, count: 400_000)
             try await store.put(key("x"), old)
@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test func anUploadThatFailsLeavesNothingBehind() async throws {
+    @Test func `an upload that fails leaves nothing behind`() async throws {
         struct Broken: Error {}
         try await withStore { store in
             let part = [UInt8](repeating: 7, count: 200_000)
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func whatACrashLeftBehindIsSweptButNotWhatIsBeingWritten() async throws {
+    @Test func `what a crash left behind is swept but not what is being written`() async throws {
         try await withStore { store in
             try await store.prepare()
             let temporary = store.folder + "/.temporary"
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func aFullOrUnusableDiskIsAClearRefusal() async throws {
+    @Test func `a full or unusable disk is a clear refusal`() async throws {
         try await withStore(minimumFree: .max) { store in
             #expect(await reason { try await store.put(key("a"), [1]) } == "STORAGE_FULL")
             #expect(files(below: store.folder).isEmpty)
@@ -72,7 +72,7 @@ import Testing
     }
 
     /// A limit on the size of files makes a write fail half-way, as a full disk does.
-    @Test func aWriteThatFailsHalfWayLeavesNothingBehind() async throws {
+    @Test func `a write that fails half way leaves nothing behind`() async throws {
         try await withScratchFolder { folder in
             await #expect(processExitsWith: .success) { [folder = folder as String] in
                 signal(SIGXFSZ, SIG_IGN)
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func copiesAndMovesAreYoung() async throws {
+    @Test func `copies and moves are young`() async throws {
         try await withStore { store in
             try await store.put(key("incoming/1"), [1, 2])
             let old = Date(timeIntervalSince1970: 1_000_000)
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    @Test func missingBlobsAndConflictsAreSaid() async throws {
+    @Test func `missing blobs and conflicts are said`() async throws {
         try await withStore { store in
             #expect(try await store.list(prefix: "", after: nil, limit: 10).isEmpty)
             #expect(try await store.info(of: key("none")) == nil)
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test func concurrentWritersAndDeletersOfOneFolderDoNotDisturbEachOther() async throws {
+    @Test func `concurrent writers and deleters of one folder do not disturb each other`() async throws {
         try await withStore { store in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for writer in 0..<8 {
@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    @Test func keysCannotLeadOutOfTheStore() {
+    @Test func `keys cannot lead out of the store`() {
         let bad = [
             "", "/", "/a", "a/", "a//b", ".", "..", "../a", "a/../b", "a/.hidden", ".temporary/x", "a b", "a\0b", "ä", "a\\b",
             "a%2e",

@@ -19,7 +19,7 @@ import Testing
         ).key.description
     }
 
-    @Test func aLinkHoldsUntilItExpires() throws {
+    @Test func `a link holds until it expires`() throws {
         let link = try SignedURL(secret: secret).sign(key: BlobKey("a/b.jpg"), expires: expires)
         #expect(link.hasPrefix("/media/a/b.jpg?exp=2000000000&sig="))
         #expect(try verify(link, at: Instant(seconds: 1_999_999_999)) == "a/b.jpg")
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func theSignatureIsPlainHMAC() throws {
+    @Test func `the signature is plain HMAC`() throws {
         let link = try SignedURL(secret: secret).sign(key: BlobKey("k"), expires: expires)
         let code = HMAC<SHA256>.authenticationCode(for: Data("media.v1\nk\n2000000000".utf8), using: SymmetricKey(data: secret))
         let expected = Data(code).base64EncodedString().replacingOccurrences(of: "+", with: "-")
@@ -36,7 +36,7 @@ import Testing
         #expect(link == "/media/k?exp=2000000000&sig=\(expected)")
     }
 
-    @Test func nothingElseIsALink() throws {
+    @Test func `nothing else is a link`() throws {
         let link = try SignedURL(secret: secret).sign(key: BlobKey("a/b.jpg"), expires: expires)
         let forgeries = [
             link.replacing("b.jpg", with: "c.jpg"), link.replacing("exp=2", with: "exp=3"),
@@ -50,7 +50,7 @@ import Testing
         #expect(throws: ServiceError.notFound("file")) { try verify(link, at: .epoch, secret: [UInt8](repeating: 8, count: 32)) }
     }
 
-    @Test func aLinkForOneViewerIsForNobodyElse() throws {
+    @Test func `a link for one viewer is for nobody else`() throws {
         let (viewer, other) = (UserID(high: 0xABC, low: 1), UserID(high: 0xABC, low: 2))
         let signer = SignedURL(secret: secret)
         let key = try BlobKey("a/b.jpg")
@@ -72,7 +72,7 @@ import Testing
     }
 
     /// 43 characters hold 258 bits: the last two must be zero, or one signature would have four spellings.
-    @Test func aSignatureHasOneSpelling() throws {
+    @Test func `a signature has one spelling`() throws {
         let link = try SignedURL(secret: secret).sign(key: BlobKey("a"), expires: expires)
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
         let accepted = alphabet.filter { (try? verify(String(link.dropLast()) + String($0), at: .epoch)) != nil }

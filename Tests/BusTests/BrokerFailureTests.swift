@@ -8,7 +8,7 @@ import Testing
 extension BrokerTests {
     /// The broker stops, dies, freezes and comes back while requests are on their way.
     @Suite struct BrokerFailureTests {
-        @Test(arguments: ["stop", "kill"]) func trafficGoesOnAfterTheBrokerIsBack(how: String) async throws {
+        @Test(arguments: ["stop", "kill"]) func `traffic goes on after the broker is back`(how: String) async throws {
             try await withBus { server, bus in
                 let client = try await server.connect("client")
                 let effects = Shared(0)
@@ -62,7 +62,7 @@ extension BrokerTests {
             }
         }
 
-        @Test func requestsMadeWhileTheBrokerIsAwayAreAnsweredWhenItIsBack() async throws {
+        @Test func `requests made while the broker is away are answered when it is back`() async throws {
             try await withBus { server, bus in
                 let client = try await server.connect("client")
                 let service = try await startNotes(bus, [Endpoint(Notes.change) { note, _ in note }])
@@ -81,7 +81,7 @@ extension BrokerTests {
             }
         }
 
-        @Test func aFrozenBrokerDelaysButDoesNotBreak() async throws {
+        @Test func `a frozen broker delays but does not break`() async throws {
             try await withBus { server, bus in
                 let service = try await startNotes(bus, [Endpoint(Notes.echo) { note, _ in note }])
                 await server.pause()
@@ -97,7 +97,7 @@ extension BrokerTests {
             }
         }
 
-        @Test func aFrozenBrokerDoesNotBlockPublishers() async throws {
+        @Test func `a frozen broker does not block publishers`() async throws {
             try await withBus { server, bus in
                 await server.pause()
                 let body = [UInt8](repeating: 1, count: 512 << 10)
@@ -116,7 +116,7 @@ extension BrokerTests {
             }
         }
 
-        @Test func aBrokerThatRefusesForAWhileIsFoundAgain() async throws {
+        @Test func `a broker that refuses for a while is found again`() async throws {
             let users = { (password: String) in "authorization { user: bus, password: \(password) }" }
             let server = try await NatsServer.start(configuration: users("right"))
             let lines = Shared<[String]>([])
@@ -148,7 +148,7 @@ extension BrokerTests {
 
     /// Who gets in, and how.
     @Suite struct ConnectionTests {
-        @Test func credentialsAreCheckedAtTheStart() async throws {
+        @Test func `credentials are checked at the start`() async throws {
             let server = try await NatsServer.start(
                 configuration: "accounts { APP: { users: [ { user: a, password: \"p w\" } ] } }"
             )
@@ -160,7 +160,7 @@ extension BrokerTests {
             await #expect(throws: BusConnectionError.self, "anonymous") { try await server.connect() }
         }
 
-        @Test func aTokenGetsIn() async throws {
+        @Test func `a token gets in`() async throws {
             let server = try await NatsServer.start(configuration: "authorization { token: secret }")
             let bus = try await server.connect { $0.token = "secret" }
             try await bus.flush()
@@ -168,7 +168,7 @@ extension BrokerTests {
             await #expect(throws: BusConnectionError.self) { try await server.connect { $0.token = "wrong" } }
         }
 
-        @Test func theInboxPrefixIsUsedForEveryReply() async throws {
+        @Test func `the inbox prefix is used for every reply`() async throws {
             let server = try await NatsServer.start(
                 configuration: """
                     accounts { APP: { users: [ { user: a, password: p, permissions: {
@@ -183,7 +183,7 @@ extension BrokerTests {
             await bus.close()
         }
 
-        @Test func tlsWithFiles() async throws {
+        @Test func `TLS with files`() async throws {
             let folder = FileManager.default.temporaryDirectory.appendingPathComponent("tls-\(UUID().uuidString)")
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             defer { try? FileManager.default.removeItem(at: folder) }
@@ -212,7 +212,7 @@ extension BrokerTests {
             }
         }
 
-        @Test func aFrozenBrokerDoesNotHoldUpConnecting() async throws {
+        @Test func `a frozen broker does not hold up connecting`() async throws {
             let server = try await NatsServer.start()
             await server.pause()
             let start = ContinuousClock.now
@@ -223,7 +223,7 @@ extension BrokerTests {
             server.resume()
         }
 
-        @Test func anInboxThatNobodyAnswersToIsRefused() async throws {
+        @Test func `an inbox that nobody answers to is refused`() async throws {
             let server = try await NatsServer.start()
             for prefix in ["inbox", "_INBOXES.a", "_inbox", "", "_INBOX.*", "_INBOX."] {
                 await #expect(throws: BusConnectionError.self, "\(prefix)") {
@@ -232,7 +232,7 @@ extension BrokerTests {
             }
         }
 
-        @Test func connectingWaitsForABrokerThatComesLater() async throws {
+        @Test func `connecting waits for a broker that comes later`() async throws {
             let server = try await NatsServer.start()
             await server.stop()
             let connecting = Task { try await server.connect() }

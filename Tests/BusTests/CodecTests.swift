@@ -17,14 +17,14 @@ import Testing
         ServiceError(.unauthenticated, "", ""),
     ]
 
-    @Test func errorsComeBackAsTheyWent() {
+    @Test func `errors come back as they went`() {
         for error in Self.samples + ServiceError.Code.allCases.map({ ServiceError($0, "R", "m") }) {
             #expect(StatusCodec.decode(StatusCodec.encode(error)) == error)
         }
     }
 
     /// What `protoc` reads from our bytes, and makes of the same text, with the contract itself.
-    @Test func protocAgrees() async throws {
+    @Test func `protoc agrees`() async throws {
         for error in Self.samples {
             let bytes = StatusCodec.encode(error)
             let text = try await protoc("--decode", input: bytes)
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func hostileBytesAreRefusedNotTrusted() {
+    @Test func `hostile bytes are refused not trusted`() {
         let good = StatusCodec.encode(Self.samples[2])
         for length in 1..<good.count {
             // A prefix may end between two fields; it is then a smaller message, never more than what was written.
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func repliesOfOtherSoftwareStillMakeSense() {
+    @Test func `replies of other software still make sense`() {
         let headers: BusHeaders = ["Nats-Service-Error-Code": "404", "Nats-Service-Error": "no such thing"]
         let error = ServiceError(reply: BusMessage(subject: "", headers: headers, body: Array("text".utf8)))
         #expect(error == ServiceError(.notFound, "UNKNOWN", "no such thing"))
@@ -81,7 +81,7 @@ import Testing
 }
 
 @Suite struct AcknowledgementTests {
-    @Test func whatBrokersWriteIsReadWithoutADecoder() {
+    @Test func `what brokers write is read without a decoder`() {
         for text in [#"{"stream":"EVT_AUTH","seq":1234567}"#, #"{"stream":"EVT_AUTH", "seq":1234567}"#] {
             let ack = JetStreamCodec.plainAck(Array(text.utf8))
             #expect(ack == PublishAck(stream: "EVT_AUTH", sequence: 1_234_567, isDuplicate: false))
@@ -95,8 +95,7 @@ import Testing
         #"{"stream":"A","seq":1234567890123456789}"#, #"{"stream":"A""#, #"{"stream":"A"}"#, #"{"stream":"A"}"}"#,
         #"{"stream":"A"x"seq":1}"#, #"{"error":{"code":400},"stream":"A","seq":0}"#,
         #"{"stream":"A","seq":0,"error":{"code":400}}"#, #" {"stream":"A","seq":1}"#,
-    ])
-    func anythingElseIsLeftToIt(text: String) {
+    ]) func `anything else is left to it`(text: String) {
         #expect(JetStreamCodec.plainAck(Array(text.utf8)) == nil)
         let bytes = Array(text.utf8)
         for length in bytes.indices { #expect(JetStreamCodec.plainAck(Array(bytes[..<length])) == nil) }
@@ -104,7 +103,7 @@ import Testing
 }
 
 @Suite struct TraceContextTests {
-    @Test func traceparentsOfTheSpecification() throws {
+    @Test func `traceparents of the specification`() throws {
         let text = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
         let context = try #require(TraceContext(traceparent: text))
         #expect(context.description == text)
@@ -121,7 +120,7 @@ import Testing
         #expect(TraceContext.random() != TraceContext.random())
     }
 
-    @Test(arguments: [(0.0, 0...0), (0.25, 380...620), (1.0, 2_000...2_000)]) func aRatioOfTracesIsRecorded(
+    @Test(arguments: [(0.0, 0...0), (0.25, 380...620), (1.0, 2_000...2_000)]) func `a ratio of traces is recorded`(
         ratio: Double,
         expected: ClosedRange<Int>
     ) {
@@ -131,7 +130,7 @@ import Testing
 }
 
 @Suite struct CallContextTests {
-    @Test func whatIsUnreadableIsNobodyNotSomebody() {
+    @Test func `what is unreadable is nobody not somebody`() {
         let id = "018f0000-0000-7000-8000-000000000001"
         for headers: BusHeaders in [
             [:], ["principal-user": id], ["principal-role": "root", "principal-user": id],
@@ -147,7 +146,7 @@ import Testing
         #expect(throws: ServiceError.self) { try CallContext().requireUser() }
     }
 
-    @Test func deadlinesAreBounded() {
+    @Test func `deadlines are bounded`() {
         for text in ["9223372036854775807", "-9223372036854775808", "99999999999999999999", "soon"] {
             let context = CallContext(headers: ["deadline": text], timeout: .seconds(5))
             #expect(context.deadline >= .epoch)
@@ -156,7 +155,7 @@ import Testing
         #expect(CallContext(headers: [:], timeout: .seconds(5)).remaining > .seconds(4))
     }
 
-    @Test func aChildKeepsTheRequestAndNeverWaitsLonger() {
+    @Test func `a child keeps the request and never waits longer`() {
         let parent = CallContext(requestID: "r", deadline: SystemClock.now() + .seconds(3), idempotencyKey: "k")
         let child = parent.child(timeout: .seconds(60), principal: Principal(role: .service))
         #expect(child.deadline == parent.deadline)
@@ -167,7 +166,7 @@ import Testing
 }
 
 @Suite struct DeliveryTests {
-    @Test func bothFormsOfTheAckSubject() {
+    @Test func `both forms of the ack subject`() {
         let short = Delivery("$JS.ACK.EVT.reader.3.17.9.1700000000123456789.42")
         #expect(short?.count == 3 && short?.streamSequence == 17)
         #expect(short?.timestamp == Instant(microseconds: 1_700_000_000_123_456))

@@ -16,7 +16,7 @@ import Testing
         return link
     }
 
-    @Test func oneThatIsLostIsReplacedByWhoReportsIt() {
+    @Test func `one that is lost is replaced by who reports it`() {
         var link = established()
         #expect(link.lost() == true)
         #expect(link.lost() == false, "somebody dials already")
@@ -29,7 +29,7 @@ import Testing
         #expect(link.lost() == true, "and may be lost again")
     }
 
-    @Test func theFirstConnectionHasOnlyOneDialerToo() {
+    @Test func `the first connection has only one dialer too`() {
         var link = Link()
         #expect(link.lost() == false)
         #expect(link.adopt("first").text == "use 1")
@@ -37,7 +37,7 @@ import Testing
         #expect(link.settle(isOpen: false, isConnected: false, now: at(1)) == .dialAgain)
     }
 
-    @Test func whatIsMadeAfterTheEndIsDiscarded() {
+    @Test func `what is made after the end is discarded`() {
         var link = established()
         #expect(link.lost() == true)
         #expect(link.close() == "first")
@@ -47,7 +47,7 @@ import Testing
         #expect(link.lost() == false)
     }
 
-    @Test func theEndMayComeWhileSubscriptionsAreAttached() {
+    @Test func `the end may come while subscriptions are attached`() {
         var link = established()
         #expect(link.lost() == true)
         #expect(link.adopt("second").text == "use 2 instead of first")
@@ -55,7 +55,7 @@ import Testing
         #expect(link.settle(isOpen: true, isConnected: true, now: at(5)) == .stop)
     }
 
-    @Test func itHealsForAWhileAfterAReconnect() {
+    @Test func `it heals for a while after a reconnect`() {
         var link = established()
         func isHealing(_ now: UInt64) -> Bool { link.isHealing(now: at(now), grace: .milliseconds(100)) }
         #expect(!isHealing(2), "the first connection is no reconnect")

@@ -1,5 +1,6 @@
 import Foundation
 import Kernel
+import TestSupport
 import Testing
 
 @testable import Bus
@@ -44,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func aRequestEndsInTimeWhoeverOpensOthersMeanwhile() async {
+    @Test func `a request ends in time whoever opens others meanwhile`() async {
         let rounds = 600
         let requests = (0..<rounds).map { _ in PendingRequests(inboxPrefix: "_INBOX.test") }
         let opened = Shared<[Int: UInt64]>([:])
@@ -67,7 +68,7 @@ import Testing
         await waiting.value
     }
 
-    @Test func workIsCancelledInTimeWhateverElseIsAdmittedMeanwhile() async {
+    @Test func `work is cancelled in time whatever else is admitted meanwhile`() async {
         let rounds = 600
         let work = (0..<rounds).map { _ in ServiceWork(mostInFlight: 1_000) }
         let tasks = Shared<[Task<Void, Never>]>([])
@@ -88,7 +89,7 @@ import Testing
         withExtendedLifetime(work) {}
     }
 
-    @Test func theTimerRingsForEachTimeThatTheValueHas() async throws {
+    @Test func `the timer rings for each time that the value has`() async throws {
         let value = TimedMutex(Due(), label: "test")
         let rings = Shared<[Tick]>([])
         value.onWake { [weak value] in
@@ -111,7 +112,7 @@ import Testing
         withExtendedLifetime(value) {}
     }
 
-    @Test func anAlarmRingsOnceAndNotAfterItWasReleased() async throws {
+    @Test func `an alarm rings once and not after it was released`() async throws {
         let rings = Shared<[String]>([])
         var early: Alarm? = Alarm(at: Tick.now() + .milliseconds(100), label: "test") { rings.update { $0.append("released") } }
         #expect(early != nil)
@@ -125,7 +126,7 @@ import Testing
 
 /// What nobody may guess.
 @Suite struct EntropyTests {
-    @Test func tokensOfRequestsAreWordsOfChance() throws {
+    @Test func `tokens of requests are words of chance`() throws {
         let requests = PendingRequests(inboxPrefix: "_INBOX.test")
         let count = 4_096
         let tokens = try (0..<count).map { _ in try requests.open(until: Tick.now() + .seconds(60)) }
@@ -141,7 +142,7 @@ import Testing
         requests.close()
     }
 
-    @Test func aReplySubjectIsOneTokenOfSixteenDigitsBelowTheInbox() throws {
+    @Test func `a reply subject is one token of sixteen digits below the inbox`() throws {
         let requests = PendingRequests(inboxPrefix: "_INBOX.test")
         let prefix = String(requests.subject.dropLast())
         #expect(prefix.hasPrefix("_INBOX.test.") && prefix.count == "_INBOX.test.".count + 33)

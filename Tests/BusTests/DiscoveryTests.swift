@@ -7,7 +7,7 @@ import Testing
 extension BrokerTests {
     /// The replies against the rules of ADR-32 and its published schemas (`io.nats.micro.v1.*_response`).
     @Suite struct DiscoveryTests {
-        @Test func everySubjectIsAnsweredByEveryInstance() async throws {
+        @Test func `every subject is answered by every instance`() async throws {
             try await withBus { server, bus in
                 let other = try await server.connect("second")
                 let services = [try await startNotes(bus, endpoints), try await startNotes(other, endpoints)]
@@ -23,7 +23,7 @@ extension BrokerTests {
             }
         }
 
-        @Test func infoListsTheEndpoints() async throws {
+        @Test func `info lists the endpoints`() async throws {
             try await withBus { _, bus in
                 let service = try await startNotes(bus, endpoints)
                 let info = try object(try #require(try await bus.scatter("$SRV.INFO.notes", for: .seconds(2), atMost: 1).first))
@@ -38,7 +38,7 @@ extension BrokerTests {
             }
         }
 
-        @Test func statsCountRequestsAndErrors() async throws {
+        @Test func `stats count requests and errors`() async throws {
             try await withBus { _, bus in
                 let service = try await startNotes(bus, endpoints)
                 let before = SystemClock.now()

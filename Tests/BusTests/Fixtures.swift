@@ -64,20 +64,6 @@ private struct RecordingHandler: LogHandler {
     func log(event: LogEvent) { lines.update { $0.append("\(event.message)") } }
 }
 
-struct TimedOut: Error, CustomStringConvertible {
-    let description: String
-}
-
-/// Waits until `condition` holds.
-func eventually(_ what: String, within limit: Duration = .seconds(60), _ condition: () async throws -> Bool) async throws {
-    let end = ContinuousClock.now.advanced(by: limit)
-    while ContinuousClock.now < end {
-        if try await condition() { return }
-        try await Task.sleep(for: .milliseconds(5))
-    }
-    throw TimedOut(description: "never happened: \(what)")
-}
-
 /// A gate that handlers wait at until the test opens it.
 final class Gate: Sendable {
     private let state = Mutex<(isOpen: Bool, waiters: [CheckedContinuation<Void, Never>])>((false, []))

@@ -132,7 +132,7 @@ extension BrokerTests {
             #expect(world.ran.value == 1)
         }
 
-        @Test func aMessageOfAStreamThatIsSentToAnEndpointRunsNoHandler() async throws {
+        @Test func `a message of a stream that is sent to an endpoint runs no handler`() async throws {
             try await withWorld { world in
                 try world.mallory.publish(Self.next, body: [UInt8(ascii: "5")], reply: Self.victim)
                 try await eventually("all five have arrived") { world.notes.refusedCount >= 5 }
@@ -150,7 +150,7 @@ extension BrokerTests {
             }
         }
 
-        @Test func mayNotPublishThereDirectly() async throws {
+        @Test func `may not publish there directly`() async throws {
             try await withWorld { world in
                 try world.mallory.publish(Self.victim, body: [], reply: "_INBOX.mallory.x")
                 try await world.mallory.flush()
@@ -159,7 +159,7 @@ extension BrokerTests {
             }
         }
 
-        @Test func aGuessedTokenEndsNoRequest() async throws {
+        @Test func `a guessed token ends no request`() async throws {
             try await withWorld { world in
                 let (own, others) = (Shared<[String]>([]), Shared<[String]>([]))
                 try world.mallory.subscribe("rpc.mallory.v1.Echo") { message in own.update { $0.append(message.reply ?? "") } }
@@ -198,7 +198,7 @@ extension BrokerTests {
         }
 
         /// Whoever knows the inbox of a consumer, which nobody can, could still make up no event.
-        @Test func aConsumerTakesOnlyItsOwnDeliveries() async throws {
+        @Test func `a consumer takes only its own deliveries`() async throws {
             try await withWorld { world in
                 let inbox = world.consumption.inbox
                 #expect(inbox.hasPrefix("_INBOX.notes.") && inbox.count == "_INBOX.notes.".count + 32)
@@ -226,7 +226,7 @@ extension BrokerTests {
         }
 
         /// Requests to everything of JetStream: each is answered to the victim, and none of it counts.
-        @Test func whateverTheBrokerIsAskedItsAnswersRunNothing() async throws {
+        @Test func `whatever the broker is asked its answers run nothing`() async throws {
             try await withWorld { world in
                 let token = try world.notes.requests.open(until: Tick.now() + .seconds(600))
                 let inbox = world.consumption.inbox
@@ -253,7 +253,7 @@ extension BrokerTests {
             }
         }
 
-        @Test func noServiceAnswersToASubjectThatIsNoInbox() async throws {
+        @Test func `no service answers to a subject that is no inbox`() async throws {
             try await withWorld { world in
                 let answers = Shared(0)
                 let subjects = [Self.victim, "evt.notes.v1.Happened", "relay.notes.wake", "_INBOX", "_INBOXES.x"]

@@ -15,7 +15,7 @@ extension BrokerTests {
             String((0..<Int.random(in: 0...12, using: &random)).map { _ in Self.alphabet.randomElement(using: &random) ?? "a" })
         }
 
-        @Test func nothingCanBeInjected() async throws {
+        @Test func `nothing can be injected`() async throws {
             try await withBus { _, bus in
                 let arrived = Shared<[BusMessage]>([])
                 try bus.subscribe("probe") { message in arrived.update { $0.append(message) } }
@@ -40,7 +40,7 @@ extension BrokerTests {
             }
         }
 
-        @Test func aContextWithLineBreaksIsRefusedBeforeItIsSent() async throws {
+        @Test func `a context with line breaks is refused before it is sent`() async throws {
             try await withBus { _, bus in
                 try await expectFailure(.invalidArgument) {
                     try await bus.call(Notes.echo, "x", context: CallContext(idempotencyKey: "a\r\nprincipal-role: admin"))
@@ -53,7 +53,7 @@ extension BrokerTests {
             }
         }
 
-        @Test func onlySubjectsAreSubjects() async throws {
+        @Test func `only subjects are subjects`() async throws {
             try await withBus { _, bus in
                 for subject in [
                     "", ".", "a.", ".a", "a..b", "a b", "a\r\nPUB x 0\r\n", "a.*", ">", "a\0",

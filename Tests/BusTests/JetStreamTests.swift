@@ -26,7 +26,7 @@ extension BrokerTests {
         }
 
         /// Or every event would cost a JSON decoder.
-        @Test func whatTheBrokerWritesIsAPlainAcknowledgement() async throws {
+        @Test func `what the broker writes is a plain acknowledgement`() async throws {
             try await withStream { _, bus, _ in
                 for number in 1...12 {
                     let reply = try await bus.request("evt.test.one", body: [1], deadline: deadline())
@@ -36,7 +36,7 @@ extension BrokerTests {
             }
         }
 
-        @Test func aStreamIsMadeOnceAndChangedLater() async throws {
+        @Test func `a stream is made once and changed later`() async throws {
             try await withBus { _, bus in
                 let jetStream = JetStream(connection: bus)
                 var configuration = StreamConfiguration(name: "EVT_TEST", subjects: ["evt.test.>"])
@@ -64,7 +64,7 @@ extension BrokerTests {
             }
         }
 
-        @Test func repeatsAreDropped() async throws {
+        @Test func `repeats are dropped`() async throws {
             try await withStream { _, _, jetStream in
                 let first = await jetStream.publish(events(1...200), deadline: deadline()).map { try? $0.get() }
                 #expect(first.map { $0?.sequence } == Array(1...200))
@@ -77,7 +77,7 @@ extension BrokerTests {
             }
         }
 
-        @Test func oneThatFailsLeavesTheOthersAlone() async throws {
+        @Test func `one that fails leaves the others alone`() async throws {
             try await withStream { _, bus, jetStream in
                 var batch = events(1...5)
                 batch[2].body = [UInt8](repeating: 0, count: bus.maxPayload + 1)
@@ -90,7 +90,7 @@ extension BrokerTests {
             }
         }
 
-        @Test func everythingArrivesInOrderWithItsParts() async throws {
+        @Test func `everything arrives in order with its parts`() async throws {
             try await withStream { _, _, jetStream in
                 let before = SystemClock.now()
                 var event = OutgoingEvent(subject: "evt.test.v1.Happened", messageID: "x", headers: ["trace": "t"], body: [7])
@@ -120,7 +120,7 @@ extension BrokerTests {
             }
         }
 
-        @Test func aLongBacklogComesInBatches() async throws {
+        @Test func `a long backlog comes in batches`() async throws {
             try await withStream { _, _, jetStream in
                 for start in stride(from: 1, through: 3_000, by: 500) {
                     let results = await jetStream.publish(events(start...(start + 499)), deadline: deadline())
@@ -133,7 +133,7 @@ extension BrokerTests {
             }
         }
 
-        @Test func filtersChooseSubjects() async throws {
+        @Test func `filters choose subjects`() async throws {
             try await withStream { _, _, jetStream in
                 try await jetStream.ensureConsumer(stream: "EVT_TEST", durable: "picky", filters: ["evt.test.v1.Other"])
                 let other = OutgoingEvent(subject: "evt.test.v1.Other", messageID: "o", body: Array("other".utf8))
@@ -143,7 +143,7 @@ extension BrokerTests {
             }
         }
 
-        @Test func whatIsNotAcknowledgedComesAgain() async throws {
+        @Test func `what is not acknowledged comes again`() async throws {
             try await withStream(ackWait: .milliseconds(300)) { _, _, jetStream in
                 _ = await jetStream.publish(events(1...3), deadline: deadline())
                 let deliveries = Shared<[String: [Int]]>([:])
@@ -170,27 +170,39 @@ extension BrokerTests {
             }
         }
 
-        @Test func stoppingFinishesWhatHasArrived() async throws {
-            try await withStream { _, _, jetStream in
+        /// While the handler is held up nothing more is asked for, so nothing is on its way when the subscription ends: what the broker sends
+        /// just then arrives nowhere, and comes again after the ack wait.
+        @Test func `stopping finishes what has arrived`() async throws {
+            try await withStream { _, bus, jetStream in
                 _ = await jetStream.publish(events(1...500), deadline: deadline())
-                let seen = Shared<[String]>([])
+                let (seen, gate) = (Shared<[String]>([]), Gate())
                 func consume() -> Consumption {
                     jetStream.consume(stream: "EVT_TEST", durable: "reader", batch: 50) { batch in
+                        await gate.wait()
                         for message in batch {
-                            await Task.yield()
                             seen.update { $0.append(String(decoding: message.body, as: UTF8.self)) }
                             message.ack()
                         }
                     }
                 }
                 let first = consume()
-                try await eventually("some arrive") { seen.value.count > 100 }
-                await first.stop()
-                let handled = seen.value.count
-                // Long before the ack wait of 30 s: so nothing was delivered and thrown away.
+                try await eventually("a batch is delivered, and no more is asked for") {
+                    let info = try await jetStream.consumerInfo(stream: "EVT_TEST", durable: "reader")
+                    return info.ackPending == 50 && info.waiting == 0
+                }
+                let stopping = Task { await first.stop() }
+                try await eventually("the broker has ended its subscription") {
+                    let answer = try await failureCode {
+                        try await bus.request("\(first.inbox).0", body: [], deadline: deadline(.milliseconds(200)))
+                    }
+                    return answer == .unavailable
+                }
+                gate.open()
+                await stopping.value
+                #expect(seen.value == (1...50).map(String.init))
                 try await eventually("all that was delivered is acknowledged") {
                     let info = try await jetStream.consumerInfo(stream: "EVT_TEST", durable: "reader")
-                    return info.ackPending == 0 && info.pending == 500 - handled
+                    return info.ackPending == 0 && info.pending == 450
                 }
                 let second = consume()
                 try await eventually("the rest arrives") { seen.value.count == 500 }
@@ -199,7 +211,7 @@ extension BrokerTests {
             }
         }
 
-        @Test func replicasShareADurable() async throws {
+        @Test func `replicas share a durable`() async throws {
             try await withStream { server, _, jetStream in
                 let others = [try await server.connect("r1"), try await server.connect("r2")]
                 let seen = Shared<[Int: [String]]>([:])
@@ -222,7 +234,7 @@ extension BrokerTests {
             }
         }
 
-        @Test func aConsumerMayBeMadeAfterItsReceiver() async throws {
+        @Test func `a consumer may be made after its receiver`() async throws {
             try await withBus { _, bus in
                 let jetStream = JetStream(connection: bus)
                 let seen = Shared(0)
@@ -238,7 +250,7 @@ extension BrokerTests {
             }
         }
 
-        @Test func aBrokerKilledUnderTrafficLosesNoEvent() async throws {
+        @Test func `a broker killed under traffic loses no event`() async throws {
             try await withStream(ackWait: .seconds(2)) { server, bus, jetStream in
                 let reader = try await server.connect("reader")
                 let order = Shared<[Int]>([])

@@ -5,7 +5,7 @@ import Testing
 
 extension BrokerTests {
     @Suite struct ObserverTests {
-        @Test func bothSidesOfACallAreSpansOfItsTrace() async throws {
+        @Test func `both sides of a call are spans of its trace`() async throws {
             try await withBus { server, bus in
                 let (asking, answering) = (CountingObserver(), CountingObserver())
                 let client = try await BusConnection.connect(
@@ -42,7 +42,7 @@ extension BrokerTests {
             }
         }
 
-        @Test func whatIsRefusedSaysWhy() async throws {
+        @Test func `what is refused says why`() async throws {
             try await withBus { _, bus in
                 let observer = CountingObserver()
                 let gate = Gate()

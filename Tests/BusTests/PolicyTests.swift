@@ -6,7 +6,7 @@ import Testing
 @Suite struct PullLoopTests {
     private func at(_ milliseconds: UInt64) -> Tick { Tick(nanoseconds: milliseconds * 1_000_000) }
 
-    @Test func halfABatchBringsTheNextRequest() {
+    @Test func `half a batch brings the next request`() {
         var loop = PullLoop(batch: 10, expiry: .seconds(10))
         #expect(loop.next(now: at(1)) == .init(id: 1, batch: 10))
         #expect(loop.next(now: at(1)) == nil, "one is enough")
@@ -17,7 +17,7 @@ import Testing
         #expect(loop.next(now: at(3)) == nil, "never more than two")
     }
 
-    @Test func aSlowHandlerIsNotFloodedAndTheEndOfARequestIsNoFailure() {
+    @Test func `a slow handler is not flooded and the end of a request is no failure`() {
         var loop = PullLoop(batch: 10, expiry: .seconds(10))
         _ = loop.next(now: at(1))
         for _ in 0..<10 { loop.received(now: at(1)) }
@@ -30,7 +30,7 @@ import Testing
         #expect(loop.next(now: at(5)) == .init(id: 3, batch: 8))
     }
 
-    @Test func refusalsAreTriedLessAndLessOften() throws {
+    @Test func `refusals are tried less and less often`() throws {
         var loop = PullLoop(batch: 10, expiry: .seconds(10))
         var now: UInt64 = 1
         var pauses: [UInt64] = []
@@ -48,7 +48,7 @@ import Testing
     }
 
     /// Or its owner would be called again at once, over and over, until the handler has returned.
-    @Test func aPauseThatIsOverIsNoReasonToWake() throws {
+    @Test func `a pause that is over is no reason to wake`() throws {
         var loop = PullLoop(batch: 10, expiry: .seconds(10))
         let first = loop.next(now: at(0))
         loop.ended(try #require(first).id, status: 409, now: at(0))
@@ -64,7 +64,7 @@ import Testing
         #expect(fourth?.batch == 10)
     }
 
-    @Test func aRequestTheBrokerForgotIsReplaced() {
+    @Test func `a request the broker forgot is replaced`() {
         var loop = PullLoop(batch: 10, expiry: .seconds(10))
         _ = loop.next(now: at(0))
         for second in UInt64(1)...11 {
@@ -88,7 +88,7 @@ import Testing
 @Suite struct WorkTableTests {
     private func at(_ milliseconds: UInt64) -> Tick { Tick(nanoseconds: milliseconds * 1_000_000) }
 
-    @Test func noMoreThanTheLimitAreAdmitted() {
+    @Test func `no more than the limit are admitted`() {
         var table = WorkTable<String>(mostInFlight: 2)
         #expect(table.admit(deadline: at(50)) == .run(1))
         #expect(table.admit(deadline: at(60)) == .run(2))
@@ -100,7 +100,7 @@ import Testing
         #expect(table.wakeAt == at(40))
     }
 
-    @Test func aDeadlineCancelsButKeepsThePlace() {
+    @Test func `a deadline cancels but keeps the place`() {
         var table = WorkTable<String>(mostInFlight: 1)
         #expect(table.admit(deadline: at(50)) == .run(1))
         let isTooLate = table.attach(1, "A")
@@ -116,7 +116,7 @@ import Testing
         #expect(table.admit(deadline: at(90)) == .run(2))
     }
 
-    @Test func cancellationMayComeBeforeTheHandleAndTheEndBeforeBoth() {
+    @Test func `cancellation may come before the handle and the end before both`() {
         var table = WorkTable<String>(mostInFlight: 2)
         _ = table.admit(deadline: at(50))
         let handles = table.expire(now: at(50))
@@ -138,7 +138,7 @@ import Testing
     private let now = Instant(seconds: 100)
     private let deadline = Instant(seconds: 110)
 
-    @Test func onlyIdempotentMethodsAreSentTwice() {
+    @Test func `only idempotent methods are sent twice`() {
         var change = CallPolicy(isIdempotent: false)
         #expect(change.patience(now: now, deadline: deadline) == deadline)
         #expect(change.pause(after: .refused, jitter: 3) == nil)
@@ -157,7 +157,7 @@ import Testing
         #expect(unsent.pause(after: .unsent, jitter: 3) == nil)
     }
 
-    @Test func nobodyListeningIsTriedAgainOnlyWhileTheBusHeals() {
+    @Test func `nobody listening is tried again only while the bus heals`() {
         var change = CallPolicy(isIdempotent: false)
         #expect(change.pause(after: .noResponders(isHealing: true), jitter: 1) == .milliseconds(21))
         #expect(change.pause(after: .noResponders(isHealing: true), jitter: 1) == .milliseconds(21))

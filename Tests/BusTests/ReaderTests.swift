@@ -20,7 +20,7 @@ extension BrokerTests {
             }
         }
 
-        @Test func aReaderDeliversEachMessageOnceAndGoesOnWhereItHasCome() async throws {
+        @Test func `a reader delivers each message once and goes on where it has come`() async throws {
             try await withStream { _, jetStream in
                 try await publish(1...6, jetStream)
                 try await jetStream.ensureReader(stream: "EVT_TEST", durable: "reader")
@@ -42,7 +42,7 @@ extension BrokerTests {
             }
         }
 
-        @Test func aConsumerOfTheNameThatReadsOtherwiseIsReplaced() async throws {
+        @Test func `a consumer of the name that reads otherwise is replaced`() async throws {
             try await withStream { _, jetStream in
                 try await publish(1...2, jetStream)
                 try await jetStream.ensureConsumer(stream: "EVT_TEST", durable: "reader")
@@ -58,7 +58,7 @@ extension BrokerTests {
             }
         }
 
-        @Test func messagesAreReadByTheirPlaces() async throws {
+        @Test func `messages are read by their places`() async throws {
             try await withStream { _, jetStream in
                 #expect(try await jetStream.newestMessage(in: "EVT_TEST") == nil)
                 #expect(try await jetStream.message(in: "EVT_TEST", at: 1) == nil)
@@ -96,7 +96,7 @@ extension BrokerTests {
             }
         }
 
-        @Test func aDeliveryAndAReadingShowTheSameMessage() async throws {
+        @Test func `a delivery and a reading show the same message`() async throws {
             try await withStream { _, jetStream in
                 try await publish(1...1, jetStream)
                 try await jetStream.ensureReader(stream: "EVT_TEST", durable: "reader")
@@ -113,7 +113,7 @@ extension BrokerTests {
             }
         }
 
-        @Test func itEndsWithTheConnectionWhenItIsToldTo() async throws {
+        @Test func `it ends with the connection when it is told to`() async throws {
             try await withStream { server, jetStream in
                 try await publish(1...2, jetStream)
                 try await jetStream.ensureReader(stream: "EVT_TEST", durable: "reader")
@@ -135,7 +135,7 @@ extension BrokerTests {
         }
 
         /// A handler that hangs ends neither the consumption nor the one who stops it.
-        @Test func stoppingCancelsAHandlerThatDoesNotReturn() async throws {
+        @Test func `stopping cancels a handler that does not return`() async throws {
             try await withStream { _, jetStream in
                 try await jetStream.ensureConsumer(stream: "EVT_TEST", durable: "slow")
                 try await publish(1...3, jetStream)
@@ -155,7 +155,7 @@ extension BrokerTests {
             }
         }
 
-        @Test func onAClosedBusItEndsAtOnce() async throws {
+        @Test func `on a closed bus it ends at once`() async throws {
             try await withBus { server, _ in
                 let bus = try await server.connect("short")
                 await bus.close()
@@ -166,7 +166,7 @@ extension BrokerTests {
         }
 
         /// The end may come between the steps of a beginning.
-        @Test func aWatcherOfAClosedBusIsToldAtOnce() async throws {
+        @Test func `a watcher of a closed bus is told at once`() async throws {
             try await withBus { server, _ in
                 let bus = try await server.connect("short")
                 await bus.close()

@@ -9,7 +9,7 @@ import Testing
 
     private func at(_ milliseconds: UInt64) -> Tick { Tick(nanoseconds: milliseconds * 1_000_000) }
 
-    @Test func aReplyResumesItsWaiterOnce() throws {
+    @Test func `a reply resumes its waiter once`() throws {
         var table = Table()
         let first = try table.opened(1, at(100))
         let second = try table.opened(2, at(100))
@@ -21,7 +21,7 @@ import Testing
         #expect(table.count == 0)
     }
 
-    @Test func aReplyMayOvertakeTheWaiter() throws {
+    @Test func `a reply may overtake the waiter`() throws {
         var table = Table()
         let token = try table.opened(1, at(100))
         #expect(table.settle(token, .reply("early")).text == "nothing")
@@ -30,7 +30,7 @@ import Testing
         #expect(table.count == 0)
     }
 
-    @Test func cancellationMayComeBeforeTheWaiter() throws {
+    @Test func `cancellation may come before the waiter`() throws {
         var table = Table()
         let token = try table.opened(1, at(100))
         #expect(table.settle(token, .cancelled).text == "nothing")
@@ -38,7 +38,7 @@ import Testing
         #expect(table.settle(token, .reply("late")).text == "nothing")
     }
 
-    @Test func itWakesAtTheEarliestDeadline() throws {
+    @Test func `it wakes at the earliest deadline`() throws {
         var table = Table()
         #expect(table.wakeAt == nil)
         for (token, deadline, earliest) in [(1, 100, 100), (2, 200, 100), (3, 100, 100), (4, 50, 50)]
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func aTokenThatIsTakenIsRefusedAndChangesNothing() throws {
+    @Test func `a token that is taken is refused and changes nothing`() throws {
         var table = Table()
         let token = try table.opened(7, at(100))
         _ = table.wait(token, "A")
@@ -59,7 +59,7 @@ import Testing
         #expect(table.settle(token, .reply("yes")).text == "A: reply yes")
     }
 
-    @Test func deadlinesExpireInTheirOrder() throws {
+    @Test func `deadlines expire in their order`() throws {
         var table = Table()
         let early = try table.opened(1, at(50))
         let late = try table.opened(2, at(100))
@@ -78,7 +78,7 @@ import Testing
         #expect(table.wakeAt == at(200), "after all was quiet")
     }
 
-    @Test func anAnswerToEitherSendingCounts() throws {
+    @Test func `an answer to either sending counts`() throws {
         var table = Table()
         let token = try table.opened(1, at(50))
         _ = table.wait(token, "A")
@@ -89,7 +89,7 @@ import Testing
         #expect(table.wait(token, "A").text == "A: reply of the first sending")
     }
 
-    @Test func closingFailsWhatWaitsAndWhatComes() throws {
+    @Test func `closing fails what waits and what comes`() throws {
         var table = Table()
         let waiting = try table.opened(1, at(50))
         let open = try table.opened(2, at(50))
@@ -102,7 +102,7 @@ import Testing
         #expect(throws: ServiceError.unavailable()) { try table.open(9, deadline: at(60)) }
     }
 
-    @Test func whatIsForgottenLeavesNothingBehind() throws {
+    @Test func `what is forgotten leaves nothing behind`() throws {
         var table = Table()
         for token in UInt64(1)...3 { table.forget(try table.opened(token, at(50))) }
         let answered = try table.opened(4, at(50))
@@ -113,7 +113,7 @@ import Testing
     }
 
     /// Whatever happens in whatever order: each waiter is resumed exactly once, and nothing is left.
-    @Test(arguments: 0..<50) func everyWaiterIsResumedOnce(seed: UInt64) throws {
+    @Test(arguments: 0..<50) func `every waiter is resumed once`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         var table = RequestTable<UInt64, String>()
         var resumed: [UInt64: Int] = [:]

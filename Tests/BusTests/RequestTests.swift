@@ -9,7 +9,7 @@ import Testing
 
 extension BrokerTests {
     @Suite struct RequestTests {
-        @Test func aRequestIsAnsweredWithEverythingThatTravels() async throws {
+        @Test func `a request is answered with everything that travels`() async throws {
             try await withBus { _, bus in
                 let seen = Shared<CallContext?>(nil)
                 let service = try await startNotes(
@@ -40,7 +40,7 @@ extension BrokerTests {
             }
         }
 
-        @Test func bodiesFromEmptyToTheLimitPass() async throws {
+        @Test func `bodies from empty to the limit pass`() async throws {
             try await withBus { _, bus in
                 let service = try await startNotes(
                     bus,
@@ -65,7 +65,7 @@ extension BrokerTests {
             }
         }
 
-        @Test func aReplyThatIsTooLargeIsAnErrorNotASilence() async throws {
+        @Test func `a reply that is too large is an error not a silence`() async throws {
             try await withBus { _, bus in
                 let limit = bus.maxPayload
                 let service = try await startNotes(
@@ -81,7 +81,7 @@ extension BrokerTests {
             }
         }
 
-        @Test func nobodyListeningIsUnavailableAtOnce() async throws {
+        @Test func `nobody listening is unavailable at once`() async throws {
             try await withBus { _, bus in
                 let start = ContinuousClock.now
                 for method in [Notes.echo, Notes.change] {
@@ -91,7 +91,7 @@ extension BrokerTests {
             }
         }
 
-        @Test func aSlowServiceMeetsTheDeadline() async throws {
+        @Test func `a slow service meets the deadline`() async throws {
             try await withBus { _, bus in
                 let gate = Gate()
                 let cancelled = Shared(false)
@@ -122,7 +122,7 @@ extension BrokerTests {
             }
         }
 
-        @Test func theMethodsTimeoutBringsTheDeadlineForward() async throws {
+        @Test func `the method's timeout brings the deadline forward`() async throws {
             try await withBus { _, bus in
                 let subscription = try bus.subscribe("rpc.notes.v1.Hasty") { _ in }
                 let hasty = Notes.method("Hasty", isIdempotent: false, timeout: .milliseconds(100))
@@ -135,7 +135,7 @@ extension BrokerTests {
             }
         }
 
-        @Test func workWhoseDeadlineHasPassedIsDropped() async throws {
+        @Test func `work whose deadline has passed is dropped`() async throws {
             try await withBus { _, bus in
                 let ran = Shared(0)
                 let observer = CountingObserver()
@@ -158,7 +158,7 @@ extension BrokerTests {
             }
         }
 
-        @Test func cancellingTheTaskEndsTheWaiting() async throws {
+        @Test func `cancelling the task ends the waiting`() async throws {
             try await withBus { _, bus in
                 let heard = Shared(0)
                 let subscription = try bus.subscribe("rpc.notes.v1.Change") { _ in heard.update { $0 += 1 } }
@@ -175,7 +175,7 @@ extension BrokerTests {
             }
         }
 
-        @Test(arguments: [nil, 2]) func manyRequestsAtOnceAllGetTheirOwnAnswer(deliveryThreads: Int?) async throws {
+        @Test(arguments: [nil, 2]) func `many requests at once all get their own answer`(deliveryThreads: Int?) async throws {
             try await withBus { server, bus in
                 let service = try await startNotes(bus, limit: 5_000, [Endpoint(Notes.echo) { note, _ in note }])
                 let client = try await server.connect("client") { $0.deliveryThreads = deliveryThreads }
@@ -192,7 +192,7 @@ extension BrokerTests {
             }
         }
 
-        @Test func requestsStartedInOrderArriveInOrder() async throws {
+        @Test func `requests started in order arrive in order`() async throws {
             try await withBus { _, bus in
                 let subscription = try bus.subscribe("order") { message in
                     try? bus.publish(message.reply ?? "none", body: message.body)
@@ -204,7 +204,7 @@ extension BrokerTests {
             }
         }
 
-        @Test func closingFailsWhatWaits() async throws {
+        @Test func `closing fails what waits`() async throws {
             try await withBus { server, _ in
                 let bus = try await server.connect("short")
                 let heard = Shared(0)
@@ -219,7 +219,7 @@ extension BrokerTests {
             }
         }
 
-        @Test func drainingAConnectionLetsAnswersArrive() async throws {
+        @Test func `draining a connection lets answers arrive`() async throws {
             try await withBus { server, bus in
                 let gate = Gate()
                 let started = Shared(0)

@@ -93,7 +93,7 @@ extension BrokerTests {
             return heard
         }
 
-        @Test func aNewConnectionThatEndsBeforeItIsUsedIsReplaced() async throws {
+        @Test func `a new connection that ends before it is used is replaced`() async throws {
             let server = try await NatsServer.start()
             let dialing = Dialing { number, handle in if number == 2 { handle.close() } }
             let bus = try await dialing.connect(server)
@@ -105,7 +105,7 @@ extension BrokerTests {
             await bus.close()
         }
 
-        @Test func aFirstConnectionThatEndsAtOnceIsReplaced() async throws {
+        @Test func `a first connection that ends at once is replaced`() async throws {
             let server = try await NatsServer.start()
             let dialing = Dialing { number, handle in if number == 1 { handle.close() } }
             let bus = try await dialing.connect(server)
@@ -116,7 +116,7 @@ extension BrokerTests {
         }
 
         /// The new connection ends again and again while subscriptions are attached to it.
-        @Test func connectionsAreMadeOneAtATime() async throws {
+        @Test func `connections are made one at a time`() async throws {
             let server = try await NatsServer.start()
             let connection = Shared<BusConnection?>(nil)
             let dialing = Dialing { number, handle in
@@ -143,7 +143,7 @@ extension BrokerTests {
             #expect(dialing.areAllClosed)
         }
 
-        @Test func closingWhileAConnectionIsMadeLeavesNone() async throws {
+        @Test func `closing while a connection is made leaves none`() async throws {
             let server = try await NatsServer.start()
             let (isMade, mayGoOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
             let dialing = Dialing { number, _ in
@@ -162,7 +162,7 @@ extension BrokerTests {
             #expect(bus.subscriptionCount == 0)
         }
 
-        @Test func aSubscriptionMadeMeanwhileIsThereAfterwards() async throws {
+        @Test func `a subscription made meanwhile is there afterwards`() async throws {
             let server = try await NatsServer.start()
             let (isMade, mayGoOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
             let dialing = Dialing { number, _ in
@@ -181,7 +181,7 @@ extension BrokerTests {
             await bus.close()
         }
 
-        @Test func aSubscriptionThatFailsOrWasNeverAttachedLeavesNothingBehind() async throws {
+        @Test func `a subscription that fails or was never attached leaves nothing behind`() async throws {
             let server = try await NatsServer.start()
             let mayGoOn = DispatchSemaphore(value: 0)
             let dialing = Dialing { number, _ in if number == 2 { mayGoOn.wait() } }
@@ -207,7 +207,7 @@ extension BrokerTests {
         }
 
         /// What ends a connection takes a bounded time, also when the broker does not answer any more.
-        @Test(arguments: ["close", "drain"]) func aFrozenBrokerDelaysTheEndOnlyALittle(how: String) async throws {
+        @Test(arguments: ["close", "drain"]) func `a frozen broker delays the end only a little`(how: String) async throws {
             try await withBus { server, _ in
                 let bus = try await server.connect("short")
                 let heard = Shared(0)

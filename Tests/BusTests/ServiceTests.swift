@@ -8,7 +8,7 @@ extension BrokerTests {
     @Suite struct ServiceTests {
         struct Broken: Error {}
 
-        @Test func errorsArriveAsTheyWereThrown() async throws {
+        @Test func `errors arrive as they were thrown`() async throws {
             try await withBus { _, bus in
                 let refusal = ServiceError(
                     .failedPrecondition,
@@ -33,7 +33,7 @@ extension BrokerTests {
             }
         }
 
-        @Test func requestsThatBreakRulesNeverReachTheHandler() async throws {
+        @Test func `requests that break rules never reach the handler`() async throws {
             try await withBus { _, bus in
                 let ran = Shared(0)
                 let service = try await startNotes(
@@ -59,7 +59,7 @@ extension BrokerTests {
             }
         }
 
-        @Test func beyondTheLimitRequestsAreRefusedAtOnce() async throws {
+        @Test func `beyond the limit requests are refused at once`() async throws {
             try await withBus { _, bus in
                 let gate = Gate()
                 let service = try await startNotes(
@@ -89,7 +89,7 @@ extension BrokerTests {
             }
         }
 
-        @Test func anIdempotentCallThatIsRefusedIsTriedElsewhere() async throws {
+        @Test func `an idempotent call that is refused is tried elsewhere`() async throws {
             try await withBus { _, bus in
                 let requests = Shared(0)
                 let subscription = try bus.subscribe("rpc.notes.v1.*", queue: "notes") { message in
@@ -112,7 +112,7 @@ extension BrokerTests {
             }
         }
 
-        @Test func anIdempotentCallOutlivesAnInstanceThatDiesSilently() async throws {
+        @Test func `an idempotent call outlives an instance that dies silently`() async throws {
             try await withBus { _, bus in
                 let requests = Shared(0)
                 let subscription = try bus.subscribe("rpc.notes.v1.*", queue: "notes") { message in
@@ -128,7 +128,7 @@ extension BrokerTests {
             }
         }
 
-        @Test func replicasShareTheWorkAndARollingRestartLosesNothing() async throws {
+        @Test func `replicas share the work and a rolling restart loses nothing`() async throws {
             try await withBus { server, bus in
                 let answered = Shared<[String: Int]>([:])
                 @Sendable func replica(_ name: String) async throws -> (BusConnection, BusService) {
@@ -191,7 +191,7 @@ extension BrokerTests {
             }
         }
 
-        @Test func drainingCancelsWhatNeverEnds() async throws {
+        @Test func `draining cancels what never ends`() async throws {
             try await withBus { _, bus in
                 let service = try await startNotes(
                     bus,
@@ -212,7 +212,7 @@ extension BrokerTests {
             }
         }
 
-        @Test func theObserverIsToldOfEveryRequest() async throws {
+        @Test func `the observer is told of every request`() async throws {
             try await withBus { _, bus in
                 let observer = CountingObserver()
                 let service = try await startNotes(
@@ -233,7 +233,7 @@ extension BrokerTests {
             }
         }
 
-        @Test func namesThatTheProtocolForbidsDoNotStart() async throws {
+        @Test func `names that the protocol forbids do not start`() async throws {
             try await withBus { _, bus in
                 func service(_ name: String, _ version: String, _ endpoints: [Endpoint] = []) -> BusService {
                     BusService(connection: bus, name: name, version: version, endpoints: endpoints, logger: quiet)

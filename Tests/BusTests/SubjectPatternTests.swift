@@ -16,13 +16,12 @@ import Testing
         ("a.>", "a", false), ("a.>", "a.", false), ("a.>", "a.b", true), ("a.>", "a.b.c", true), ("a.>", "ab.c", false),
         ("a.*.>", "a.b.c", true), ("a.*.>", "a.b", false), ("a*", "a*", true), ("a*", "ab", false), ("a.>b", "a.>b", true),
         ("a.>b", "a.cb", false), ("ü.*", "ü.ß", true),
-    ])
-    func wildcardsStandForWholeTokens(pattern: String, subject: String, isMatch: Bool) {
+    ]) func `wildcards stand for whole tokens`(pattern: String, subject: String, isMatch: Bool) {
         #expect(matches(pattern, subject) == isMatch, "\(pattern) \(subject)")
     }
 
     /// Compared with the rule written down plainly.
-    @Test func anyPatternAgreesWithTheRule() {
+    @Test func `any pattern agrees with the rule`() {
         var random = SeededGenerator(seed: 7)
         let tokens = ["a", "b", "ab", "*", ">", "a*", ""]
         var matched = 0
@@ -40,7 +39,7 @@ import Testing
         #expect(matched > 300)
     }
 
-    @Test func onlyWhatCanBePublishedToBelowTheRootIsAnInbox() {
+    @Test func `only what can be published to below the root is an inbox`() {
         for subject in ["_INBOX.a", "_INBOX.a.b.c", "_INBOX.ü", "_INBOX." + String(repeating: "a", count: 1_017)] {
             #expect(Subject.isInbox(subject) && Subject.isPublishable(subject), "\(subject)")
         }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite struct FaultTests {
-    @Test func aKilledServerLosesNoAcknowledgedCommitAndThePoolHeals() async throws {
+    @Test func `a killed server loses no acknowledged commit and the pool heals`() async throws {
         let server = try await PostgresServer.start()
         try await server.withDatabase {
             $0.acquireTimeout = .seconds(2)
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func aServerThatIsAwayAtTheStartIsFoundWhenItComes() async throws {
+    @Test func `a server that is away at the start is found when it comes`() async throws {
         let server = try await PostgresServer.start()
         await server.stop()
         var configuration = DatabaseConfiguration(connectionString: server.connectionString, schema: "public", poolSize: 3)
@@ -69,7 +69,7 @@ import Testing
         await database.stop()
     }
 
-    @Test func aReadIsSentAgainWhenItsConnectionDiesAndAChangeIsNot() async throws {
+    @Test func `a read is sent again when its connection dies and a change is not`() async throws {
         try await PostgresServer.shared().withDatabase(poolSize: 2) { database in
             try await database.execute("CREATE TABLE t (n int)")
             try await database.execute("INSERT INTO t VALUES (1)")
@@ -114,7 +114,7 @@ import Testing
         )
     }
 
-    @Test func aTransactionWhoseConnectionDiesBeforeItsCommitIsRunAgain() async throws {
+    @Test func `a transaction whose connection dies before its commit is run again`() async throws {
         try await PostgresServer.shared().withDatabase(poolSize: 2) { database in
             try await database.execute("CREATE TABLE t (n int)")
             let runs = Counter()
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test func aServerThatSaysNothingIsGivenUp() async throws {
+    @Test func `a server that says nothing is given up`() async throws {
         let server = try await PostgresServer.start()
         try await server.withDatabase(poolSize: 2) {
             $0.statementTimeout = .milliseconds(100)
@@ -157,7 +157,7 @@ import Testing
         }
     }
 
-    @Test func aTransactionLeftIdleIsEndedByTheServer() async throws {
+    @Test func `a transaction left idle is ended by the server`() async throws {
         try await PostgresServer.shared().withDatabase(poolSize: 2) {
             $0.idleInTransactionTimeout = .milliseconds(50)
         } _: { (database) async throws in
@@ -173,7 +173,7 @@ import Testing
         }
     }
 
-    @Test func aDatabaseNobodyHoldsAnyMoreEndsItsThread() async throws {
+    @Test func `a database nobody holds any more ends its thread`() async throws {
         let server = try await PostgresServer.shared()
         var configuration = DatabaseConfiguration(connectionString: server.connectionString, schema: "public", poolSize: 1)
         configuration.applicationName = "abandoned"

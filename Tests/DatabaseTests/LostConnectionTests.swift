@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(arguments: HandDrivenReactor.Death.allCases)
-    func aChangeThatWaitsWhileTheBatchBeforeItCannotBeSentGoesToTheNextConnection(
+    func `a change that waits while the batch before it cannot be sent goes to the next connection`(
         death: HandDrivenReactor.Death
     ) async throws {
         let hand = try HandDrivenReactor(try await PostgresServer.shared())
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(arguments: HandDrivenReactor.Death.allCases)
-    func aChangeThatWaitsWhileADroppedPreparationIsFreedGoesToTheNextConnection(
+    func `a change that waits while a dropped preparation is freed goes to the next connection`(
         death: HandDrivenReactor.Death
     ) async throws {
         let hand = try HandDrivenReactor(try await PostgresServer.shared()) { $0.statementCacheSize = 1 }
@@ -65,8 +65,9 @@ import Testing
         #expect(await code(change) == (death == .known ? nil : .outcomeUnknown))
     }
 
-    @Test(arguments: HandDrivenReactor.Death.allCases)
-    func aTransactionThatIsToGetAConnectionThatDiesGetsAnother(death: HandDrivenReactor.Death) async throws {
+    @Test(arguments: HandDrivenReactor.Death.allCases) func `a transaction that is to get a connection that dies gets another`(
+        death: HandDrivenReactor.Death
+    ) async throws {
         let hand = try HandDrivenReactor(try await PostgresServer.shared())
         try hand.connect()
         let (first, read) = try await self.batch(on: hand, dyingWith: death)
@@ -85,7 +86,7 @@ import Testing
         #expect(await code(commit) == nil)
     }
 
-    @Test func aCommitWhoseTransactionCannotBeSentSaysThatNothingWasChanged() async throws {
+    @Test func `a commit whose transaction cannot be sent says that nothing was changed`() async throws {
         let hand = try HandDrivenReactor(try await PostgresServer.shared())
         try hand.connect()
         let lease = hand.transaction()
@@ -99,8 +100,9 @@ import Testing
         #expect(await code(commit) == .connectionLost)
     }
 
-    @Test(arguments: HandDrivenReactor.Death.allCases)
-    func aScriptWhoseConnectionDiesAsItStartsIsAnswered(death: HandDrivenReactor.Death) async throws {
+    @Test(arguments: HandDrivenReactor.Death.allCases) func `a script whose connection dies as it starts is answered`(
+        death: HandDrivenReactor.Death
+    ) async throws {
         let hand = try HandDrivenReactor(try await PostgresServer.shared())
         try hand.connect()
         let session = hand.session()
@@ -116,7 +118,7 @@ import Testing
         #expect(told == .outcomeUnknown || told == .connectionLost)
     }
 
-    @Test func whatIsInLineBehindMuchElseIsAnsweredInBoundedTime() async throws {
+    @Test func `what is in line behind much else is answered in bounded time`() async throws {
         let server = try await PostgresServer.shared()
         try await server.withDatabase(poolSize: 2) { other in
             try await other.withSession { lock in
@@ -152,7 +154,7 @@ import Testing
         }
     }
 
-    @Test func aTransactionThatIsInLineBehindMuchElseLosesItsConnectionInBoundedTime() async throws {
+    @Test func `a transaction that is in line behind much else loses its connection in bounded time`() async throws {
         let hand = try HandDrivenReactor(try await PostgresServer.shared())
         try hand.connect()
         let lease = hand.transaction()
@@ -173,7 +175,7 @@ import Testing
         #expect(hand.reactor.connections.allSatisfy { $0 == nil })
     }
 
-    @Test func aSyncThatIsNeverAnsweredCostsTheConnection() async throws {
+    @Test func `a sync that is never answered costs the connection`() async throws {
         let server = try await PostgresServer.shared()
         let proxy = try server.proxy()
         let hand = try HandDrivenReactor(server) { $0.connectionString = PostgresServer.connectionString(through: proxy) }
@@ -197,7 +199,7 @@ import Testing
 
     /// A write that fails makes libpq read what the server sent before; when it then meets the end, it forgets what it was asked and has
     /// no answers for ever, not even errors.
-    @Test func aConnectionThatEndsBehindAnswersThatWereReadWhileWritingAnswersAllThatWasAsked() async throws {
+    @Test func `a connection that ends behind answers that were read while writing answers all that was asked`() async throws {
         let hand = try HandDrivenReactor(try await PostgresServer.shared())
         try hand.connect()
         let answered = await hand.submit("SELECT pg_backend_pid()")
@@ -226,7 +228,7 @@ import Testing
         for read in reads { #expect(await code(read) == nil) }
     }
 
-    @Test func aThreadThatCannotBeStartedLeavesNobodyWaiting() async throws {
+    @Test func `a thread that cannot be started leaves nobody waiting`() async throws {
         let configuration = DatabaseConfiguration(
             connectionString: try await PostgresServer.shared().connectionString,
             schema: "public"

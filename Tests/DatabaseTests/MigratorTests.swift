@@ -11,7 +11,7 @@ import Testing
     )
     private let second = Migration(version: 2, name: "second", sql: "ALTER TABLE a ADD COLUMN b text DEFAULT 'x'")
 
-    @Test func appliesWhatIsMissingOnce() async throws {
+    @Test func `applies what is missing once`() async throws {
         try await PostgresServer.shared().withDatabase { database in
             try await Migrator(migrations: [first]).run(on: database)
             try await Migrator(migrations: [second, first]).run(on: database)
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func makesTheSchemaWhenItMay() async throws {
+    @Test func `makes the schema when it may`() async throws {
         let server = try await PostgresServer.shared()
         let schema = PostgresServer.freshSchemaName()
         let database = Database(
@@ -57,7 +57,7 @@ import Testing
         await database.stop()
     }
 
-    @Test func refusesAHistoryThatDoesNotFit() async throws {
+    @Test func `refuses a history that does not fit`() async throws {
         try await PostgresServer.shared().withDatabase { database in
             try await Migrator(migrations: [first]).run(on: database)
             let changed = Migration(version: 1, name: "first", sql: "CREATE TABLE a (n bigint)")
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func aFailingMigrationLeavesNothingOfItself() async throws {
+    @Test func `a failing migration leaves nothing of itself`() async throws {
         try await PostgresServer.shared().withDatabase { database in
             let broken = Migration(
                 version: 2,
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func replicasThatStartTogetherApplyEachMigrationOnce() async throws {
+    @Test func `replicas that start together apply each migration once`() async throws {
         let server = try await PostgresServer.shared()
         let schema = PostgresServer.freshSchemaName()
         let migrations = (1...5).map { version in

@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    @Test func aChangeIsOverOnlyAtTheSync() {
+    @Test func `a change is over only at the sync`() {
         var pipeline = Trace()
         pipeline.sentExecute("a", isEarly: false)
         pipeline.sentSync()
@@ -27,7 +27,7 @@ import Testing
         #expect(pipeline.isEmpty && pipeline.jobCount == 0)
     }
 
-    @Test func aReadIsOverWhenItsAnswerComes() {
+    @Test func `a read is over when its answer comes`() {
         var pipeline = Trace()
         pipeline.sentPrepare("a")
         pipeline.sentExecute("a", isEarly: true)
@@ -45,7 +45,7 @@ import Testing
         #expect(pipeline.isEmpty)
     }
 
-    @Test func aFailureSkipsOnlyWhatSharesItsSync() {
+    @Test func `a failure skips only what shares its sync`() {
         var pipeline = Trace()
         for job in ["a", "b", "c"] { pipeline.sentExecute(job, isEarly: true) }
         pipeline.sentSync()
@@ -63,7 +63,7 @@ import Testing
         #expect(pipeline.receivedSync().map(text) == ["d=4"])
     }
 
-    @Test func aRefusedStatementFailsWithItsReasonNotAsSkipped() {
+    @Test func `a refused statement fails with its reason not as skipped`() {
         var pipeline = Trace()
         pipeline.sentPrepare("a")
         pipeline.sentExecute("a", isEarly: true)
@@ -75,7 +75,7 @@ import Testing
         #expect(pipeline.receivedSync().map(text) == ["a failed server"])
     }
 
-    @Test func aPreparationSkippedForAnothersFailureIsForgottenAndItsJobSkipped() {
+    @Test func `a preparation skipped for another's failure is forgotten and its job skipped`() {
         var pipeline = Trace()
         pipeline.sentExecute("a", isEarly: true)
         pipeline.sentPrepare("b")
@@ -90,7 +90,7 @@ import Testing
         #expect(pipeline.receivedSync().map(text) == ["a failed server", "b skipped"])
     }
 
-    @Test func aFailureOfTheCommitItselfFailsTheChange() {
+    @Test func `a failure of the commit itself fails the change`() {
         var pipeline = Trace()
         pipeline.sentExecute("a", isEarly: false)
         pipeline.sentSync()
@@ -101,7 +101,7 @@ import Testing
         #expect(pipeline.receivedSync().map(text) == ["a failed uniqueViolation"])
     }
 
-    @Test func aLostConnectionTellsWhatIsCertain() {
+    @Test func `a lost connection tells what is certain`() {
         var pipeline = Trace()
         pipeline.sentExecute("done", isEarly: true)
         pipeline.sentSync()
@@ -124,7 +124,7 @@ import Testing
 @Suite struct RecoveryTests {
     private let backoff = Backoff(first: 100, limit: 1000)
 
-    @Test func oneAttemptAtATimeAndTheOthersFollowASuccess() {
+    @Test func `one attempt at a time and the others follow a success`() {
         var recovery = Recovery(slots: 3, backoff: backoff)
         #expect(recovery.nextAttempt(now: 0) == 0)
         #expect(recovery.nextAttempt(now: 0) == nil)
@@ -141,7 +141,7 @@ import Testing
         #expect(recovery.isBusy && recovery.nextAttempt(now: 110) == 1)
     }
 
-    @Test func pausesDoubleUpToTheLimitAndAreSpread() {
+    @Test func `pauses double up to the limit and are spread`() {
         for (failures, range) in [(1, 50...100), (2, 100...200), (3, 200...400), (5, 500...1000), (64, 500...1000)]
             as [(Int, ClosedRange<UInt64>)]
         {
@@ -153,7 +153,7 @@ import Testing
 }
 
 @Suite struct StatementCacheTests {
-    @Test func theLeastRecentlyUsedGoesFirst() {
+    @Test func `the least recently used goes first`() {
         var cache = StatementCache(capacity: 2)
         let (first, second) = (cache.insert(1), cache.insert(2))
         #expect(cache.name(for: 1) == first && cache.name(for: 2) == second && cache.name(for: 1) == first)
@@ -167,7 +167,7 @@ import Testing
         #expect(cache.insert(1) != first)
     }
 
-    @Test func aRegistryStaysBoundedAndNeverReusesAnId() {
+    @Test func `a registry stays bounded and never reuses an id`() {
         var registry = StatementRegistry(capacity: 3)
         let ids = (0..<10).map { registry.statement("SELECT \($0)").id }
         #expect(Set(ids).count == 10)
@@ -181,7 +181,7 @@ import Testing
         "SELECT 1", " select a.b, count(*) FROM t AS a WHERE x = $1 AND y IN ($2, $3) GROUP BY a.b",
         "SELECT coalesce(max(n), 0) FROM t WHERE name = 'for update; nextval(1)' AND \"for\" = 1",
         "SELECT x FROM t WHERE id = ANY($1)",
-    ]) func plainSelectsAreReads(text: String) { #expect(ReadClassifier.isRead(text)) }
+    ]) func `plain selects are reads`(text: String) { #expect(ReadClassifier.isRead(text)) }
 
     @Test(arguments: [
         "UPDATE t SET a = 1", "INSERT INTO t VALUES (1)", "SELECT * FROM t FOR UPDATE SKIP LOCKED", "SELECT nextval('s')",
@@ -191,5 +191,5 @@ import Testing
         "SELECT /* ' */ f(1) /* ' */",
         "SELECT $$ ' $$, f(1), ' '", "SELECT E'\\'' , f(1) , ' '", "SELECT 'open", "", "TABLE t",
         "SELECT set_config('a', 'b', false)",
-    ]) func everythingElseIsNot(text: String) { #expect(!ReadClassifier.isRead(text)) }
+    ]) func `everything else is not`(text: String) { #expect(!ReadClassifier.isRead(text)) }
 }

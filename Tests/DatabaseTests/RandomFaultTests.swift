@@ -6,8 +6,8 @@ import Testing
 
 /// Whatever is asked for and whenever connections die: a job is always in exactly one place, and every caller is answered.
 @Suite struct RandomFaultTests {
-    @Test(.serialized, arguments: 1...8)
-    func everyJobIsInOnePlaceUntilItsCallerIsAnswered(seed: UInt64) async throws {
+    @Test(.serialized, arguments: 1...8) func `every job is in one place until its caller is answered`(seed: UInt64) async throws
+    {
         var world = World(
             hand: try HandDrivenReactor(try await PostgresServer.shared()) {
                 $0.poolSize = seed % 2 == 0 ? 1 : 3

@@ -6,8 +6,9 @@ import Testing
 
 /// A network that resets connections in the midst of everything: each caller is told what became of its work, none waits for ever.
 @Suite(.timeLimit(.minutes(5))) struct ResetTests {
-    @Test(.serialized, arguments: [1, 4])
-    func everybodyIsAnsweredHoweverOftenConnectionsAreReset(poolSize: Int) async throws {
+    @Test(.serialized, arguments: [1, 4]) func `everybody is answered however often connections are reset`(poolSize: Int)
+        async throws
+    {
         let server = try await PostgresServer.shared()
         let proxy = try server.proxy()
         try await server.withDatabase(poolSize: poolSize) {
@@ -84,7 +85,7 @@ import Testing
         #expect(await ledger.surprises == [])
     }
 
-    @Test func aCancellationThatDoesNotGetThroughCostsTheConnectionNotItsHolder() async throws {
+    @Test func `a cancellation that does not get through costs the connection not its holder`() async throws {
         let server = try await PostgresServer.shared()
         let proxy = try server.proxy()
         try await server.withDatabase(poolSize: 2) { other in

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite struct StatementTests {
-    @Test func thousandsOfConcurrentStatementsEachGetTheirOwnAnswer() async throws {
+    @Test func `thousands of concurrent statements each get their own answer`() async throws {
         try await PostgresServer.shared().withDatabase { database in
             try await database.execute("CREATE TABLE counter (id int PRIMARY KEY, n int NOT NULL)")
             try await database.execute("INSERT INTO counter SELECT i, 0 FROM generate_series(0, 99) i")
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func aPlanMadeForAnEmptyTableStillFindsRowsByIndexWhenItHasGrown() async throws {
+    @Test func `a plan made for an empty table still finds rows by index when it has grown`() async throws {
         try await PostgresServer.shared().withDatabase(poolSize: 1) { database in
             try await database.execute("CREATE TABLE growing (id int PRIMARY KEY, word text NOT NULL)")
             try await database.execute("ANALYZE growing")
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func anOperatorsOptionsOverrideHowStatementsArePlanned() async throws {
+    @Test func `an operator's options override how statements are planned`() async throws {
         let server = try await PostgresServer.shared()
         let configuration = DatabaseConfiguration(
             connectionString: server.connectionString + " options='-c plan_cache_mode=auto'",
@@ -66,7 +66,7 @@ import Testing
         await database.stop()
     }
 
-    @Test func aFailingStatementFailsOnlyItsOwnCaller() async throws {
+    @Test func `a failing statement fails only its own caller`() async throws {
         try await PostgresServer.shared().withDatabase(poolSize: 2) { database in
             try await database.execute("CREATE TABLE item (id int PRIMARY KEY CHECK (id >= 0))")
             let failures = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test func aDeferredConstraintFailsTheStatementThatBrokeIt() async throws {
+    @Test func `a deferred constraint fails the statement that broke it`() async throws {
         try await PostgresServer.shared().withDatabase { database in
             try await database.execute("CREATE TABLE seat (n int CONSTRAINT seat_once UNIQUE DEFERRABLE INITIALLY DEFERRED)")
             try await database.execute("INSERT INTO seat VALUES (1)")
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    @Test func whatIsInterpolatedNeverBecomesSQL() async throws {
+    @Test func `what is interpolated never becomes SQL`() async throws {
         try await PostgresServer.shared().withDatabase { database in
             try await database.execute("CREATE TABLE note (text text)")
             let evil = "'); DROP TABLE note; --"
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    @Test func morePreparedStatementsThanAreKeptStillWork() async throws {
+    @Test func `more prepared statements than are kept still work`() async throws {
         try await PostgresServer.shared().withDatabase(poolSize: 1) {
             $0.statementCacheSize = 4
         } _: { database in
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test func aChangedTableDoesNotBreakItsPreparedStatements() async throws {
+    @Test func `a changed table does not break its prepared statements`() async throws {
         try await PostgresServer.shared().withDatabase(poolSize: 1) { database in
             try await database.execute("CREATE TABLE shape (a int)")
             try await database.execute("INSERT INTO shape VALUES (1)")
@@ -172,7 +172,7 @@ import Testing
         }
     }
 
-    @Test func connectionsAreSetUpAsConfigured() async throws {
+    @Test func `connections are set up as configured`() async throws {
         try await PostgresServer.shared().withDatabase {
             $0.applicationName = "who is it"
             $0.statementTimeout = .milliseconds(4321)
@@ -184,7 +184,7 @@ import Testing
         }
     }
 
-    @Test func errorsShowNoValuesAndNoSQL() async throws {
+    @Test func `errors show no values and no SQL`() async throws {
         try await PostgresServer.shared().withDatabase { database in
             try await database.execute("CREATE TABLE account (email text CONSTRAINT account_email UNIQUE)")
             try await database.execute("INSERT INTO account VALUES (\("secret@example.org"))")
@@ -202,12 +202,12 @@ import Testing
     }
 
     @Test(arguments: ["Upper", "", "1a", "a b", "a\"b", "ä", String(repeating: "a", count: 64)])
-    func aSchemaThatIsNoPlainNameIsRefused(schema: String) async {
+    func `a schema that is no plain name is refused`(schema: String) async {
         let database = Database(DatabaseConfiguration(connectionString: "", schema: schema), logger: PostgresServer.silence)
         #expect(await code { try await database.start() } == .configuration)
     }
 
-    @Test func aConnectionStringThatIsNoneIsRefusedWithoutShowingIt() async throws {
+    @Test func `a connection string that is none is refused without showing it`() async throws {
         let database = Database(
             DatabaseConfiguration(connectionString: "password=hunter2 nonsense", schema: "a"),
             logger: PostgresServer.silence

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite struct TimeLimitTests {
-    @Test func theServerStopsWhatTakesTooLong() async throws {
+    @Test func `the server stops what takes too long`() async throws {
         try await PostgresServer.shared().withDatabase {
             $0.statementTimeout = .milliseconds(100)
         } _: { (database) async throws in
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test func aCancelledStatementIsStoppedOnTheServer() async throws {
+    @Test func `a cancelled statement is stopped on the server`() async throws {
         try await PostgresServer.shared().withDatabase { database in
             let task = Task { try await database.query("SELECT pg_sleep(60), 'cancel me'") }
             try await eventually { try await isRunning("%60), 'cancel me'%", database) }
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func aCancelledTransactionIsRolledBackAndItsConnectionUsedAgain() async throws {
+    @Test func `a cancelled transaction is rolled back and its connection used again`() async throws {
         try await PostgresServer.shared().withDatabase(poolSize: 2) { database in
             try await database.execute("CREATE TABLE t (n int)")
             for _ in 0..<10 {
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func cancellingOneReadDoesNotDisturbItsNeighboursOnTheConnection() async throws {
+    @Test func `cancelling one read does not disturb its neighbours on the connection`() async throws {
         try await PostgresServer.shared().withDatabase(poolSize: 1) { database in
             try await whileBlocked(database) { stuck, release in
                 let cancelled = (0..<10).map { n in Task { try await database.value("SELECT \(n)", as: Int.self) } }
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func aCancelledChangeThatCannotBeStoppedTellsItsOutcome() async throws {
+    @Test func `a cancelled change that cannot be stopped tells its outcome`() async throws {
         try await PostgresServer.shared().withDatabase(poolSize: 1) { database in
             try await database.execute("CREATE TABLE t (n int)")
             try await whileBlocked(database) { stuck, release in
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func cancellingATransactionDoesNotHitTheStatementOfAnotherAheadOfIt() async throws {
+    @Test func `cancelling a transaction does not hit the statement of another ahead of it`() async throws {
         try await PostgresServer.shared().withDatabase(poolSize: 1) { database in
             try await whileBlocked(database) { stuck, release in
                 let transaction = Task { try await database.transaction { try await $0.query("SELECT pg_sleep(60)").count } }
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func whatWaitsForAConnectionCanBeCancelled() async throws {
+    @Test func `what waits for a connection can be cancelled`() async throws {
         try await PostgresServer.shared().withDatabase(poolSize: 1) { database in
             let (begun, done) = (Barrier(2), Barrier(2))
             let holder = Task {
@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    @Test func moreThanMayWaitFailsAtOnce() async throws {
+    @Test func `more than may wait fails at once`() async throws {
         try await PostgresServer.shared().withDatabase(poolSize: 1) {
             $0.maximumWaiting = 5
             $0.maximumInFlight = 1
@@ -147,7 +147,7 @@ import Testing
         }
     }
 
-    @Test func stopLetsWhatRunsFinishAndRefusesTheRest() async throws {
+    @Test func `stop lets what runs finish and refuses the rest`() async throws {
         try await PostgresServer.shared().withDatabase(poolSize: 3) { database in
             try await database.execute("CREATE TABLE t (n int)")
             let (begun, done) = (Barrier(2), Barrier(2))

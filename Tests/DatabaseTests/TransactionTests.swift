@@ -6,7 +6,7 @@ import Testing
 @Suite struct TransactionTests {
     private struct Changed: Error, Equatable {}
 
-    @Test func aNamedLockIsHeldUntilTheTransactionEndsAndBySchema() async throws {
+    @Test func `a named lock is held until the transaction ends and by schema`() async throws {
         let server = try await PostgresServer.shared()
         try await server.withDatabase { one in
             try await server.withDatabase { other in
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func commitsWhenTheBodyReturnsAndRollsBackWhenItThrows() async throws {
+    @Test func `commits when the body returns and rolls back when it throws`() async throws {
         try await PostgresServer.shared().withDatabase { database in
             try await database.execute("CREATE TABLE t (n int)")
             let result = try await database.transaction { sql in
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func statementsStartedTogetherRunInOrderAndAFailureStopsTheRest() async throws {
+    @Test func `statements started together run in order and a failure stops the rest`() async throws {
         try await PostgresServer.shared().withDatabase { database in
             try await database.execute("CREATE TABLE t (n int PRIMARY KEY)")
             try await database.transaction { sql in
@@ -75,8 +75,9 @@ import Testing
         }
     }
 
-    @Test(arguments: [Isolation.serializable, .repeatableRead])
-    func serializationFailuresAreRunAgainUntilAllSucceed(isolation: Isolation) async throws {
+    @Test(arguments: [Isolation.serializable, .repeatableRead]) func `serialization failures are run again until all succeed`(
+        isolation: Isolation
+    ) async throws {
         try await PostgresServer.shared().withDatabase { database in
             try await database.execute("CREATE TABLE account (id int PRIMARY KEY, balance int NOT NULL)")
             try await database.execute("INSERT INTO account VALUES (1, 0)")
@@ -99,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func aDeadlockIsBrokenAndBothSucceed() async throws {
+    @Test func `a deadlock is broken and both succeed`() async throws {
         try await PostgresServer.shared().withDatabase(poolSize: 4) { database in
             try await database.execute("CREATE TABLE t (id int PRIMARY KEY, n int NOT NULL)")
             try await database.execute("INSERT INTO t VALUES (1, 0), (2, 0)")
@@ -120,7 +121,7 @@ import Testing
         }
     }
 
-    @Test func retriesAreBoundedAndAnErrorOfTheBodysOwnDoesNotHideTheReason() async throws {
+    @Test func `retries are bounded and an error of the body's own does not hide the reason`() async throws {
         try await PostgresServer.shared().withDatabase { database in
             let counter = Counter()
             await #expect(throws: Changed.self) {
@@ -137,7 +138,7 @@ import Testing
         }
     }
 
-    @Test func waitingForAConnectionIsFairAndBounded() async throws {
+    @Test func `waiting for a connection is fair and bounded`() async throws {
         try await PostgresServer.shared().withDatabase(poolSize: 2) {
             $0.acquireTimeout = .milliseconds(300)
         } _: { database in
@@ -160,7 +161,7 @@ import Testing
         }
     }
 
-    @Test func aTransactionUsedAfterItsEndIsRefused() async throws {
+    @Test func `a transaction used after its end is refused`() async throws {
         try await PostgresServer.shared().withDatabase { database in
             let leaked = try await database.transaction { sql in
                 try await sql.execute("SELECT 1")
@@ -172,7 +173,7 @@ import Testing
         }
     }
 
-    @Test func nothingSlipsInBehindTheCommit() async throws {
+    @Test func `nothing slips in behind the commit`() async throws {
         try await PostgresServer.shared().withDatabase(poolSize: 2) { database in
             try await database.execute("CREATE TABLE t (n int)")
             var (inserted, refused) = (0, 0)
@@ -193,7 +194,7 @@ import Testing
         }
     }
 
-    @Test func aSessionLeavesNothingBehind() async throws {
+    @Test func `a session leaves nothing behind`() async throws {
         try await PostgresServer.shared().withDatabase(poolSize: 1) { database in
             try await database.withSession(statementTimeout: .seconds(99)) { session in
                 #expect(try await session.value("SHOW statement_timeout", as: String.self) == "99s")

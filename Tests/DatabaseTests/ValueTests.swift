@@ -22,7 +22,7 @@ import Testing
         try await database.execute("DROP TABLE round_trip")
     }
 
-    @Test func everyTypeSurvivesWithItsExtremesAndNull() async throws {
+    @Test func `every type survives with its extremes and null`() async throws {
         try await PostgresServer.shared().withDatabase { database in
             try await roundTrip([true, false], as: "boolean", on: database)
             try await roundTrip([Int.min, -1, 0, 1, .max], as: "bigint", on: database)
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func arraysSurviveEmptyLongAndWithNulls() async throws {
+    @Test func `arrays survive empty long and with nulls`() async throws {
         try await PostgresServer.shared().withDatabase { database in
             try await roundTrip([[], [Int.min, 0, .max], Array(0..<10_000)], as: "bigint[]", on: database)
             try await roundTrip([[], [Int32.min, .max]], as: "integer[]", on: database)
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test func instantsAgreeWithTheServersOwnText() async throws {
+    @Test func `instants agree with the server's own text`() async throws {
         try await PostgresServer.shared().withDatabase { database in
             for text in ["1969-12-31T23:59:59.999999Z", "2000-01-01T00:00:00Z", "2024-02-29T12:34:56.789012Z"] {
                 let instant = try await database.query("SELECT \(text)::timestamptz")[0].decode(as: Instant.self)
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    @Test func numbersOfOtherTypesAreReadWhenTheyFit() async throws {
+    @Test func `numbers of other types are read when they fit`() async throws {
         try await PostgresServer.shared().withDatabase { database in
             let row = try await database.query(
                 """
@@ -140,7 +140,7 @@ import Testing
 
     private enum Mood: String, PostgresValue { case happy, sad }
 
-    @Test func textsOfOtherTypesAndRawValuesAreRead() async throws {
+    @Test func `texts of other types and raw values are read`() async throws {
         try await PostgresServer.shared().withDatabase { database in
             try await database.execute("CREATE TYPE mood AS ENUM ('happy', 'sad')")
             let row = try await database.query(
@@ -161,7 +161,7 @@ import Testing
         }
     }
 
-    @Test func valuesPostgresCannotHoldAreRefusedBeforeTheyAreSent() async throws {
+    @Test func `values PostgreSQL cannot hold are refused before they are sent`() async throws {
         try await PostgresServer.shared().withDatabase { database in
             let queries: [Query] = [
                 "SELECT \("a\0b")", "SELECT \(["a\0b"])", "SELECT \(Instant(microseconds: .min))",
@@ -175,7 +175,7 @@ import Testing
         }
     }
 
-    @Test(arguments: 1...8) func randomValuesSurvive(seed: Int) async throws {
+    @Test(arguments: 1...8) func `random values survive`(seed: Int) async throws {
         try await PostgresServer.shared().withDatabase { database in
             var values = RandomValues(seed: UInt64(seed))
             for _ in 0..<100 {

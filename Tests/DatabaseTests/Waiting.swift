@@ -3,20 +3,6 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Waits until a condition holds; fails after a deadline.
-func eventually(
-    within limit: Duration = .seconds(60),
-    sourceLocation: SourceLocation = #_sourceLocation,
-    _ condition: () async throws -> Bool
-) async throws {
-    let end = ContinuousClock.now.advanced(by: limit)
-    while ContinuousClock.now < end {
-        if try await condition() { return }
-        try await Task.sleep(for: .milliseconds(5))
-    }
-    Issue.record("the condition did not come to hold", sourceLocation: sourceLocation)
-}
-
 /// The code of the `DatabaseError` that `body` throws; nil when it throws none.
 func code(of body: () async throws -> some Any) async -> DatabaseError.Code? {
     do {

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 @Suite struct DevEnvironmentTests {
-    @Test func aRoleSeesItsOwnSchemaOnly() async throws {
+    @Test func `a role sees its own schema only`() async throws {
         try await withEnvironment { _, endpoints, _ in
             let auth = try #require(endpoints.postgresURL(of: "auth"))
             let social = try #require(endpoints.postgresURL(of: "social"))
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func aSecondStartFindsEverythingAgain() async throws {
+    @Test func `a second start finds everything again`() async throws {
         try await withDataFolder { folder in
             let first = DevEnvironment(configuration(folder), logger: silent)
             let before = try await first.start()
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func servicesReachPostgreSQLByASocketThatOthersCannotEnter() async throws {
+    @Test func `services reach PostgreSQL by a socket that others cannot enter`() async throws {
         try await withEnvironment { _, endpoints, folder in
             let address = "SELECT coalesce(host(inet_client_addr()), 'socket')"
             #expect(try await sql(#require(endpoints.postgresURL(of: "auth")), address).output == "socket\n")
@@ -84,8 +84,7 @@ import Testing
 
     @Test(arguments: [
         (#"ä "b" %41&c=d?#e"#, "socket"), (String(repeating: "deep ", count: 20), "127.0.0.1"), ("a,b", "127.0.0.1"),
-    ])
-    func foldersWhosePathsDoNotServeForASocketAreReachedByTCP(name: String, address: String) async throws {
+    ]) func `folders whose paths do not serve for a socket are reached by TCP`(name: String, address: String) async throws {
         try await withDataFolder { folder in
             let environment = DevEnvironment(configuration("\(folder)/\(name)"), logger: silent)
             let url = try #require(await environment.start().postgresURL(of: "auth"))
@@ -94,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func theSocketOfAKilledServerDoesNotKeepTheNextFromStarting() async throws {
+    @Test func `the socket of a killed server does not keep the next from starting`() async throws {
         try await withDataFolder { folder in
             let first = DevEnvironment(configuration(folder), logger: silent)
             let address = try await first.start().adminPostgresURL
@@ -110,7 +109,7 @@ import Testing
         }
     }
 
-    @Test func secretsAreForTheirOwnerOnlyAndInNoLogOrConfiguration() async throws {
+    @Test func `secrets are for their owner only and in no log or configuration`() async throws {
         try await withEnvironment { _, endpoints, folder in
             let files = try FileManager.default.contentsOfDirectory(atPath: endpoints.secretsFolder)
             #expect(files.count == 6 + 2 + 7 + 2, "\(files)")
@@ -132,7 +131,7 @@ import Testing
         }
     }
 
-    @Test func killedServersAreStartedAgainWithTheirData() async throws {
+    @Test func `killed servers are started again with their data`() async throws {
         try await withEnvironment { environment, endpoints, _ in
             let url = try #require(endpoints.postgresURL(of: "auth"))
             #expect(try await sql(url, "CREATE TABLE kept (n int); INSERT INTO kept VALUES (5)").status == 0)
@@ -150,7 +149,7 @@ import Testing
         }
     }
 
-    @Test func twoEnvironmentsWorkBesideEachOther() async throws {
+    @Test func `two environments work beside each other`() async throws {
         try await withEnvironment { _, one, _ in
             try await withEnvironment { _, two, _ in
                 #expect(one.natsURL != two.natsURL && one.adminPostgresURL != two.adminPostgresURL)
@@ -165,7 +164,7 @@ import Testing
         }
     }
 
-    @Test func serversEndWithAProcessThatIsKilled() async throws {
+    @Test func `servers end with a process that is killed`() async throws {
         try await withDataFolder { folder in
             await #expect(processExitsWith: .signal(SIGKILL)) { [folder = folder as String] in
                 let environment = DevEnvironment(configuration(folder), logger: silent)

@@ -4,7 +4,7 @@ import Processes
 import Testing
 
 @Suite struct PermissionsTests {
-    @Test func theTableGrantsNoMoreThanItMust() throws {
+    @Test func `the table grants no more than it must`() throws {
         #expect(BusPermissions.table.map(\.user) == BusPermissions.services + ["gateway", "operator"])
         for name in BusPermissions.services {
             let rights = try #require(BusPermissions.table.first { $0.user == name })
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func theFileQuotesNamesNoPasswordsAndSyncsWhereItCan() {
+    @Test func `the file quotes names no passwords and syncs where it can`() {
         let plain = NATSConfiguration(listen: "127.0.0.1:1", storeFolder: "/a \"b\"\\c", syncsAlways: false)
         #expect(plain.render().contains(#"store_dir: "/a \"b\"\\c""#))
         #expect(plain.render().contains("user: \"auth\"\n                password: $NATS_PASSWORD_AUTH\n"))
@@ -38,7 +38,7 @@ import Testing
     }
 
     /// `STREAKSNAP_RENDER=1` writes them instead.
-    @Test func theFilesOfDeployAreRenderedFromTheTables() throws {
+    @Test func `the files of deploy are rendered from the tables`() throws {
         let deploy = URL(filePath: #filePath).appending(path: "../../../deploy").standardizedFileURL
         for (path, text) in [
             ("nats/nats.conf", NATSConfiguration.deployed.render()), ("postgres/roles.sql", PostgresRoles.script()),
@@ -50,12 +50,12 @@ import Testing
             let written = try String(contentsOf: file, encoding: .utf8)
             #expect(
                 written == text,
-                "deploy/\(path) is out of date: STREAKSNAP_RENDER=1 deploy/dev test --filter theFilesOfDeploy"
+                "deploy/\(path) is out of date: STREAKSNAP_RENDER=1 deploy/dev test --filter 'the files of deploy'"
             )
         }
     }
 
-    @Test func theServerAcceptsTheFile() async throws {
+    @Test func `the server accepts the file`() async throws {
         try await withDataFolder { folder in
             let file = "\(folder)/nats.conf"
             let text = NATSConfiguration(listen: "127.0.0.1:4222", storeFolder: "\(folder)/it's a \"store\"", syncsAlways: false)
@@ -71,7 +71,7 @@ import Testing
     }
 
     /// One environment for all that the broker must let through or refuse.
-    @Test func theBrokerHoldsEveryoneToTheTable() async throws {
+    @Test func `the broker holds everyone to the table`() async throws {
         try await withEnvironment { _, endpoints, _ in
             let url = endpoints.natsURL
             #expect(throws: RawNATS.Refused.self) { try RawNATS(url: url, user: nil) }
@@ -141,7 +141,7 @@ import Testing
     /// Every durable consumer that there is.
     private static let durables = BusPermissions.sources.flatMap { service, features in features.keys.map { "\(service)-\($0)" } }
 
-    @Test func nobodyButTheOperatorReachesMoreOfJetStreamThanItsOwnReading() async throws {
+    @Test func `nobody but the operator reaches more of JetStream than its own reading`() async throws {
         try await withEnvironment { _, endpoints, _ in
             for rights in BusPermissions.table {
                 guard let publish = rights.publish else { continue }
@@ -162,7 +162,7 @@ import Testing
         }
     }
 
-    @Test func eventsFlowWithTheseRightsAlone() async throws {
+    @Test func `events flow with these rights alone`() async throws {
         try await withEnvironment { _, endpoints, _ in
             func connect(_ user: String) throws -> RawNATS {
                 try RawNATS(url: endpoints.natsURL, user: user, password: endpoints.natsPassword(of: user))

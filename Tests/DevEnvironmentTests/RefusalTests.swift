@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    @Test func aFolderInUse() async throws {
+    @Test func `a folder in use`() async throws {
         try await withEnvironment { environment, _, folder in
             let error = try #require(await refusal(configuration(folder)))
             #expect(error.cause == "The data folder \(folder) is in use by process \(getpid()).")
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func portsThatAreTaken() async throws {
+    @Test func `ports that are taken`() async throws {
         try await withEnvironment { _, endpoints, _ in
             let nats = try #require(UInt16(endpoints.natsURL.split(separator: ":").last ?? ""))
             let postgres = try #require(
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func programsThatAreMissing() async throws {
+    @Test func `programs that are missing`() async throws {
         try await withDataFolder { folder in
             var wanted = configuration(folder)
             wanted.natsServer = "/no/nats-server"
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func foldersThatCannotBeUsed() async throws {
+    @Test func `folders that cannot be used`() async throws {
         try await withDataFolder { folder in
             try "x".write(toFile: "\(folder)/file", atomically: true, encoding: .utf8)
             var error = try #require(await refusal(configuration("\(folder)/file/data")))
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func aFolderThatPostgresCannotEnter() async throws {
+    @Test func `a folder that PostgreSQL cannot enter`() async throws {
         try await withDataFolder { folder in
             try FileManager.default.createDirectory(
                 atPath: "\(folder)/closed",
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func dataOfAnotherPostgres() async throws {
+    @Test func `data of another PostgreSQL`() async throws {
         try await withEnvironment { environment, _, folder in
             await environment.stop()
             try "14\n".write(toFile: "\(folder)/postgres/cluster/PG_VERSION", atomically: false, encoding: .utf8)
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func aServerThatDoesNotComeUpShowsItsLog() async throws {
+    @Test func `a server that does not come up shows its log`() async throws {
         try await withDataFolder { folder in
             var wanted = configuration(folder)
             wanted.postgresSettings["shared_buffers"] = "nonsense"

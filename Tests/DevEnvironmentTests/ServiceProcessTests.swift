@@ -5,7 +5,7 @@ import Testing
 @testable import DevEnvironment
 
 @Suite struct ServiceProcessTests {
-    @Test func theFileNamesTheProcessThatRunsNow() async throws {
+    @Test func `the file names the process that runs now`() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("processes-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -34,7 +34,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: file.path), "nothing runs any more")
     }
 
-    @Test func aServerThatCannotStartIsTriedLessAndLessOften() {
+    @Test func `a server that cannot start is tried less and less often`() {
         var pause = RestartPause()
         var pauses: [Duration] = []
         for _ in 0..<7 {
@@ -46,7 +46,7 @@ import Testing
         #expect(pause.next() == .milliseconds(200))
     }
 
-    @Test func aServerThatRanIsBackAtOnceHoweverOftenItIsKilled() {
+    @Test func `a server that ran is back at once however often it is killed`() {
         var pause = RestartPause()
         for _ in 0..<100 {
             #expect(pause.next() == .milliseconds(200))

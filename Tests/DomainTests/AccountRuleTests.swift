@@ -6,11 +6,10 @@ import Testing
 struct LoginLimitTests {
     private let start = Instant(seconds: 1_800_000_000)
 
-    @Test(
-        "Whatever the order and pace, no window of 15 minutes holds more than the limit, and waiting as told is enough",
-        arguments: 0..<100
-    )
-    func property(seed: Int) {
+    @Test(arguments: 0..<100)
+    func `Whatever the order and pace, no window of 15 minutes holds more than the limit, and waiting as told is enough`(
+        seed: Int
+    ) {
         var dice = Dice(seed)
         let limit = LoginLimit(failures: 1 + dice.roll(12))
         var now = start
@@ -32,8 +31,7 @@ struct LoginLimitTests {
         }
     }
 
-    @Test("More than the limit, from a lower one before, are waited for one by one")
-    func lowered() {
+    @Test func `More than the limit, from a lower one before, are waited for one by one`() {
         let failed = (0..<20).map { start + .seconds(Int64($0)) }
         #expect(LoginLimit.account.decide(failed, now: start + .minutes(14)) == .refused(retryAfter: 71))
     }
@@ -41,8 +39,7 @@ struct LoginLimitTests {
 
 @Suite("Signing keys")
 struct KeyScheduleTests {
-    @Test("Names say when a key was made", arguments: [0, 1_800_000_059, 4_102_444_799])
-    func names(seconds: Int) {
+    @Test(arguments: [0, 1_800_000_059, 4_102_444_799]) func `Names say when a key was made`(seconds: Int) {
         let made = Instant(seconds: Int64(seconds))
         let name = KeySchedule.name(now: made)
         #expect(name.count == 20)
@@ -50,11 +47,8 @@ struct KeyScheduleTests {
         #expect(KeySchedule(names: ["0001.pem", name], now: made + .seconds(60)).signing == name)
     }
 
-    @Test(
-        "A token that any replica has signed is verified by what every replica publishes, for as long as it lives",
-        arguments: 0..<100
-    )
-    func property(seed: Int) {
+    @Test(arguments: 0..<100)
+    func `A token that any replica has signed is verified by what every replica publishes, for as long as it lives`(seed: Int) {
         var dice = Dice(seed)
         var now = Instant(seconds: 1_800_000_000)
         var names = ["0001.pem"]
@@ -80,8 +74,7 @@ struct KeyScheduleTests {
         #expect(KeySchedule(names: names, now: now + .days(1)).published.count == 1)
     }
 
-    @Test("Names without a time all stay, the last signs; no key is no key")
-    func untimed() {
+    @Test func `Names without a time all stay, the last signs; no key is no key`() {
         let schedule = KeySchedule(names: ["0002.pem", "0001.pem", "old.pem"], now: .epoch)
         #expect(schedule.published == ["0001.pem", "0002.pem", "old.pem"] && schedule.signing == "old.pem")
         #expect(KeySchedule(names: [], now: .epoch).signing == nil)
@@ -91,8 +84,8 @@ struct KeyScheduleTests {
 
 @Suite("Keys of others")
 struct KeySetFreshnessTests {
-    @Test("Are asked for at most once a minute however many tokens come, and sooner only after a failure", arguments: 0..<100)
-    func property(seed: Int) {
+    @Test(arguments: 0..<100)
+    func `Are asked for at most once a minute however many tokens come, and sooner only after a failure`(seed: Int) {
         var dice = Dice(seed)
         var freshness = KeySetFreshness()
         var now = Instant(seconds: 1_800_000_000)
@@ -121,8 +114,7 @@ struct KeySetFreshnessTests {
 
 @Suite("Sign in with Apple")
 struct AppleRuleTests {
-    @Test("Links only what both sides have proved to own")
-    func decisions() {
+    @Test func `Links only what both sides have proved to own`() {
         for isVerified in [true, false] {
             #expect(AppleSignIn.decide(isKnown: false, isEmailVerified: isVerified, holder: nil) == .create)
             for holderVerified in [true, false] {
@@ -139,8 +131,7 @@ struct AppleRuleTests {
         }
     }
 
-    @Test("Takes the first name that says something")
-    func names() {
+    @Test func `Takes the first name that says something`() {
         #expect(AppleToken.name(display: nil, full: nil, given: nil, family: nil) == nil)
         #expect(AppleToken.name(display: " ", full: "", given: " Ann ", family: nil) == "Ann")
         #expect(AppleToken.name(display: nil, full: "Ann Lee", given: "x", family: "y") == "Ann Lee")
@@ -151,8 +142,7 @@ struct AppleRuleTests {
 
 @Suite("Guests")
 struct GuestPeekTests {
-    @Test("Have three peeks on each date of UTC, however they are spread", arguments: 0..<50)
-    func property(seed: Int) {
+    @Test(arguments: 0..<50) func `Have three peeks on each date of UTC, however they are spread`(seed: Int) {
         var dice = Dice(seed)
         var now = Instant(seconds: 1_800_000_000)
         var (used, usedOn) = (0, GuestPeeks.date(now))
@@ -208,8 +198,7 @@ struct StolenFamilyTests {
         }
     }
 
-    @Test("An owner who only repeats what was lost is never taken for a thief", arguments: 0..<200)
-    func honest(seed: Int) {
+    @Test(arguments: 0..<200) func `An owner who only repeats what was lost is never taken for a thief`(seed: Int) {
         var dice = Dice(seed)
         var now = Instant(seconds: 1_800_000_000)
         var family = Family(now)
@@ -231,11 +220,9 @@ struct StolenFamilyTests {
         #expect(!family.isRevoked)
     }
 
-    @Test(
-        "When a thief has a copy, one of the two is noticed before both have gone on twice, and then neither goes on",
-        arguments: 0..<200
-    )
-    func stolen(seed: Int) {
+    @Test(arguments: 0..<200)
+    func `When a thief has a copy, one of the two is noticed before both have gone on twice, and then neither goes on`(seed: Int)
+    {
         var dice = Dice(seed)
         var now = Instant(seconds: 1_800_000_000)
         var family = Family(now)

@@ -74,8 +74,10 @@ struct FriendshipTests {
         }
     }
 
-    @Test("does what its table says from every state, for either person", arguments: Friendship.State.allCases, 0..<5)
-    func table(state: Friendship.State, action: Int) {
+    @Test(arguments: Friendship.State.allCases, 0..<5) func `does what its table says from every state, for either person`(
+        state: Friendship.State,
+        action: Int
+    ) {
         for isRequester in [true, false] {
             for waited in [true, false] {
                 var friendship = Friendship(state: state, requester: Self.ann, since: Self.start)
@@ -89,8 +91,7 @@ struct FriendshipTests {
         }
     }
 
-    @Test("takes no step that its table does not have, in whatever order several people act", arguments: 0..<100)
-    func randomSequences(seed: Int) {
+    @Test(arguments: 0..<100) func `takes no step that its table does not have, in whatever order several people act`(seed: Int) {
         var dice = Dice(seed)
         var now = Self.start
         let people = (0..<4).map { UserID(high: 0, low: UInt64($0)) }
@@ -120,8 +121,7 @@ struct FriendshipTests {
         #expect(pairs.count == 6)
     }
 
-    @Test("A declined sender learns in how many seconds to ask again")
-    func retryAfter() {
+    @Test func `A declined sender learns in how many seconds to ask again`() {
         var friendship = Friendship(state: .declined, requester: Self.ann, since: Self.start)
         let error = #expect(throws: ServiceError.self) { try friendship.request(by: Self.ann, now: Self.start + .days(6)) }
         #expect(error?.retryAfter == 86_401)

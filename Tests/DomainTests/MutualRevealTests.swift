@@ -6,8 +6,10 @@ import Testing
 struct MutualRevealTests {
     private let date = CalendarDate(dayNumber: 20_000)
 
-    @Test("A friend's snap is locked on dates not over that one has not posted for", arguments: -3...3, [true, false])
-    func locked(offset: Int, youPosted: Bool) {
+    @Test(arguments: -3...3, [true, false]) func `A friend's snap is locked on dates not over that one has not posted for`(
+        offset: Int,
+        youPosted: Bool
+    ) {
         let isLocked = MutualReveal.isLocked(date.advanced(by: offset), youPosted: youPosted, openFrom: date)
         #expect(isLocked == (!youPosted && offset >= 0))
     }

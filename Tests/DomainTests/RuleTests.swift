@@ -24,8 +24,7 @@ struct RefreshFamilyTests {
         )
     }
 
-    @Test("Each case of the rule")
-    func decisions() {
+    @Test func `Each case of the rule`() {
         #expect(RefreshFamily.decide(token(3, newest: 3), now: now) == .rotate)
         #expect(RefreshFamily.decide(token(2, newest: 3, used: .seconds(10)), now: now) == .repeatSuccessor)
         #expect(RefreshFamily.decide(token(2, newest: 3, used: Interval(microseconds: 10_000_001)), now: now) == .revokeFamily)
@@ -36,8 +35,8 @@ struct RefreshFamilyTests {
         #expect(RefreshFamily.decide(token(2, newest: 3, used: .seconds(1), revoked: true), now: now) == .refuse)
     }
 
-    @Test("A thief and the owner never both go on: using any token twice after the grace ends the session", arguments: 0..<100)
-    func property(seed: Int) {
+    @Test(arguments: 0..<100)
+    func `A thief and the owner never both go on: using any token twice after the grace ends the session`(seed: Int) {
         var dice = Dice(seed)
         var clock = now
         var usedAt: [Int: Instant] = [:]
@@ -86,8 +85,7 @@ struct UsernameTests {
             && name.utf8.allSatisfy { (97...122).contains($0) || (48...57).contains($0) || $0 == 95 || $0 == 46 }
     }
 
-    @Test("made from any e-mail are valid at every attempt", arguments: odd)
-    func alwaysValid(email: String) {
+    @Test(arguments: odd) func `made from any e-mail are valid at every attempt`(email: String) {
         for attempt in 0..<12 {
             for salt in [0, 1, 99, 12_345, UInt64.max] {
                 let name = Username.proposal(email: email, attempt: attempt, salt: salt)
@@ -96,8 +94,7 @@ struct UsernameTests {
         }
     }
 
-    @Test("made from random bytes are valid", arguments: 0..<200)
-    func random(seed: Int) {
+    @Test(arguments: 0..<200) func `made from random bytes are valid`(seed: Int) {
         var dice = Dice(seed)
         var email = ""
         for _ in 0..<dice.roll(40) {
@@ -107,8 +104,7 @@ struct UsernameTests {
         #expect(Self.isValid(name), "\(name)")
     }
 
-    @Test("Later attempts differ by their salt")
-    func salted() {
+    @Test func `Later attempts differ by their salt`() {
         #expect(Username.proposal(email: "ann@x", attempt: 0, salt: 5) == "ann")
         #expect(Username.proposal(email: "ann@x", attempt: 1, salt: 5) == "ann_5")
         #expect(
@@ -122,8 +118,7 @@ struct SnapTests {
     private let one = StreakID(high: 0, low: 1)
     private let two = StreakID(high: 0, low: 2)
 
-    @Test("name their streaks repeated, comma-separated, or as all")
-    func targets() throws {
+    @Test func `name their streaks repeated, comma-separated, or as all`() throws {
         #expect(try SnapTarget(["\(one)", "\(two)"]) == .streaks([one, two]))
         #expect(try SnapTarget(["\(two), \(one)", "\(two)"]) == .streaks([two, one]))
         #expect(try SnapTarget(["all"]) == .all)
@@ -131,21 +126,19 @@ struct SnapTests {
         #expect(try SnapTarget(["\(one),,"]) == .streaks([one]))
     }
 
-    @Test("that name none, or something else, are refused by field", arguments: [[], [""], [","], ["every"], ["00000000-0000"]])
-    func badTargets(texts: [String]) {
+    @Test(arguments: [[], [""], [","], ["every"], ["00000000-0000"]])
+    func `that name none, or something else, are refused by field`(texts: [String]) {
         let error = #expect(throws: ServiceError.self) { try SnapTarget(texts) }
         #expect(error?.reason == "VALIDATION_ERROR")
         #expect(error?.details.first?.field.hasPrefix("streak_ids") == true)
     }
 
-    @Test("The element that is wrong is named")
-    func namesElement() {
+    @Test func `The element that is wrong is named`() {
         let error = #expect(throws: ServiceError.self) { try SnapTarget(["\(one)", "\(two),x"]) }
         #expect(error?.details.first?.field == "streak_ids[1]")
     }
 
-    @Test("that nobody takes are refused with the common reason, or all of them")
-    func refusals() {
+    @Test func `that nobody takes are refused with the common reason, or all of them`() {
         #expect(SnapRefusal.error([]).reason == "NO_ACTIVE_STREAKS")
         let same = SnapRefusal.error([("a", "ALREADY_POSTED"), ("b", "ALREADY_POSTED")])
         #expect(same.code == .alreadyExists && same.reason == "ALREADY_POSTED" && same.details.count == 2)
@@ -161,8 +154,7 @@ struct SnapTests {
 
 @Suite("The token ledger")
 struct TokenLedgerTests {
-    @Test("never shows a negative balance and keeps to the sum of what it took", arguments: 0..<100)
-    func property(seed: Int) {
+    @Test(arguments: 0..<100) func `never shows a negative balance and keeps to the sum of what it took`(seed: Int) {
         var dice = Dice(seed)
         var balance: Int32 = 0
         var sum = 0
@@ -179,8 +171,7 @@ struct TokenLedgerTests {
         }
     }
 
-    @Test("refuses what does not fit instead of trapping")
-    func overflow() {
+    @Test func `refuses what does not fit instead of trapping`() {
         #expect(throws: ServiceError.self) { try TokenLedger.balance(after: .max, from: .max) }
         #expect(throws: ServiceError.self) { try TokenLedger.balance(after: .min, from: .max) }
     }

@@ -6,8 +6,7 @@ import Testing
 struct SocialRuleTests {
     private let now = Instant(seconds: 1_700_000_000)
 
-    @Test("A nudge needs friends, a running streak, a friend who has not posted, and four hours since the last")
-    func nudge() throws {
+    @Test func `A nudge needs friends, a running streak, a friend who has not posted, and four hours since the last`() throws {
         func reason(_ friends: Bool, _ streak: Nudge.Streak, _ last: Instant?) -> String? {
             do {
                 #expect(try Nudge.check(areFriends: friends, streak: streak, last: last, now: now) == now + .hours(4))
@@ -27,8 +26,9 @@ struct SocialRuleTests {
         #expect(error?.retryAfter == 3_601)
     }
 
-    @Test("A report is acted on once, by somebody else than its owner", arguments: Moderation.Action.allCases)
-    func moderation(action: Moderation.Action) throws {
+    @Test(arguments: Moderation.Action.allCases) func `A report is acted on once, by somebody else than its owner`(
+        action: Moderation.Action
+    ) throws {
         let (owner, moderator) = (UserID(high: 0, low: 1), UserID(high: 0, low: 2))
         let decision = try Moderation.decide(action, on: .pending, of: owner, by: moderator, now: now)
         #expect(decision.status == (action == .dismiss ? .dismissed : .actioned))
@@ -45,8 +45,7 @@ struct SocialRuleTests {
         #expect(error?.reason == "CANNOT_MODERATE_SELF")
     }
 
-    @Test("What is searched is trimmed, without its leading @, and short texts find beginnings only")
-    func searchText() throws {
+    @Test func `What is searched is trimmed, without its leading @, and short texts find beginnings only`() throws {
         for (typed, text, inside) in [
             ("anna", "anna", true), ("  @Anna ", "Anna", true), ("a b", "a b", true), ("an", "an", false), ("日本", "日本", false),
             ("日本太", "日本太", true), ("@@x", "@x", false),

@@ -1,5 +1,6 @@
 import Foundation
 import Processes
+import TestSupport
 import Testing
 
 /// Profiles, guests and administrators through the whole system (AU-3, AU-8 … AU-12).

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// What the screens of the seeds need, in the calls they make, and what an app developer tries first.

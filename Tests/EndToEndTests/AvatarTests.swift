@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Pictures of people (AU-10): stored, shown wherever the person is, and gone when they are replaced, removed or may not be seen.

@@ -1,5 +1,6 @@
 import Foundation
 import Images
+import TestSupport
 import Testing
 
 /// Uploads that are wrong: refused with the reason, and not a byte stays.

@@ -1,5 +1,6 @@
 import Foundation
 import Processes
+import TestSupport
 import Testing
 
 /// `media check-blobs`: every blob has its row, and every row its blobs.

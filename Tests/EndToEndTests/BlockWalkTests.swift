@@ -1,6 +1,7 @@
 import BillingAPI
 import Foundation
 import Kernel
+import TestSupport
 import Testing
 
 /// A block hides each of the two from the other everywhere (SO-7): every route is walked by both, before and after.

@@ -3,6 +3,7 @@ import DevEnvironment
 import Foundation
 import Kernel
 import Logging
+import TestSupport
 import Testing
 
 /// What a service that was taken over could do to the others over the bus (D9).

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Milestone cards and their public pages (MC-1, MC-2), by the development clock.

@@ -2,6 +2,7 @@ import Bus
 import Foundation
 import Kernel
 import StreaksAPI
+import TestSupport
 import Testing
 
 /// A long streak is not folded from its start each time, and nobody can tell (SD-5).

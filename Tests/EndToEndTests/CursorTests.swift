@@ -134,7 +134,7 @@ struct CursorTests {
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `thousands of changed and made-up cursors are refused by every list, and none is an error of ours`()
+    func `many changed and made-up cursors are refused by every list, and none is an error of ours`()
         async throws
     {
         let home = try await Installation.shared.value
@@ -146,7 +146,8 @@ struct CursorTests {
         for (list, cursor) in zip(lists, cursors) {
             let page = try await get(list, cursor: cursor, people.ann)
             #expect(page.status == 200, "\(list): \(page.text)")
-            let texts = (mutations(of: cursor, &random) + garbage(&random)).filter { $0 != cursor && !$0.isEmpty }
+            let all = (mutations(of: cursor, &random) + garbage(&random)).filter { $0 != cursor && !$0.isEmpty }
+            let texts = stride(from: 0, to: all.count, by: TestDepth.pick(quick: 3, full: 1)).map { all[$0] }
             let wrong = try await withThrowingTaskGroup(of: [String].self) { tasks in
                 for part in 0..<6 {
                     tasks.addTask {
@@ -160,7 +161,7 @@ struct CursorTests {
                 }
                 return try await tasks.reduce(into: []) { $0 += $1 }
             }
-            #expect(texts.count > 350 && wrong.isEmpty, "\(wrong.count) of \(texts.count): \(wrong.prefix(5))")
+            #expect(texts.count > 115 && wrong.isEmpty, "\(wrong.count) of \(texts.count): \(wrong.prefix(5))")
         }
     }
 

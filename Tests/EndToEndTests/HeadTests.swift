@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// HEAD (RFC 9110 §9.3.2).

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// A repeated request has one effect and one answer (PF-4, PH-3).

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// The product's main job on real input.

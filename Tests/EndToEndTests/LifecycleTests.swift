@@ -2,6 +2,7 @@ import AuthAPI
 import Foundation
 import Kernel
 import SocialAPI
+import TestSupport
 import Testing
 
 /// The end of an account (AU-7), by the development clock: one after the other with whoever else moves it.

@@ -6,8 +6,9 @@ import Testing
 struct LinkageTests {
     static let services = ["gateway", "auth", "social", "streaks", "media", "notifications", "billing"]
 
-    @Test("No service loads the whole of Foundation, whose ICU alone has 40 MB", arguments: services)
-    func withoutICU(service: String) async throws {
+    @Test(arguments: services) func `No service loads the whole of Foundation, whose ICU alone has 40 MB`(service: String)
+        async throws
+    {
         let libraries = try await libraries(of: service)
         #expect(libraries.contains("libFoundationEssentials.so"))
         for library in ["libFoundation.so", "libFoundationInternationalization.so", "lib_FoundationICU.so"] {

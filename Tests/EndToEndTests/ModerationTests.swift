@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// Reports and what moderators do about them (SO-8, SO-9).

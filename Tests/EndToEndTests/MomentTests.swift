@@ -2,6 +2,7 @@ import Foundation
 import Kernel
 import Processes
 import StreaksDomain
+import TestSupport
 import Testing
 
 /// What people are told of their day, from the clock to the log (PW-2, NO-5). One after the other: the clock is everybody's.

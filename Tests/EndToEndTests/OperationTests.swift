@@ -1,6 +1,7 @@
 import Bus
 import Foundation
 import Kernel
+import TestSupport
 import Testing
 
 /// What an operator sees.

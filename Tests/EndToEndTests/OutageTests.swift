@@ -1,6 +1,7 @@
 import Foundation
 import Kernel
 import Processes
+import TestSupport
 import Testing
 
 /// Outages that an operator declares (SD-7).

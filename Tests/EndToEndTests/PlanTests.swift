@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// How PostgreSQL finds what the statements of all services ask for.
@@ -8,7 +9,8 @@ struct PlanTests {
     private static let short: Set = ["outbox_lease", "outage", "event_retry"]
 
     @Test func `find their rows by index, from the first account on, whatever the statistics say`() async throws {
-        let home = try await Installation(["--dev-clock"])
+        // What an earlier life counted would hide what this one reads.
+        let home = try await Installation(["--dev-clock"], startsEmpty: true)
         try await eventually("what the migrations read has been counted") {
             try await home.sql("SELECT count(*) FROM pg_stat_user_tables WHERE relname = 'schema_migrations' AND seq_scan > 0")
                 == "6"
@@ -48,6 +50,7 @@ struct PlanTests {
             """
         )
         #expect(keys.isEmpty, "foreign keys that no index serves: to delete what they point at reads the whole table")
+        await home.guardian.end()
     }
 
     /// Every page of an app.

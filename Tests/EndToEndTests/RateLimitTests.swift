@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// PF-5: who asks too often is told so, and nobody else notices.

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// A crash of `streaks` or `billing` between any two steps of a recovery: token and streak change together or not at all (RC-4, D6).

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Recovery tokens (RC-2, RC-3, RC-4), new starts and outages, by a clock that moves. One after the other: the clock is everybody's.

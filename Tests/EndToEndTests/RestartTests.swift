@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Seven processes, any of which may be killed at any time (D6, D12). One after the other: they share the processes.
@@ -7,14 +8,7 @@ import Testing
 
     /// The process of a service, as it is now; nil while it is being started again.
     func process(_ name: String, of home: Installation) -> pid_t? {
-        let parent = home.guardian.programID
-        for entry in (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? [] {
-            guard let pid = pid_t(entry), let status = Files.text(URL(filePath: "/proc/\(pid)/status")) else { continue }
-            let lines = status.split(separator: "\n")
-            // The name is cut to 15 characters.
-            if lines.contains("Name:\t\(name.prefix(15))"), lines.contains("PPid:\t\(parent)") { return pid }
-        }
-        return nil
+        ProcessTree.children(of: home.guardian.programID).first { ProcessTree.name(of: $0) == name.prefix(15) }
     }
 
     /// `kill -9`, and waits until it has been started again.

@@ -1,5 +1,6 @@
 import Foundation
 import Kernel
+import TestSupport
 import Testing
 
 /// Deleted accounts that come back (AU-7), and what everybody may take along (AU-10).
@@ -86,7 +87,11 @@ struct RestorationTests {
         let streak = try await bea.befriend(cal)
         #expect(try await bea.upload(try Photos.jpeg(83), caption: "mine alone").status == 201)
         #expect(try await cal.upload(try Photos.jpeg(84), caption: "the friend's words").status == 201)
-        try await eventually("the friend's snap was told") { try await !bea.notifications("friend_posted").isEmpty }
+        // They come by streams of their own, in any order.
+        try await eventually("the acceptance and the friend's snap are in the log") {
+            let friendship = try await bea.notifications("friend_accepted")
+            return try await !friendship.isEmpty && !bea.notifications("friend_posted").isEmpty
+        }
 
         let reply = try await bea.export()
         #expect(reply.status == 200, "\(reply.text)")

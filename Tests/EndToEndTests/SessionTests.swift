@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Signing in, staying signed in and being signed out (AU-1 … AU-6).

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Clients that send half a photo and then nothing, or next to nothing (PF-5).

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Both members' snaps of a streak side by side (PH-5), and what is kept from whom (PH-4, PH-6).

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Friends, search, nudges and blocks over HTTP (SO-1 to SO-7).

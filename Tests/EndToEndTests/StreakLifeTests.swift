@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// A month of two friends as their apps see it, on the development clock: calendars, card data, achievements, statistics (MS-5, MS-7,

@@ -2,6 +2,7 @@ import BillingAPI
 import Foundation
 import Kernel
 import SocialAPI
+import TestSupport
 import Testing
 
 /// Starting a streak anew (MS-1).

@@ -1,6 +1,7 @@
 import Foundation
 import Processes
 import Synchronization
+import TestSupport
 import Testing
 
 /// The executables as an operating system runs them.

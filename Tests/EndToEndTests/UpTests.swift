@@ -1,5 +1,6 @@
 import Foundation
 import Processes
+import TestSupport
 import Testing
 
 /// How `streaksnap up` takes what it is told: options, environment, ports and addresses.

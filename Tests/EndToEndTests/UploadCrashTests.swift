@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// A crash of `media` between any two steps of an upload leaves nothing visible or the whole (PH-3, D6).

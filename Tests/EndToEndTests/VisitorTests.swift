@@ -4,6 +4,7 @@ import Foundation
 import Kernel
 import Logging
 import TestingAPI
+import TestSupport
 import Testing
 
 /// A service that the gateway was never built with (D2): it joins the bus while everything runs.

@@ -7,7 +7,6 @@ import Tokens
 @Suite("Ranges of bytes")
 struct ByteRangeTests {
     @Test(
-        "as RFC 9110 reads them",
         arguments: [
             (nil, 10, ByteRange.whole), ("", 10, .whole), ("bytes=0-", 10, .part(0..<10)), ("bytes=0-0", 10, .part(0..<1)),
             ("bytes=3-5", 10, .part(3..<6)), ("bytes=3-99", 10, .part(3..<10)), ("bytes=9-", 10, .part(9..<10)),
@@ -19,8 +18,7 @@ struct ByteRangeTests {
             ("bytes=99999999999999999999-", 10, .whole), ("bytes=--1", 10, .whole), ("bytes=1--1", 10, .whole),
             ("bytes=+1-2", 10, .whole), ("bytes=0-9223372036854775806", 10, .part(0..<10)),
         ] as [(String?, Int64, ByteRange)]
-    )
-    func table(header: String?, size: Int64, expected: ByteRange) {
+    ) func `as RFC 9110 reads them`(header: String?, size: Int64, expected: ByteRange) {
         #expect(ByteRange.parse(header, size: size) == expected)
     }
 }
@@ -40,8 +38,7 @@ struct RevocationTests {
         )
     }
 
-    @Test("of a session refuse its tokens and no others")
-    func session() {
+    @Test func `of a session refuse its tokens and no others`() {
         let revocations = Revocations()
         #expect(!revocations.contains(token(1, issued: start)))
         revocations.add([SessionID(high: 0, low: 1)], revokedAt: start)
@@ -49,8 +46,7 @@ struct RevocationTests {
         #expect(!revocations.contains(token(2, issued: start - .minutes(3))))
     }
 
-    @Test("are kept while a token they refuse could live, and no longer")
-    func horizon() {
+    @Test func `are kept while a token they refuse could live, and no longer`() {
         let revocations = Revocations()
         revocations.add([SessionID(high: 0, low: 1)], revokedAt: start)
         let other = SessionID(high: 0, low: 9)

@@ -58,8 +58,7 @@ struct MultipartTests {
         return chunks
     }
 
-    @Test("An upload of a field and a file")
-    func example() throws {
+    @Test func `An upload of a field and a file`() throws {
         let (parts, isComplete) = try Self.parse(
             "preamble\r\n--b\r\nContent-Disposition: form-data; name=\"caption\"\r\n\r\nhello\r\nworld\r\n--b  \r\n"
                 + "content-type: image/png\r\nContent-Disposition: form-data; name=photo; filename=\"a \\\"b\\\".png\"\r\n\r\n\r\n--b--\r\nepilogue"
@@ -73,8 +72,7 @@ struct MultipartTests {
         )
     }
 
-    @Test("However a body is split, it means the same", arguments: 0..<150)
-    func randomSplits(seed: Int) throws {
+    @Test(arguments: 0..<150) func `However a body is split, it means the same`(seed: Int) throws {
         var dice = Dice(seed)
         let boundary = "----B"
         var expected: [Part] = []
@@ -102,8 +100,7 @@ struct MultipartTests {
         }
     }
 
-    @Test("Bodies that Python's email package makes are read as they were meant", arguments: 0..<5)
-    func python(seed: Int) async throws {
+    @Test(arguments: 0..<5) func `Bodies that Python's email package makes are read as they were meant`(seed: Int) async throws {
         let script = """
             import base64, json, random, sys
             from email.mime.multipart import MIMEMultipart
@@ -151,8 +148,7 @@ struct MultipartTests {
         #expect(parts.allSatisfy { $0.contentType == "application/octet-stream" })
     }
 
-    @Test("A body that ends early is not complete")
-    func noEnd() throws {
+    @Test func `A body that ends early is not complete`() throws {
         let whole = "--b\r\nContent-Disposition: form-data; name=a\r\n\r\nxyz\r\n--b--"
         for length in 0..<whole.utf8.count {
             #expect(try !Self.parse([Array(whole.utf8.prefix(length))], boundary: "b").isComplete, "\(length)")
@@ -160,35 +156,28 @@ struct MultipartTests {
         #expect(try Self.parse(whole).isComplete)
     }
 
-    @Test(
-        "Malformed bodies are refused",
-        arguments: [
-            "--b\r\n\r\nno name\r\n--b--", "--b\r\nContent-Disposition: form-data; name=\"\"\r\n\r\nx\r\n--b--", "--bx\r\n",
-            "--b\r\nno colon\r\n\r\nx\r\n--b--", "--b\r\nA: \(String(repeating: "x", count: 9_000))",
-            "--b\(String(repeating: " ", count: 200))",
-            "--b\r\nContent-Disposition: form-data; name=\(String(repeating: "n", count: 300))\r\n\r\n",
-        ]
-    )
-    func malformed(text: String) {
+    @Test(arguments: [
+        "--b\r\n\r\nno name\r\n--b--", "--b\r\nContent-Disposition: form-data; name=\"\"\r\n\r\nx\r\n--b--", "--bx\r\n",
+        "--b\r\nno colon\r\n\r\nx\r\n--b--", "--b\r\nA: \(String(repeating: "x", count: 9_000))",
+        "--b\(String(repeating: " ", count: 200))",
+        "--b\r\nContent-Disposition: form-data; name=\(String(repeating: "n", count: 300))\r\n\r\n",
+    ]) func `Malformed bodies are refused`(text: String) {
         #expect(throws: MultipartParser.Malformed.self) { try Self.parse(text) }
     }
 
-    @Test("A header over its limit is refused even when its end comes in the same bytes")
-    func longHeader() {
+    @Test func `A header over its limit is refused even when its end comes in the same bytes`() {
         let text =
             "--b\r\nContent-Disposition: form-data; name=a\r\nX: \(String(repeating: "x", count: 20_000))\r\n\r\nx\r\n--b--"
         #expect(throws: MultipartParser.Malformed.self) { try Self.parse(text) }
     }
 
-    @Test("Too many parts are refused")
-    func manyParts() throws {
+    @Test func `Too many parts are refused`() throws {
         let part = "--b\r\nContent-Disposition: form-data; name=a\r\n\r\nx\r\n"
         #expect(try Self.parse(String(repeating: part, count: 600) + "--b--").isComplete)
         #expect(throws: MultipartParser.Malformed.self) { try Self.parse(String(repeating: part, count: 601) + "--b--") }
     }
 
-    @Test("A boundary must be 1 to 70 characters")
-    func badBoundary() {
+    @Test func `A boundary must be 1 to 70 characters`() {
         #expect(MultipartParser(boundary: "") == nil)
         #expect(MultipartParser(boundary: String(repeating: "b", count: 71)) == nil)
         #expect(MultipartParser.boundary(ofContentType: "multipart/form-data; boundary=\"a b\"") == "a b")
@@ -197,8 +186,7 @@ struct MultipartTests {
         #expect(MultipartParser.boundary(ofContentType: "multipart/form-data") == nil)
     }
 
-    @Test("Content never lies about and is never kept: memory stays bounded while a part streams")
-    func streams() throws {
+    @Test func `Content never lies about and is never kept: memory stays bounded while a part streams`() throws {
         var parser = try #require(MultipartParser(boundary: "b"))
         _ = try parser.consume(Array("--b\r\nContent-Disposition: form-data; name=a\r\n\r\n".utf8))
         var seen = 0
@@ -210,16 +198,12 @@ struct MultipartTests {
         #expect(200 * 4_096 - seen <= 5)
     }
 
-    @Test(
-        "Parameters of a header",
-        arguments: [
-            ("form-data; name=a", "form-data", ["name": "a"]), ("x;a=1;b=\"2;3\" ; c=4", "x", ["a": "1", "b": "2;3", "c": "4"]),
-            ("x; a=\"q\\\"q\\\\\"", "x", ["a": "q\"q\\"]), ("x; A = 1 ", "x", ["a": "1"]), ("", "", [:]), (";;;", "", [:]),
-            ("x; novalue", "x", [:]), ("x; a=\"open", "x", ["a": "open"]),
-            ("x; filename=\"C:\\dir\\f.png\"", "x", ["filename": "C:\\dir\\f.png"]),
-        ]
-    )
-    func parameters(text: String, value: String, expected: [String: String]) {
+    @Test(arguments: [
+        ("form-data; name=a", "form-data", ["name": "a"]), ("x;a=1;b=\"2;3\" ; c=4", "x", ["a": "1", "b": "2;3", "c": "4"]),
+        ("x; a=\"q\\\"q\\\\\"", "x", ["a": "q\"q\\"]), ("x; A = 1 ", "x", ["a": "1"]), ("", "", [:]), (";;;", "", [:]),
+        ("x; novalue", "x", [:]), ("x; a=\"open", "x", ["a": "open"]),
+        ("x; filename=\"C:\\dir\\f.png\"", "x", ["filename": "C:\\dir\\f.png"]),
+    ]) func `Parameters of a header`(text: String, value: String, expected: [String: String]) {
         let parsed = HeaderParameters(text)
         #expect(parsed.value == value)
         for (key, wanted) in expected { #expect(parsed[key] == wanted) }

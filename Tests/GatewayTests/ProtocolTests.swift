@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// What the gateway makes of requests that are no correct HTTP (RFC 9110, RFC 9112).

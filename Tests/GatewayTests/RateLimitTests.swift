@@ -7,8 +7,7 @@ import Testing
 struct RateLimitTests {
     private let second: Int64 = 1_000_000_000
 
-    @Test("allows a burst, then its rate, and says when to come again")
-    func burst() {
+    @Test func `allows a burst, then its rate, and says when to come again`() {
         var limit = RateLimit<Int>(perSecond: 2, burst: 4)
         for remaining in [3, 2, 1, 0] {
             let verdict = limit.ask(1, now: 0)
@@ -23,16 +22,14 @@ struct RateLimitTests {
         #expect(limit.ask(1, now: 100 * second).remaining == 3, "who was quiet has the whole burst again")
     }
 
-    @Test("keeps callers apart")
-    func apart() {
+    @Test func `keeps callers apart`() {
         var limit = RateLimit<Int>(perSecond: 1, burst: 1)
         #expect(limit.ask(1, now: 0).isAllowed)
         #expect(!limit.ask(1, now: 0).isAllowed)
         #expect(limit.ask(2, now: 0).isAllowed)
     }
 
-    @Test("counts a costly request as several, and never makes one impossible")
-    func cost() {
+    @Test func `counts a costly request as several, and never makes one impossible`() {
         var limit = RateLimit<Int>(perSecond: 1, burst: 10)
         #expect(limit.ask(1, cost: 7, now: 0).remaining == 3)
         let refusal = limit.ask(1, cost: 5, now: 0)
@@ -41,8 +38,7 @@ struct RateLimitTests {
         #expect(limit.ask(2, cost: 500, now: 0).isAllowed)
     }
 
-    @Test("never allows more than burst + rate × time, whatever the pattern", arguments: 1...20)
-    func property(seed: Int) {
+    @Test(arguments: 1...20) func `never allows more than burst + rate × time, whatever the pattern`(seed: Int) {
         var random = Dice(seed)
         let (rate, burst) = (random.roll(20) + 1, random.roll(50) + 1)
         var limit = RateLimit<Int>(perSecond: rate, burst: burst)
@@ -56,15 +52,13 @@ struct RateLimitTests {
         }
     }
 
-    @Test("gives what it promises to who always asks")
-    func greedy() {
+    @Test func `gives what it promises to who always asks`() {
         var limit = RateLimit<Int>(perSecond: 7, burst: 30)
         let allowed = (0..<60_000).filter { limit.ask(1, now: Int64($0) * 1_000_000).isAllowed }.count
         #expect(449...450 ~= allowed, "30 at once and 7 a second for a minute: \(allowed)")
     }
 
-    @Test("remembers a bounded number of callers, and none that is at rest")
-    func bounded() {
+    @Test func `remembers a bounded number of callers, and none that is at rest`() {
         var limit = RateLimit<Int>(perSecond: 1, burst: 2, mostCallers: 1_000)
         for _ in 0..<2 { _ = limit.ask(-1, now: 0) }
         for caller in 0..<5_000 { _ = limit.ask(caller, now: 0) }
@@ -77,8 +71,7 @@ struct RateLimitTests {
 
 @Suite("The limits of a gateway")
 struct RateLimitsTests {
-    @Test("take an IPv6 network for one caller, and an IPv4 address for itself")
-    func networks() {
+    @Test func `take an IPv6 network for one caller, and an IPv4 address for itself`() {
         let limits = RateLimits(userRate: 0, addressRate: 1)
         func left(_ text: String) -> Int? { limits.ask(address: IPAddress(text), cost: 1)?.remaining }
         #expect(left("2001:db8::1") == 9)

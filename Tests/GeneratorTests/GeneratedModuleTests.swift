@@ -8,7 +8,7 @@ import TestingAPI
 import Wire
 
 @Suite struct GeneratedModuleTests {
-    @Test func methodsCarryTheirPolicy() {
+    @Test func `methods carry their policy`() {
         #expect(TestingMethods.echo.service == "testing")
         #expect(TestingMethods.echo.version == "v1")
         #expect(TestingMethods.echo.name == "Echo")
@@ -19,12 +19,12 @@ import Wire
         #expect(TestingMethods.list.timeout == .seconds(3))
     }
 
-    @Test func everyMethodHasAnEndpoint() {
+    @Test func `every method has an endpoint`() {
         let endpoints = TestingService.endpoints(echo: Echo(), check: Check(), list: List())
         #expect(endpoints.map(\.name) == ["Echo", "Check", "List"])
     }
 
-    @Test func anEndpointAnswersWithItsHandlersReply() async throws {
+    @Test func `an endpoint answers with its handler's reply`() async throws {
         let endpoints = TestingService.endpoints(echo: Echo(), check: Check(), list: List())
         let everything = Everything(aString: "said")
         let echoed = try await endpoints[0].handle(everything.serialized(), CallContext())
@@ -33,7 +33,7 @@ import Wire
         #expect(try TenFields(serialized: listed).name == "oak")
     }
 
-    @Test func theRequestOfAListKnowsItsPages() {
+    @Test func `the request of a list knows its pages`() {
         #expect(ListThingsRequest.pageSize == PageSize(standard: 20, most: 50))
         #expect([0, -1, 7, 50, 51].map { ListThingsRequest.pageSize.entries(asked: $0) } == [20, 20, 7, 50, 50])
         let request = ListThingsRequest(kind: "k", limit: 7, cursor: "c", page: 3)
@@ -42,14 +42,14 @@ import Wire
         #expect(more.page == nil && more.withoutPlace == ListMoreThingsRequest())
     }
 
-    @Test func eventsKnowTheirSubjectAndAggregate() {
+    @Test func `events know their subject and aggregate`() {
         let event = ThingHappened(thingID: "t-1")
         #expect(ThingHappened.subject == "evt.testing.v1.ThingHappened")
         #expect(event.aggregateID == "t-1")
         #expect(ThingHappened.fullName == "streaksnap.testing.v1.ThingHappened")
     }
 
-    @Test func enumsHaveTheNamesOfThePublicAPI() {
+    @Test func `enums have the names of the public API`() {
         #expect(Color.allCases.map(\.name) == ["unspecified", "red", "dark_blue", "green", "default"])
         #expect(Color(name: "dark_blue") == .darkBlue)
         #expect(Color(name: "pink") == nil)
@@ -58,7 +58,7 @@ import Wire
         #expect(Everything.Inner.Kind(rawValue: -7) == .negative)
     }
 
-    @Test func theDescriptorSetHoldsThePackageItsImportsAndComments() throws {
+    @Test func `the descriptor set holds the package its imports and comments`() throws {
         let set = TestingDescriptor.bytes
         var names: [String] = []
         var files = WireFields(set)
@@ -81,7 +81,7 @@ import Wire
         #expect(String(decoding: set, as: UTF8.self).contains("Gives back what it was given."))
     }
 
-    @Test func theHashIsThatOfTheDescriptorSet() async throws {
+    @Test func `the hash is that of the descriptor set`() async throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("streaksnap-\(UUID().uuidString).pb")
         try Data(TestingDescriptor.bytes).write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }

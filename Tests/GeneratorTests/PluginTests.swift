@@ -3,7 +3,7 @@ import Processes
 import Testing
 
 @Suite struct PluginTests {
-    @Test func theCommittedCodeIsWhatTheProtosSay() async throws {
+    @Test func `the committed code is what the protos say`() async throws {
         let script = repository.appendingPathComponent("deploy/generate").path
         let result = try await run(script, ["--check"], environment: ["STREAKSNAP_PLUGIN": pluginPath()])
         #expect(result.status == 0, "\(result.transcript)")
@@ -72,8 +72,7 @@ import Testing
             "pages need int32 limit and string cursor"
         ),
         ("message A {} service S { rpc R(stream A) returns (A); }", "streams are not supported"),
-    ])
-    func aMistakeIsNamed(_ body: String, _ complaint: String) async throws {
+    ]) func `a mistake is named`(_ body: String, _ complaint: String) async throws {
         let (result, folder) = try await generate(body)
         defer { try? FileManager.default.removeItem(at: folder) }
         #expect(result.status != 0)
@@ -164,12 +163,13 @@ import Testing
     }
 
     @Test func aPackageWithoutVersionIsRefused() async throws {
+    @Test func `a package without version is refused`() async throws {
         let (result, folder) = try await generate("message A {}", package: "broken")
         defer { try? FileManager.default.removeItem(at: folder) }
         #expect(result.status != 0 && result.transcript.contains("must end in a service and a version"))
     }
 
-    @Test func aSecondVersionIsAModuleOfItsOwn() async throws {
+    @Test func `a second version is a module of its own`() async throws {
         let (result, folder) = try await generate("// Of note.\nmessage A { string b = 1; }", package: "streaksnap.auth.v2")
         defer { try? FileManager.default.removeItem(at: folder) }
         #expect(result.status == 0, "\(result.transcript)")
@@ -179,7 +179,7 @@ import Testing
         #expect(text.contains("/// Of note.\npublic struct A: Sendable, Equatable {"))
     }
 
-    @Test func garbageInsteadOfARequestIsRefused() async throws {
+    @Test func `garbage instead of a request is refused`() async throws {
         let result = try await run("sh", ["-c", "printf 'garbage' | '\(try pluginPath())'"])
         #expect(result.status == 1 && result.transcript.contains("the input is not what protoc sends"))
     }

@@ -17,7 +17,7 @@ import Testing
 
     private func isBearable(_ bytes: [UInt8]) -> Bool { bytes.withUnsafeBytes { HEIFItems.areWithinLimits($0) } }
 
-    @Test func aPhotoAsAPhoneLaysItOutIsRead() async throws {
+    @Test func `a photo as a phone lays it out is read`() async throws {
         let photo = try await processor.renditions(of: HandmadeHEIC().bytes)
         #expect(photo.sourceFormat == .heic)
         #expect(photo.width == 12 * 64 && photo.height == 16 * 64, "turned by a quarter")
@@ -26,7 +26,7 @@ import Testing
         #expect(await refusal(of: HandmadeHEIC(trailer: [1]).bytes) == nil)
     }
 
-    @Test func fortyEightMegapixelsInTilesAreWithinTheLimits() {
+    @Test func `forty eight megapixels in tiles are within the limits`() {
         // Coded as 512 × 512, a picture of 8064 × 6048 takes 16 by 12 tiles.
         var photo = HandmadeHEIC(canvas: (8_064, 6_048), configuration: Self.configuration(side: 512))
         #expect(isBearable(photo.bytes))
@@ -57,7 +57,7 @@ import Testing
         return HandmadeHEIC.configuration[..<22] + [1, 0x21, 0, 1, 0, UInt8(set.count)] + set
     }
 
-    @Test func aPictureThatIsCodedLargerThanItSaysIsRefused() async throws {
+    @Test func `a picture that is coded larger than it says is refused`() async throws {
         let set = HandmadeHEIC.largeConfiguration
         #expect(set.count == HandmadeHEIC.configuration.count && set != HandmadeHEIC.configuration)
         #expect(await refusal(of: HandmadeHEIC(configuration: set).bytes) == "IMAGE_UNDECODABLE")
@@ -72,14 +72,14 @@ import Testing
         #expect(await refusal(of: HandmadeHEIC(preview: inside).bytes) == "IMAGE_UNDECODABLE")
     }
 
-    @Test func aParameterSetBehindLengthsThatNoDecoderReadsIsNotOverlooked() async {
+    @Test func `a parameter set behind lengths that no decoder reads is not overlooked`() async {
         var configuration = HandmadeHEIC.configuration
         configuration[21] &= 0xFC
         #expect(await refusal(of: HandmadeHEIC(configuration: configuration).bytes) == "IMAGE_UNDECODABLE")
         #expect(await refusal(of: HandmadeHEIC(pieces: 2).bytes) == "IMAGE_UNDECODABLE", "nor one cut in two")
     }
 
-    @Test func aPictureThatIsDrawnAgainAndAgainIsRefused() async {
+    @Test func `a picture that is drawn again and again is refused`() async {
         let coded = HandmadeHEIC.coded
         #expect(await refusal(of: HandmadeHEIC(tile: coded + coded).bytes) == "IMAGE_UNDECODABLE", "two pictures in an item")
         // The second slice of a picture of 7,000 × 7,000, thirty times.
@@ -98,12 +98,12 @@ import Testing
         #expect(!isBearable(photo(30).bytes))
     }
 
-    @Test func aCanvasLargerThanItSaysIsRefused() async {
+    @Test func `a canvas larger than it says is refused`() async {
         #expect(await refusal(of: HandmadeHEIC(canvas: (30_000, 30_000)).bytes) == "IMAGE_UNDECODABLE")
         #expect(await refusal(of: HandmadeHEIC(canvas: (.max, .max)).bytes) == "IMAGE_UNDECODABLE")
     }
 
-    @Test func tilesWithoutEndAreRefused() async {
+    @Test func `tiles without end are refused`() async {
         let repeated = [UInt16](repeating: HandmadeHEIC.firstTile, count: 60_000)
         let photo = HandmadeHEIC(references: [("dimg", HandmadeHEIC.grid, repeated)])
         #expect(await refusal(of: photo.bytes) == "IMAGE_UNDECODABLE")
@@ -117,7 +117,7 @@ import Testing
         #expect(await refusal(of: short) == "IMAGE_UNDECODABLE")
     }
 
-    @Test func whatTwoReadersCouldTakeForDifferentThingsIsRefused() async {
+    @Test func `what two readers could take for different things is refused`() async {
         func full(_ type: String, _ body: [UInt8]) -> [UInt8] { HandmadeHEIC.box(type, [0, 0, 0, 0] + body) }
         for extra in [
             full("pitm", [0, 2]), full("iinf", [0, 0]), full("iref", []), full("iloc", [0x44, 0, 0, 0]),
@@ -130,7 +130,7 @@ import Testing
         #expect(!isBearable(HandmadeHEIC(trailer: full("meta", [])).bytes + full("meta", [0])))
     }
 
-    @Test func onlyHEVCIsDecodedInAHEIFContainer() async {
+    @Test func `only HEVC is decoded in a HEIF container`() async {
         #expect(await refusal(of: Fixtures.avif) == "UNSUPPORTED_IMAGE_TYPE")
         var renamed = Fixtures.avif
         renamed.replaceSubrange(8..<12, with: Array("mif1".utf8))
@@ -139,7 +139,7 @@ import Testing
     }
 
     /// A list of 60,000 items with 65,535 places each, whose numbers take no bytes at all.
-    @Test func numbersOfNoBytesCostNothing() {
+    @Test func `numbers of no bytes cost nothing`() {
         let entries = (0..<UInt16(60_000)).flatMap { id -> [UInt8] in HandmadeHEIC.big(id) + [0, 0, 0xFF, 0xFF] }
         let places = HandmadeHEIC.box("iloc", [0, 0, 0, 0, 0, 0] + HandmadeHEIC.big(UInt16(60_000)) + entries)
         let meta = HandmadeHEIC.box("meta", [0, 0, 0, 0] + places)
@@ -151,14 +151,14 @@ import Testing
     ]
 
     /// Reading boxes never leaves the bytes nor counts beyond what a number holds (either would end the process), whatever they say.
-    @Test(arguments: 0..<8) func damagedBoxesAreReadWithoutHarm(seed: UInt64) {
+    @Test(arguments: 0..<8) func `damaged boxes are read without harm`(seed: UInt64) {
         var random = Seeded(state: seed)
         var refused = 0
         for _ in 0..<2_000 where !isBearable(random.damaged(random.pick(Self.photos))) { refused += 1 }
         #expect(refused > 100, "the damage does something")
     }
 
-    @Test(arguments: 0..<4) func aDamagedFileIsReadOrRefused(seed: UInt64) async {
+    @Test(arguments: 0..<4) func `a damaged file is read or refused`(seed: UInt64) async {
         var random = Seeded(state: seed)
         for round in 0..<100 {
             let reason = await refusal(of: random.damaged(random.pick(Self.photos)))

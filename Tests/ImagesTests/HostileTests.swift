@@ -14,7 +14,7 @@ import Testing
         } catch { return (error as? ServiceError)?.reason ?? "\(error)" }
     }
 
-    @Test func aFileThatEndsEarlyIsRefusedInEveryFormat() async throws {
+    @Test func `a file that ends early is refused in every format`() async throws {
         let whole = PrivacyTests.photos + [Fixtures.heic, Fixtures.p3WebP, HandmadePNG.quarters().bytes]
         for photo in whole {
             #expect(await refusal(of: photo) == nil)
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func tooManyPixelsAreRefusedInEveryFormat() async throws {
+    @Test func `too many pixels are refused in every format`() async throws {
         var jpeg = Fixtures.plantedJPEG
         let frame = try #require(jpeg.firstRange(of: [0xFF, 0xC0]))
         jpeg.replaceSubrange(frame.lowerBound + 5..<frame.lowerBound + 9, with: [0x27, 0x11, 0x13, 0x88])
@@ -52,7 +52,7 @@ import Testing
         return photo
     }
 
-    @Test func aWrongChecksumIsRefused() async throws {
+    @Test func `a wrong checksum is refused`() async throws {
         var png = HandmadePNG.quarters().bytes
         let pixels = try #require(png.firstRange(of: Array("IDAT".utf8)))
         png[pixels.upperBound + 20] ^= 0x10
@@ -78,7 +78,7 @@ import Testing
         return bytes + [0xFF, 0xD9]
     }
 
-    @Test func aJPEGThatIsGoneOverWithoutEndIsRefused() async throws {
+    @Test func `a JPEG that is gone over without end is refused`() async throws {
         #expect(await refusal(of: scanned(20)) == nil, "such files are legal")
         #expect(await refusal(of: scanned(99)) == nil)
         #expect(await refusal(of: scanned(100)) == "IMAGE_UNDECODABLE")

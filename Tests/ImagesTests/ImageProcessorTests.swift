@@ -15,8 +15,9 @@ import Testing
         } catch { return (error as? ServiceError)?.reason ?? "\(error)" }
     }
 
-    @Test(arguments: [ImageFormat.jpeg, .png, .webp])
-    func aPhotoBecomesADisplayRenditionAndAThumbnail(format: ImageFormat) async throws {
+    @Test(arguments: [ImageFormat.jpeg, .png, .webp]) func `a photo becomes a display rendition and a thumbnail`(
+        format: ImageFormat
+    ) async throws {
         let photo = SamplePhoto(seed: 1, width: 2400, height: 1600)
         let bytes =
             switch format {
@@ -34,13 +35,13 @@ import Testing
         #expect(renditions.thumbnail.count < renditions.display.count)
     }
 
-    @Test func smallPhotosAreNotEnlargedButTheirThumbnailIsFull() async throws {
+    @Test func `small photos are not enlarged but their thumbnail is full`() async throws {
         let renditions = try await processor.renditions(of: SamplePhoto(seed: 2, width: 90, height: 120).png())
         #expect(renditions.width == 90 && renditions.height == 120)
         #expect(try #require(JPEGSegments(renditions.thumbnail)).size == (300, 300))
     }
 
-    @Test(arguments: [false, true]) func noMetadataSurvives(asPNG: Bool) async throws {
+    @Test(arguments: [false, true]) func `no metadata survives`(asPNG: Bool) async throws {
         let secret = "home address 17"
         let photo = SamplePhoto(seed: 3, width: 640, height: 480, location: (52.5163, -13.3777), orientation: 6, comment: secret)
         let bytes = try asPNG ? photo.png() : photo.jpeg()
@@ -65,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func whatPhonesAndPrintersWriteIsReadToo() async throws {
+    @Test func `what phones and printers write is read too`() async throws {
         let heic = try await processor.renditions(of: Fixtures.heic)
         #expect(heic.sourceFormat == .heic && heic.width == 48 && heic.height == 32)
         let print = try await processor.renditions(of: Fixtures.cmykJPEG)
@@ -81,7 +82,7 @@ import Testing
         #expect(isWhite)
     }
 
-    @Test func theLibraryIsLoadedByTheFirstImage() async {
+    @Test func `the library is loaded by the first image`() async {
         await #expect(processExitsWith: .success) {
             func isLoaded() -> Bool { dlopen("libvips.so.42", RTLD_LAZY | RTLD_NOLOAD) != nil }
             let processor = ImageProcessor(logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
@@ -92,7 +93,7 @@ import Testing
         }
     }
 
-    @Test(arguments: 1...8) func orientationIsApplied(orientation: Int) async throws {
+    @Test(arguments: 1...8) func `orientation is applied`(orientation: Int) async throws {
         let renditions = try await processor.renditions(
             of: SamplePhoto(seed: 4, width: 320, height: 200, orientation: orientation).jpeg()
         )
@@ -100,7 +101,7 @@ import Testing
         #expect(renditions.width == (isTurned ? 200 : 320) && renditions.height == (isTurned ? 320 : 200))
     }
 
-    @Test func theTypeIsDecidedFromTheBytes() async throws {
+    @Test func `the type is decided from the bytes`() async throws {
         let text = Array("just text, called photo.jpg".utf8)
         let svg = Array("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"10\" height=\"10\"/>".utf8)
         let gif = Array("GIF89a".utf8) + [UInt8](repeating: 0, count: 40)
@@ -109,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func damagedImagesAreRefused() async throws {
+    @Test func `damaged images are refused`() async throws {
         let photo = SamplePhoto(seed: 5, width: 800, height: 600)
         for whole in [try photo.jpeg(), try photo.png(), try photo.webp()] {
             for part in [20, whole.count / 10, whole.count / 2, whole.count * 9 / 10] {
@@ -124,7 +125,7 @@ import Testing
     }
 
     /// Only the header says so: were it decoded, it would be undecodable.
-    @Test func tooManyPixelsAreRefusedBeforeDecoding() async throws {
+    @Test func `too many pixels are refused before decoding`() async throws {
         var png = try SamplePhoto(seed: 6, width: 16, height: 16).png()
         func claim(width: UInt32, height: UInt32) {
             let header = Array("IHDR".utf8) + bigEndian(width) + bigEndian(height) + png[24..<29]
@@ -136,7 +137,7 @@ import Testing
         #expect(await refusal(of: png) == "IMAGE_UNDECODABLE")
     }
 
-    @Test func randomDamageNeverDoesWorseThanARefusal() async throws {
+    @Test func `random damage never does worse than a refusal`() async throws {
         let whole = try SamplePhoto(seed: 7, width: 200, height: 150, location: (1, 2), comment: "c").jpeg()
         var state: UInt64 = 42
         for _ in 0..<150 {
@@ -153,7 +154,7 @@ import Testing
         }
     }
 
-    @Test func aFileGivesTheSameAsItsBytes() async throws {
+    @Test func `a file gives the same as its bytes`() async throws {
         let bytes = try SamplePhoto(seed: 8, width: 300, height: 200).jpeg()
         let path = FileManager.default.temporaryDirectory.appending(path: "photo-\(ProcessInfo.processInfo.processIdentifier)")
             .path
@@ -163,7 +164,7 @@ import Testing
         #expect(isSame)
     }
 
-    @Test func overloadIsRefusedAtOnce() async throws {
+    @Test func `overload is refused at once`() async throws {
         let small = ImageProcessor(threads: 1, queueLimit: 1, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         let bytes = try SamplePhoto(seed: 9, width: 1200, height: 900).jpeg()
         let codes = await withTaskGroup(of: ServiceError.Code?.self) { group in
@@ -181,7 +182,7 @@ import Testing
         #expect(codes.contains(.unavailable) && codes.allSatisfy { $0 == nil || $0 == .unavailable })
     }
 
-    @Test func theSameSeedGivesTheSamePhoto() throws {
+    @Test func `the same seed gives the same photo`() throws {
         let photos = try [1, 1, 2].map { try SamplePhoto(seed: $0, width: 64, height: 64).jpeg() }
         let isSame = photos[0] == photos[1]
         let isOther = photos[0] != photos[2]

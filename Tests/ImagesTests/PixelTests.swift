@@ -12,7 +12,7 @@ import Testing
         return first.display == second.display && first.thumbnail == second.thumbnail
     }
 
-    @Test(arguments: 1...8) func everyOrientationIsSeenAsItWasMeant(orientation: Int) async throws {
+    @Test(arguments: 1...8) func `every orientation is seen as it was meant`(orientation: Int) async throws {
         let photo = HandmadePNG.quarters()
         let isUpright = try await look(alike: photo.orientated(UInt8(orientation)).bytes, photo.seen(orientation).bytes)
         #expect(isUpright)
@@ -20,7 +20,7 @@ import Testing
         #expect(isTheSame == (orientation == 1), "the test can tell them apart")
     }
 
-    @Test func aTurnOfTheContainerIsMadeOnce() async throws {
+    @Test func `a turn of the container is made once`() async throws {
         let turned = try await look(alike: Fixtures.turnedHEIC, Fixtures.turnedPNG)
         #expect(turned)
         let twice = try await look(alike: Fixtures.turnedTwiceHEIC, Fixtures.turnedPNG)
@@ -29,7 +29,7 @@ import Testing
         #expect(mirrored)
     }
 
-    @Test func everyKindOfPixelBecomesRGB() async throws {
+    @Test func `every kind of pixel becomes RGB`() async throws {
         let quarters = HandmadePNG.quarters()
         var deep = quarters
         (deep.bitDepth, deep.pixels) = (16, quarters.pixels.map { $0.flatMap { [$0, $0] } })
@@ -47,7 +47,7 @@ import Testing
         #expect(try #require(JPEGSegments(try await processor.renditions(of: grey.bytes).display)).components == 3)
     }
 
-    @Test func whatIsTransparentIsWhite() async throws {
+    @Test func `what is transparent is white`() async throws {
         var (grey, clear) = (HandmadePNG.flat([0, 0]), HandmadePNG.flat([9, 9, 9, 0]))
         var half = HandmadePNG.flat([55, 55, 55, 51])
         (grey.colourType, clear.colourType, half.colourType) = (4, 6, 6)
@@ -62,7 +62,7 @@ import Testing
         #expect(isMixed)
     }
 
-    @Test func aWideGamutIsConvertedAndItsProfileTakenOut() async throws {
+    @Test func `a wide gamut is converted and its profile taken out`() async throws {
         let isRight = try await look(alike: Fixtures.p3PNG, HandmadePNG.flat([248, 89, 44]).bytes)
         #expect(isRight)
         let lossless = try await look(alike: Fixtures.p3WebP, Fixtures.p3PNG)
@@ -79,12 +79,12 @@ import Testing
         }
     }
 
-    @Test func ofAnAnimationTheFirstFrameIsTaken() async throws {
+    @Test func `of an animation the first frame is taken`() async throws {
         let isFirst = try await look(alike: Fixtures.animatedWebP, HandmadePNG.quarters().bytes)
         #expect(isFirst)
     }
 
-    @Test func anAvatarIsASquareOfWhatDrawsTheEye() async throws {
+    @Test func `an avatar is a square of what draws the eye`() async throws {
         // Grey, with a patch at the right end that is of another colour.
         var wide = HandmadePNG.flat([128, 128, 128], width: 400, height: 100)
         for y in 20..<80 {

@@ -22,7 +22,7 @@ import Testing
 
     private func paint(_ poster: Poster) async throws -> Picture { try Picture(try await painter.png(poster)) }
 
-    @Test func aPosterIsAPNGOfItsSizeWithItsGradient() async throws {
+    @Test func `a poster is a PNG of its size with its gradient`() async throws {
         let gradient = Poster.Gradient([.init(0xFF0000), .init(0x0000FF)])
         let png = try await painter.png(Poster(width: 300, height: 500, background: gradient, layers: []))
         #expect(ImageFormat(sniffing: png) == .png)
@@ -33,7 +33,7 @@ import Testing
         #expect(middle.isNear(127, 0, 127, within: 12), "\(middle)")
     }
 
-    @Test func aDarkGradientHasNoBands() async throws {
+    @Test func `a dark gradient has no bands`() async throws {
         let gradient = Poster.Gradient([.init(0x1C1C1E), .init(0x0A0A0A)])
         let picture = try await paint(Poster(width: 64, height: 1_024, background: gradient, layers: []))
         // A band of one level would be 57 rows high; with dithering neighbours differ in nearly every block.
@@ -44,13 +44,13 @@ import Testing
         #expect(flat.count < 20, "\(flat.count) flat blocks")
     }
 
-    @Test func emojiHaveTheirColours() async throws {
+    @Test func `emoji have their colours`() async throws {
         let picture = try await paint(line("🔥", size: 200, y: .middle(200)))
         let hues = Set(picture.all.filter { $0.isColourful }.map { $0.hue / 20 })
         #expect(hues.count >= 2, "a flame is red, orange and yellow, a silhouette one colour: \(hues)")
     }
 
-    @Test func lettersAreOfTheFontThatWasAskedFor() async throws {
+    @Test func `letters are of the font that was asked for`() async throws {
         let inter = try await painter.png(line("Streak 7", font: "Inter Bold"))
         let other = try await painter.png(line("Streak 7", font: "DejaVu Sans Bold"))
         let missing = try await painter.png(line("Streak 7", font: "NoSuchFamily Bold"))
@@ -63,19 +63,19 @@ import Testing
         "محمد بن سلمان العزيز الطويل جدا جدا جدا", "名前がとても長いので入りきらない人のカード名前がとても長い", "🦄🦄🦄🦄🦄🦄🦄🦄🦄🦄🦄🦄🦄🦄",
         "<b>&amp;</b> \"quoted\" 'n' <span size='900000'>", "\u{202E}turned round\u{202C} \u{0}\u{7}\n\ttab",
         "e" + String(repeating: "\u{301}", count: 5_000),
-    ]) func aLineStaysInItsWidth(text: String) async throws {
+    ]) func `a line stays in its width`(text: String) async throws {
         let picture = try await paint(line(text, size: 60, least: 40, width: 300))
         let columns = (0..<400).filter { x in (0..<400).contains { picture.at(x, $0).red > 24 } }
         #expect(!columns.isEmpty, "something is written")
         #expect(try #require(columns.first) >= 49 && #require(columns.last) <= 350, "\(columns.first ?? 0)…\(columns.last ?? 0)")
     }
 
-    @Test func aLineThatFitsIsWhatItWouldBeAnyway() async throws {
+    @Test func `a line that fits is what it would be anyway`() async throws {
         let narrow = try await painter.png(line("Ada", size: 60, least: 40, width: 300))
         #expect(try await painter.png(line("Ada", size: 60, least: 60, width: 390)) == narrow)
     }
 
-    @Test func whatDoesNotFitEndsWithAnEllipsis() throws {
+    @Test func `what does not fit ends with an ellipsis`() throws {
         try Vips.start()
         let wanted = Poster.Line(
             "Wolfgang Amadeus Mozart",
@@ -90,20 +90,20 @@ import Testing
         #expect(set.size == 40 && set.text.hasSuffix("…") && set.text.hasPrefix("Wolf") && set.raster.width <= 300, "\(set.text)")
     }
 
-    @Test func markupIsText() async throws {
+    @Test func `markup is text`() async throws {
         let plain = try await painter.png(line("<b>x</b>", size: 40))
         #expect(try await painter.png(line("x", size: 40)) != plain)
         #expect(Lettering.escaped("<b>\"'&\u{202E}\u{0}\n") == "&lt;b&gt;&quot;&#39;&amp; ")
     }
 
-    @Test func aTextWithoutInkIsNothing() async throws {
+    @Test func `a text without ink is nothing`() async throws {
         let empty = try await painter.png(Poster(width: 400, height: 400, background: .init([.init(0)]), layers: []))
         for text in ["", "   ", "\n", "\u{2003}"] {
             #expect(try await painter.png(line(text)) == empty, "\(text.debugDescription)")
         }
     }
 
-    @Test func lettersStandOnTheirBaselineAndOthersAreCentred() async throws {
+    @Test func `letters stand on their baseline and others are centred`() async throws {
         for text in ["H", "7"] {
             let picture = try await paint(line(text, size: 100, y: .baseline(300)))
             let rows = (0..<400).filter { y in (0..<400).contains { picture.at($0, y).red > 128 } }
@@ -114,7 +114,7 @@ import Testing
         #expect(abs((rows.first ?? 0) + (rows.last ?? 0) - 400) <= 3)
     }
 
-    @Test func aPhotoIsCutToItsDisc() async throws {
+    @Test func `a photo is cut to its disc`() async throws {
         let photo = try SamplePhoto(seed: 9, width: 640, height: 480).jpeg()
         let circle = Poster.Circle(x: 200, y: 200, radius: 100)
         let background = Poster.Gradient([.init(0x00FF00)])
@@ -128,7 +128,7 @@ import Testing
     }
 
     @Test(arguments: [[], Array("not an image".utf8), [0xFF, 0xD8, 0xFF, 0xE0, 0, 1]] as [[UInt8]])
-    func aPictureThatCannotBeReadLeavesWhatIsBelow(bytes: [UInt8]) async throws {
+    func `a picture that cannot be read leaves what is below`(bytes: [UInt8]) async throws {
         let disc = Poster.Layer.disc(.init(x: 50, y: 50, radius: 40), .white())
         let background = Poster.Gradient([.init(0)])
         let without = try await painter.png(Poster(width: 100, height: 100, background: background, layers: [disc]))
@@ -139,7 +139,7 @@ import Testing
         #expect(with == without)
     }
 
-    @Test func whatLiesOutsideIsClipped() async throws {
+    @Test func `what lies outside is clipped`() async throws {
         let layers: [Poster.Layer] = [
             .glow(.init(x: -50, y: 90, radius: 80), .white()), .disc(.init(x: 100, y: 100, radius: 60), .white()),
             .pill(x: 0, y: 0, width: 300, height: 20, .white(0.5)),
@@ -150,7 +150,7 @@ import Testing
         #expect(picture.width == 100 && picture.at(99, 99).isNear(255, 255, 255))
     }
 
-    @Test func moreThanThePainterTakesIsRefused() async throws {
+    @Test func `more than the painter takes is refused`() async throws {
         let small = PosterPainter(
             threads: 1,
             queueLimit: 1,

@@ -15,7 +15,7 @@ import Testing
         Fixtures.planted, "PLANTED", "Exif", "http://ns.adobe.com", "xmpmeta", "8BIM", "ICC_PROFILE", "GPS",
     ]
 
-    @Test(arguments: photos.indices) func nothingPlantedIsInAnythingThatIsStored(index: Int) async throws {
+    @Test(arguments: photos.indices) func `nothing planted is in anything that is stored`(index: Int) async throws {
         let photo = Self.photos[index]
         let isPlanted = contains(photo, Fixtures.planted)
         #expect(isPlanted, "the upload must carry what is to be removed")

@@ -6,8 +6,9 @@ import Testing
 struct IDTests {
     private enum Thing {}
 
-    @Test("is written as its 32 digits in five groups, and read back, whatever its bits", arguments: 0..<16 as Range<UInt64>)
-    func text(seed: UInt64) {
+    @Test(arguments: 0..<16 as Range<UInt64>) func `is written as its 32 digits in five groups, and read back, whatever its bits`(
+        seed: UInt64
+    ) {
         var random = Seeded(seed)
         let edges: [UInt64] = [0, .max, 0x0123_4567_89AB_CDEF, 0xFEDC_BA98_7654_3210, 0x9A9A_9A9A_A9A9_A9A9]
         let halves = edges + (0..<500).map { _ in random.next() }

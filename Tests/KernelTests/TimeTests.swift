@@ -2,7 +2,7 @@ import Kernel
 import Testing
 
 @Suite struct TimeTests {
-    @Test("A date is its day number and back, 1900 to 2100") func dates() throws {
+    @Test func `A date is its day number and back, 1900 to 2100`() throws {
         var date = try #require(CalendarDate(year: 1900, month: 1, day: 1))
         #expect(date.isoWeekday == 1)
         while date.components.year < 2100 {
@@ -15,45 +15,34 @@ import Testing
         }
     }
 
-    @Test("Known days") func known() {
+    @Test func `Known days`() {
         #expect(CalendarDate("1970-01-01")?.dayNumber == 0)
         #expect(CalendarDate("2000-03-01")?.dayNumber == 11_017)
         #expect(CalendarDate("1969-12-31")?.dayNumber == -1)
         #expect(CalendarDate("2026-05-01")?.isoWeekday == 5)
     }
 
-    @Test(
-        "What is no date",
-        arguments: ["", "2026-02-29", "2026-13-01", "2026-00-10", "2026-1-01", "2026-01-32", "0000-01-01", "2026-01-01 "]
-    )
-    func noDate(text: String) {
+    @Test(arguments: ["", "2026-02-29", "2026-13-01", "2026-00-10", "2026-1-01", "2026-01-32", "0000-01-01", "2026-01-01 "])
+    func `What is no date`(text: String) {
         #expect(CalendarDate(text) == nil)
     }
 
-    @Test(
-        "Instants in and out",
-        arguments: [
-            ("2026-05-01T12:00:00Z", "2026-05-01T12:00:00Z"), ("2026-05-01T12:00:00+02:00", "2026-05-01T10:00:00Z"),
-            ("2026-05-01T12:00:00.5-00:30", "2026-05-01T12:30:00.500Z"),
-            ("1969-12-31T23:59:59.999999Z", "1969-12-31T23:59:59.999999Z"),
-            ("2026-06-30T23:59:60Z", "2026-07-01T00:00:00Z"), ("2026-05-01t12:00:00.1234567z", "2026-05-01T12:00:00.123456Z"),
-        ]
-    )
-    func instants(text: String, canonical: String) throws {
+    @Test(arguments: [
+        ("2026-05-01T12:00:00Z", "2026-05-01T12:00:00Z"), ("2026-05-01T12:00:00+02:00", "2026-05-01T10:00:00Z"),
+        ("2026-05-01T12:00:00.5-00:30", "2026-05-01T12:30:00.500Z"),
+        ("1969-12-31T23:59:59.999999Z", "1969-12-31T23:59:59.999999Z"),
+        ("2026-06-30T23:59:60Z", "2026-07-01T00:00:00Z"), ("2026-05-01t12:00:00.1234567z", "2026-05-01T12:00:00.123456Z"),
+    ]) func `Instants in and out`(text: String, canonical: String) throws {
         #expect(try #require(Instant(rfc3339: text)).description == canonical)
     }
 
-    @Test(
-        "What is no instant",
-        arguments: [
-            "", "2026-05-01", "2026-05-01T12:00:00", "2026-05-01T24:00:00Z", "2026-05-01T12:00:00.Z", "2026-05-01T12:00:00+2:00",
-        ]
-    )
-    func noInstant(text: String) {
+    @Test(arguments: [
+        "", "2026-05-01", "2026-05-01T12:00:00", "2026-05-01T24:00:00Z", "2026-05-01T12:00:00.Z", "2026-05-01T12:00:00+2:00",
+    ]) func `What is no instant`(text: String) {
         #expect(Instant(rfc3339: text) == nil)
     }
 
-    @Test("Beyond the first and the last instant, length and day number arithmetic stays there") func ends() {
+    @Test func `Beyond the first and the last instant, length and day number arithmetic stays there`() {
         let (first, last) = (Instant(microseconds: .min), Instant(microseconds: .max))
         #expect(last + .seconds(1) == last && first - .seconds(1) == first)
         #expect(last - .seconds(-1) == last && first + .seconds(-1) == first)
@@ -82,12 +71,12 @@ import Testing
         }
     }
 
-    @Test("The last writable instant is the last microsecond of the year 9999") func writable() {
+    @Test func `The last writable instant is the last microsecond of the year 9999`() {
         #expect(Instant.writable.lowerBound.description == "0001-01-01T00:00:00Z")
         #expect(Instant.writable.upperBound.description == "9999-12-31T23:59:59.999999Z")
     }
 
-    @Test("Ids in and out, in the order they were made") func ids() throws {
+    @Test func `Ids in and out, in the order they were made`() throws {
         let clock = ManualClock(Instant(seconds: 1_780_000_000))
         let source = UUIDv7Source(clock: clock)
         let ids: [UserID] = (0..<10_000).map { _ in source.make() }

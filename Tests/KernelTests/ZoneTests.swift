@@ -7,11 +7,11 @@ import Testing
 
 @Suite struct ZoneTests {
     @Test(
-        "Every name of the tz database is a zone, and its offsets are those of Python's zoneinfo",
         // The tables end in 2037; yearly rules follow. Before 1970 Python has another idea of the time before the first change.
         arguments: [1970..<2010, 2010..<2030, 2038..<2100]
-    )
-    func agreesWithPython(years: Range<Int>) async throws {
+    ) func `Every name of the tz database is a zone, and its offsets are those of Python's zoneinfo`(years: Range<Int>)
+        async throws
+    {
         // 24 instants per zone, the same in every run.
         let lines = try await Python.run(
             """
@@ -41,15 +41,11 @@ import Testing
         #expect(zones > 400)
     }
 
-    @Test(
-        "What is no zone is refused",
-        arguments: [
-            "", "PST", "GMT+5", "Foo/Bar", "asia/kolkata", "+15:00", "-14:01", "SystemV/PST8", "../UTC",
-            "posix/Europe/Berlin", "right/Europe/Berlin", "/Europe/Berlin", "Europe/../Asia/Tokyo", "Europe//Berlin", "Europe/",
-            "Europe", "America/Argentina", "Europe/Berlin\u{0}", "zone.tab", "localtime", "posixrules",
-        ]
-    )
-    func refused(name: String) {
+    @Test(arguments: [
+        "", "PST", "GMT+5", "Foo/Bar", "asia/kolkata", "+15:00", "-14:01", "SystemV/PST8", "../UTC",
+        "posix/Europe/Berlin", "right/Europe/Berlin", "/Europe/Berlin", "Europe/../Asia/Tokyo", "Europe//Berlin", "Europe/",
+        "Europe", "America/Argentina", "Europe/Berlin\u{0}", "zone.tab", "localtime", "posixrules",
+    ]) func `What is no zone is refused`(name: String) {
         #expect(Zone(name) == nil)
     }
 
@@ -92,8 +88,7 @@ import Testing
         "Asia/\u{212A}olkata", "\u{212A}wajalein",
     ]
 
-    @Test("A name that cannot be one is refused before any file is touched")
-    func hostile() throws {
+    @Test func `A name that cannot be one is refused before any file is touched`() throws {
         let files = CountedFiles()
         let database = TimeZoneDatabase(files: files)
         for name in Self.hostile { #expect(database.table(name) == nil, "\(name.prefix(40))") }
@@ -105,8 +100,7 @@ import Testing
         #expect(files.taken() == [])
     }
 
-    @Test("The names are listed once: no unknown name touches a file, and a table is read once")
-    func unknownNames() throws {
+    @Test func `The names are listed once: no unknown name touches a file, and a table is read once`() throws {
         let files = CountedFiles()
         let database = TimeZoneDatabase(files: files)
         #expect(database.table("Mars/Olympus_Mons") == nil)
@@ -117,8 +111,7 @@ import Testing
         #expect(files.taken() == ["Europe/Berlin"])
     }
 
-    @Test("When the names cannot be listed, a zone is still found, and they are listed later")
-    func notListed() throws {
+    @Test func `When the names cannot be listed, a zone is still found, and they are listed later`() throws {
         let files = CountedFiles(isListable: false)
         let database = TimeZoneDatabase(files: files)
         #expect(database.table("Europe/Berlin") != nil)
@@ -127,8 +120,7 @@ import Testing
         #expect(files.taken() == ["names", "Europe/Paris"])
     }
 
-    @Test("What is listed and no table is read once")
-    func noTable() throws {
+    @Test func `What is listed and no table is read once`() throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "zones-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder.appending(path: "Europe"), withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -148,8 +140,7 @@ import Testing
         #expect(InstalledTimeZones(folder: folder.path + "/none").names() == nil)
     }
 
-    @Test("A table that is cut short or spoilt is none, and reading it ends")
-    func spoiltTable() throws {
+    @Test func `A table that is cut short or spoilt is none, and reading it ends`() throws {
         let bytes = try [UInt8](Data(contentsOf: URL(filePath: "/usr/share/zoneinfo/Europe/Berlin")))
         #expect(TimeZoneTable(bytes)?.offset(at: 1_700_000_000) == 3_600)
         for length in stride(from: 0, to: bytes.count, by: 3) { #expect(TimeZoneTable(Array(bytes.prefix(length))) == nil) }
@@ -163,59 +154,51 @@ import Testing
         #expect(changed > 40)
     }
 
-    @Test(
-        "Yearly rules",
-        arguments: [
-            ("EST5", "2026-07-01T00:00:00Z", -5 * 3_600),
-            ("<-0330>3:30", "2026-07-01T00:00:00Z", -12_600),
-            ("CET-1CEST,M3.5.0,M10.5.0/3", "2026-03-29T00:59:59Z", 3_600),
-            ("CET-1CEST,M3.5.0,M10.5.0/3", "2026-03-29T01:00:00Z", 7_200),
-            ("CET-1CEST,M3.5.0,M10.5.0/3", "2026-10-25T00:59:59Z", 7_200),
-            ("CET-1CEST,M3.5.0,M10.5.0/3", "2026-10-25T01:00:00Z", 3_600),
-            // Over New Year, and Ireland's winter time that is an hour behind its standard.
-            ("AEST-10AEDT,M10.1.0,M4.1.0/3", "2026-12-31T23:00:00Z", 39_600),
-            ("AEST-10AEDT,M10.1.0,M4.1.0/3", "2026-07-01T00:00:00Z", 36_000),
-            ("IST-1GMT0,M10.5.0,M3.5.0/1", "2026-01-01T00:00:00Z", 0),
-            ("IST-1GMT0,M10.5.0,M3.5.0/1", "2026-07-01T00:00:00Z", 3_600),
-            // Hours before midnight and beyond 24.
-            ("<-02>2<-01>,M3.5.0/-1,M10.5.0/0", "2026-03-29T00:59:59Z", -7_200),
-            ("<-02>2<-01>,M3.5.0/-1,M10.5.0/0", "2026-03-29T01:00:00Z", -3_600),
-            // J60 is 1 March in every year, 59 is 29 February in a leap year.
-            ("A0B,J60/0,J300/0", "2028-02-29T23:59:59Z", -1), ("AAA0BBB,J60/0,J300/0", "2028-02-29T23:59:59Z", 0),
-            ("AAA0BBB,J60/0,J300/0", "2028-03-01T00:00:00Z", 3_600), ("AAA0BBB,59/0,300/0", "2028-02-29T00:00:00Z", 3_600),
-            ("AAA0BBB,59/0,300/0", "2028-02-28T23:59:59Z", 0), ("AAA0BBB,59/0,300/0", "2027-03-01T00:00:00Z", 3_600),
-            ("", "2026-01-01T00:00:00Z", -1), ("CET", "2026-01-01T00:00:00Z", -1), ("CET-1CEST", "2026-01-01T00:00:00Z", -1),
-            ("CET-1CEST,M13.5.0,M10.5.0", "2026-01-01T00:00:00Z", -1), ("CET-1CEST,M3.5.0", "2026-01-01T00:00:00Z", -1),
-            ("CET-1CEST,M3.5.0,M10.5.0,", "2026-01-01T00:00:00Z", -1), ("<CET-1", "2026-01-01T00:00:00Z", -1),
-        ]
-    )
-    func rule(text: String, at: String, offset: Int64) throws {
+    @Test(arguments: [
+        ("EST5", "2026-07-01T00:00:00Z", -5 * 3_600),
+        ("<-0330>3:30", "2026-07-01T00:00:00Z", -12_600),
+        ("CET-1CEST,M3.5.0,M10.5.0/3", "2026-03-29T00:59:59Z", 3_600),
+        ("CET-1CEST,M3.5.0,M10.5.0/3", "2026-03-29T01:00:00Z", 7_200),
+        ("CET-1CEST,M3.5.0,M10.5.0/3", "2026-10-25T00:59:59Z", 7_200),
+        ("CET-1CEST,M3.5.0,M10.5.0/3", "2026-10-25T01:00:00Z", 3_600),
+        // Over New Year, and Ireland's winter time that is an hour behind its standard.
+        ("AEST-10AEDT,M10.1.0,M4.1.0/3", "2026-12-31T23:00:00Z", 39_600),
+        ("AEST-10AEDT,M10.1.0,M4.1.0/3", "2026-07-01T00:00:00Z", 36_000),
+        ("IST-1GMT0,M10.5.0,M3.5.0/1", "2026-01-01T00:00:00Z", 0),
+        ("IST-1GMT0,M10.5.0,M3.5.0/1", "2026-07-01T00:00:00Z", 3_600),
+        // Hours before midnight and beyond 24.
+        ("<-02>2<-01>,M3.5.0/-1,M10.5.0/0", "2026-03-29T00:59:59Z", -7_200),
+        ("<-02>2<-01>,M3.5.0/-1,M10.5.0/0", "2026-03-29T01:00:00Z", -3_600),
+        // J60 is 1 March in every year, 59 is 29 February in a leap year.
+        ("A0B,J60/0,J300/0", "2028-02-29T23:59:59Z", -1), ("AAA0BBB,J60/0,J300/0", "2028-02-29T23:59:59Z", 0),
+        ("AAA0BBB,J60/0,J300/0", "2028-03-01T00:00:00Z", 3_600), ("AAA0BBB,59/0,300/0", "2028-02-29T00:00:00Z", 3_600),
+        ("AAA0BBB,59/0,300/0", "2028-02-28T23:59:59Z", 0), ("AAA0BBB,59/0,300/0", "2027-03-01T00:00:00Z", 3_600),
+        ("", "2026-01-01T00:00:00Z", -1), ("CET", "2026-01-01T00:00:00Z", -1), ("CET-1CEST", "2026-01-01T00:00:00Z", -1),
+        ("CET-1CEST,M13.5.0,M10.5.0", "2026-01-01T00:00:00Z", -1), ("CET-1CEST,M3.5.0", "2026-01-01T00:00:00Z", -1),
+        ("CET-1CEST,M3.5.0,M10.5.0,", "2026-01-01T00:00:00Z", -1), ("<CET-1", "2026-01-01T00:00:00Z", -1),
+    ]) func `Yearly rules`(text: String, at: String, offset: Int64) throws {
         let instant = try #require(Instant(rfc3339: at))
         // -1: refused.
         #expect((YearlyRule(text.utf8)?.offset(at: instant.seconds) ?? -1) == offset)
     }
 
-    @Test("Fixed offsets") func fixed() throws {
+    @Test func `Fixed offsets`() throws {
         #expect(try #require(Zone(offsetMinutes: -210)).name == "-03:30")
         #expect(try #require(Zone("+05:30")).offset(at: .epoch) == .minutes(330))
         #expect(Zone(offsetMinutes: 841) == nil)
     }
 
-    @Test(
-        "The start of a date",
-        arguments: [
-            ("UTC", "2026-05-01", "2026-05-01T00:00:00Z"),
-            ("America/New_York", "2026-03-08", "2026-03-08T05:00:00Z"),
-            ("America/New_York", "2026-03-09", "2026-03-09T04:00:00Z"),
-            ("America/Santiago", "2026-09-06", "2026-09-06T04:00:00Z"),
-            ("Australia/Lord_Howe", "2026-04-06", "2026-04-05T13:30:00Z"),
-            ("Pacific/Apia", "2011-12-30", "2011-12-30T10:00:00Z"),
-            ("Pacific/Apia", "2011-12-31", "2011-12-30T10:00:00Z"),
-            // The clock went from 00:01 back to 23:01 of the day before.
-            ("America/St_Johns", "2010-11-07", "2010-11-07T02:30:00Z"),
-        ]
-    )
-    func start(zone: String, date: String, start: String) throws {
+    @Test(arguments: [
+        ("UTC", "2026-05-01", "2026-05-01T00:00:00Z"),
+        ("America/New_York", "2026-03-08", "2026-03-08T05:00:00Z"),
+        ("America/New_York", "2026-03-09", "2026-03-09T04:00:00Z"),
+        ("America/Santiago", "2026-09-06", "2026-09-06T04:00:00Z"),
+        ("Australia/Lord_Howe", "2026-04-06", "2026-04-05T13:30:00Z"),
+        ("Pacific/Apia", "2011-12-30", "2011-12-30T10:00:00Z"),
+        ("Pacific/Apia", "2011-12-31", "2011-12-30T10:00:00Z"),
+        // The clock went from 00:01 back to 23:01 of the day before.
+        ("America/St_Johns", "2010-11-07", "2010-11-07T02:30:00Z"),
+    ]) func `The start of a date`(zone: String, date: String, start: String) throws {
         let zone = try #require(Zone(zone))
         #expect(zone.start(of: try #require(CalendarDate(date))).description == start)
     }

@@ -4,8 +4,8 @@ import Testing
 @Suite("A database that is killed under traffic", .serialized, .timeLimit(.minutes(5)))
 struct DatabaseFaultTests {
     /// What has happened by itself when it comes back after so long: nothing; the leases have run out.
-    @Test("and restarted, twice: each event is handled once and in order", arguments: [Duration.zero, .seconds(7)])
-    func databaseKilled(outage: Duration) async throws {
+    @Test(arguments: [Duration.zero, Replica.leaseLength + .milliseconds(500)])
+    func `and restarted, twice: each event is handled once and in order`(outage: Duration) async throws {
         try await withWorld(ownPostgres: true) { world in
             let teller = try await world.teller()
             for _ in 0..<2 { _ = try await world.hearer() }

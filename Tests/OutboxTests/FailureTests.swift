@@ -11,8 +11,7 @@ struct Refused: Error {}
 
 @Suite("An event whose handler fails", .serialized, .timeLimit(.minutes(3)))
 struct FailureTests {
-    @Test("is tried again, its followers stay behind it, and others go on")
-    func followersWait() async throws {
+    @Test func `is tried again, its followers stay behind it, and others go on`() async throws {
         try await withWorld { world in
             let teller = try await world.teller()
             let failures = Atomic(3)
@@ -28,8 +27,7 @@ struct FailureTests {
         }
     }
 
-    @Test("is parked after so many attempts, holds up only its own aggregate, and goes on when redriven")
-    func parking() async throws {
+    @Test func `is parked after so many attempts, holds up only its own aggregate, and goes on when redriven`() async throws {
         try await withWorld { world in
             let teller = try await world.teller()
             let isMended = Atomic(false)
@@ -59,8 +57,7 @@ struct FailureTests {
         }
     }
 
-    @Test("that cannot be read is parked like any other")
-    func garbage() async throws {
+    @Test func `that cannot be read is parked like any other`() async throws {
         try await withWorld { world in
             let teller = try await world.teller()
             let hearer = try await world.hearer(maxAttempts: 2)
@@ -71,8 +68,7 @@ struct FailureTests {
         }
     }
 
-    @Test("because transactions cannot be serialised is waited with, not put aside")
-    func contention() async throws {
+    @Test func `because transactions cannot be serialised is waited with, not put aside`() async throws {
         try await withWorld { world in
             let teller = try await world.teller()
             let failures = Atomic(12)
@@ -88,8 +84,7 @@ struct FailureTests {
         }
     }
 
-    @Test("An event that no broker could take fails its own transaction and leaves the outbox alone")
-    func tooLarge() async throws {
+    @Test func `An event that no broker could take fails its own transaction and leaves the outbox alone`() async throws {
         try await withWorld { world in
             let teller = try await world.teller()
             _ = try await world.hearer()
@@ -102,8 +97,7 @@ struct FailureTests {
         }
     }
 
-    @Test("What is purged cannot be replayed into an inbox that forgot it")
-    func purging() async throws {
+    @Test func `What is purged cannot be replayed into an inbox that forgot it`() async throws {
         try await withWorld { world in
             let teller = try await world.teller()
             let hearer = try await world.hearer()

@@ -9,8 +9,7 @@ import Testing
 
 @Suite("Each event has its effect exactly once and in order", .serialized, .timeLimit(.minutes(5)))
 struct FaultTests {
-    @Test("Two relays and two consumers, one of which stops in between, keep the order of each aggregate")
-    func twoOfEach() async throws {
+    @Test func `Two relays and two consumers, one of which stops in between, keep the order of each aggregate`() async throws {
         try await withWorld { world in
             let tellers = [try await world.teller(), try await world.teller()]
             let first = try await world.hearer()
@@ -29,8 +28,7 @@ struct FaultTests {
         }
     }
 
-    @Test("A broker killed under traffic loses and doubles nothing")
-    func brokerKilled() async throws {
+    @Test func `A broker killed under traffic loses and doubles nothing`() async throws {
         try await withWorld { world in
             let teller = try await world.teller()
             _ = try await world.hearer()
@@ -46,8 +44,7 @@ struct FaultTests {
         }
     }
 
-    @Test("A replay reaches a consumer that lost its inbox, in order")
-    func replayToNewcomer() async throws {
+    @Test func `A replay reaches a consumer that lost its inbox, in order`() async throws {
         try await withWorld { world in
             let teller = try await world.teller()
             _ = try await world.hearer()
@@ -61,8 +58,7 @@ struct FaultTests {
         }
     }
 
-    @Test("A broker that comes back without its disk gets its stream and consumers anew")
-    func brokerLosesDisk() async throws {
+    @Test func `A broker that comes back without its disk gets its stream and consumers anew`() async throws {
         try await withWorld { world in
             let teller = try await world.teller()
             _ = try await world.hearer()
@@ -77,8 +73,7 @@ struct FaultTests {
         }
     }
 
-    @Test("A replica that stops leaves its lease and sends what waits")
-    func stopGivesUpLease() async throws {
+    @Test func `A replica that stops leaves its lease and sends what waits`() async throws {
         try await withWorld { world in
             let first = try await world.teller()
             _ = try await world.hearer()

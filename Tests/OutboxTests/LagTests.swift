@@ -6,8 +6,7 @@ import Testing
 
 @Suite("A consumer's lag", .serialized, .timeLimit(.minutes(3)))
 struct LagTests {
-    @Test("counts what was not passed, also as seen by a replica that stands by")
-    func pending() async throws {
+    @Test func `counts what was not passed, also as seen by a replica that stands by`() async throws {
         try await withWorld { world in
             let teller = try await world.teller()
             let isOpen = Atomic(false)
@@ -31,8 +30,7 @@ struct LagTests {
         }
     }
 
-    @Test("counts parked events and what they hold back")
-    func parked() async throws {
+    @Test func `counts parked events and what they hold back`() async throws {
         try await withWorld { world in
             let teller = try await world.teller()
             let hearer = try await world.hearer(maxAttempts: 2) { ping, _ in
@@ -46,8 +44,7 @@ struct LagTests {
         }
     }
 
-    @Test("is zero for a stream that nobody has made yet")
-    func noStream() async throws {
+    @Test func `is zero for a stream that nobody has made yet`() async throws {
         try await withWorld(keepsStreams: false) { world in
             let hearer = try await world.hearer()
             try await world.ask("STREAM.DELETE.EVT_SOURCE")

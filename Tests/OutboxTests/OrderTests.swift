@@ -19,8 +19,7 @@ private struct LargePing: Event {
 
 @Suite("Events of one unit of work", .timeLimit(.minutes(3)))
 struct OrderTests {
-    @Test("leave in the order they were told, however many and however large")
-    func order() async throws {
+    @Test func `leave in the order they were told, however many and however large`() async throws {
         try await withWorld { world in
             let teller = try await world.teller()
             // Some are so large that they take several statements.
@@ -38,8 +37,7 @@ struct OrderTests {
         }
     }
 
-    @Test("that cannot be told are not told at all")
-    func refusal() async throws {
+    @Test func `that cannot be told are not told at all`() async throws {
         try await withWorld { world in
             let teller = try await world.teller()
             await #expect(throws: ServiceError.self) {

@@ -15,8 +15,8 @@ struct RelayFaultTests {
         )
     }
 
-    @Test("A replica that stands by calls the one that relays now and then, and does not answer its own calls")
-    func standsBy() async throws {
+    @Test func `A replica that stands by calls the one that relays now and then, and does not answer its own calls`() async throws
+    {
         try await withWorld { world in
             try await world.source.execute("UPDATE outbox_lease SET holder = gen_random_uuid(), held_until = 'infinity'")
             let calls = Mutex<[ContinuousClock.Instant]>([])
@@ -33,8 +33,7 @@ struct RelayFaultTests {
         }
     }
 
-    @Test("An event that leaves again, because its publishing was not noted, is dropped by the broker")
-    func deliveredTwice() async throws {
+    @Test func `An event that leaves again, because its publishing was not noted, is dropped by the broker`() async throws {
         try await withWorld { world in
             let teller = try await world.teller()
             _ = try await world.hearer()
@@ -51,8 +50,9 @@ struct RelayFaultTests {
         }
     }
 
-    @Test("An event that leaves again after the broker has forgotten it comes twice, and has one effect in its place")
-    func deliveredTwiceLate() async throws {
+    @Test func `An event that leaves again after the broker has forgotten it comes twice, and has one effect in its place`()
+        async throws
+    {
         try await withWorld(keepsStreams: false) { world in
             let jetStream = JetStream(connection: world.bus)
             var forgetful = World.stream
@@ -81,8 +81,9 @@ struct RelayFaultTests {
         }
     }
 
-    @Test("An event whose row became visible late leaves before its followers, also when others around it leave again")
-    func visibleLate() async throws {
+    @Test func `An event whose row became visible late leaves before its followers, also when others around it leave again`()
+        async throws
+    {
         try await withWorld { world in
             let teller = try await world.teller(relays: false)
             _ = try await world.hearer()
@@ -100,8 +101,7 @@ struct RelayFaultTests {
         }
     }
 
-    @Test("More events than one look takes leave in order also while a transaction stays open")
-    func floodBesideTransaction() async throws {
+    @Test func `More events than one look takes leave in order also while a transaction stays open`() async throws {
         try await withWorld { world in
             let teller = try await world.teller()
             _ = try await world.hearer()
@@ -116,8 +116,7 @@ struct RelayFaultTests {
         }
     }
 
-    @Test("Of many thousand kept events all old ones are forgotten, and no other")
-    func forgetsAllOldOnes() async throws {
+    @Test func `Of many thousand kept events all old ones are forgotten, and no other`() async throws {
         try await withWorld { world in
             let teller = try await world.teller(relays: false)
             try await world.source.execute(
@@ -147,8 +146,7 @@ struct RelayFaultTests {
         }
     }
 
-    @Test("A broker that refuses events for a while: they wait visibly, and then leave in order")
-    func refusedByBroker() async throws {
+    @Test func `A broker that refuses events for a while: they wait visibly, and then leave in order`() async throws {
         try await withWorld { world in
             let teller = try await world.teller()
             _ = try await world.hearer()
@@ -171,8 +169,7 @@ struct RelayFaultTests {
         }
     }
 
-    @Test("One event that the broker refuses holds up its own aggregate only")
-    func oneRefused() async throws {
+    @Test func `One event that the broker refuses holds up its own aggregate only`() async throws {
         try await withWorld { world in
             let teller = try await world.teller()
             _ = try await world.hearer()
@@ -188,8 +185,7 @@ struct RelayFaultTests {
         }
     }
 
-    @Test("A broker without the stream takes nothing, and gets everything when it has one again")
-    func streamGone() async throws {
+    @Test func `A broker without the stream takes nothing, and gets everything when it has one again`() async throws {
         try await withWorld(keepsStreams: false) { world in
             let teller = try await world.teller()
             _ = try await world.hearer()

@@ -55,8 +55,7 @@ struct StreamReadingTests {
         return reading
     }
 
-    @Test("What comes without a gap goes on at once")
-    func noGap() {
+    @Test func `What comes without a gap goes on at once`() {
         var reading = reading()
         #expect(reading.missing == nil)
         #expect(reading.pass([Delivery(1, 1), Delivery(2, 2)]) == [1, 2])
@@ -64,8 +63,7 @@ struct StreamReadingTests {
         #expect(!reading.isBroken && reading.position == Delivery(3, 3).position)
     }
 
-    @Test("What the consumer has delivered to others, or in vain, is read by its place first")
-    func readsMissing() {
+    @Test func `What the consumer has delivered to others, or in vain, is read by its place first`() {
         var reading = reading(at: Delivery(3, 3), deliveries: 9, through: 7)
         #expect(reading.missing == 4...7)
         #expect(reading.read([Delivery(4, nil), Delivery(5, nil)], of: 4...7) == [4, 5])
@@ -75,8 +73,7 @@ struct StreamReadingTests {
         #expect(reading.pass([Delivery(8, 10), Delivery(9, 11)]) == [8, 9])
     }
 
-    @Test("Places that the stream does not have any more are passed")
-    func agedOut() {
+    @Test func `Places that the stream does not have any more are passed`() {
         var reading = reading(deliveries: 5, through: 5)
         #expect(reading.missing == 1...5)
         #expect(reading.read([], of: 1...5) == [])
@@ -84,15 +81,13 @@ struct StreamReadingTests {
         #expect(reading.pass([Delivery(6, 6)]) == [6])
     }
 
-    @Test("A consumer that was made anew delivers from the beginning; what was consumed is left out")
-    func consumerMadeAnew() {
+    @Test func `A consumer that was made anew delivers from the beginning; what was consumed is left out`() {
         var reading = reading(at: Delivery(3, nil))
         #expect(reading.missing == nil)
         #expect(reading.pass((1...5).map { Delivery($0, $0) }) == [4, 5])
     }
 
-    @Test("A gap breaks it; what came before is handled, and the next pass begins there")
-    func gap() {
+    @Test func `A gap breaks it; what came before is handled, and the next pass begins there`() {
         var reading = reading()
         #expect(reading.pass([Delivery(1, 1), Delivery(2, 2), Delivery(4, 4)]) == [1, 2])
         #expect(reading.isBroken)
@@ -105,35 +100,29 @@ struct StreamReadingTests {
         #expect(opening == .ready && !reading.isBroken && reading.missing == 3...5)
     }
 
-    @Test(
-        "Deliveries of another consumer, or out of line, break it",
-        arguments: [Delivery(3, 1), Delivery(1, 3), Delivery(9, 7), Delivery(4, 3), Delivery(3, nil), Delivery(3, 3, life: -1)]
-    )
-    private func foreign(_ delivery: Delivery) {
+    @Test(arguments: [Delivery(3, 1), Delivery(1, 3), Delivery(9, 7), Delivery(4, 3), Delivery(3, nil), Delivery(3, 3, life: -1)])
+    private func `Deliveries of another consumer, or out of line, break it`(_ delivery: Delivery) {
         var reading = reading()
         #expect(reading.pass([Delivery(1, 1), Delivery(2, 2)]) == [1, 2])
         #expect(reading.pass([delivery]) == [])
         #expect(reading.isBroken && reading.anchor == 2)
     }
 
-    @Test("What was not handled holds up all that follows, and comes again first")
-    func unhandled() {
+    @Test func `What was not handled holds up all that follows, and comes again first`() {
         var reading = reading()
         #expect(reading.pass((1...5).map { Delivery($0, $0) }, upTo: 3) == [1, 2, 3])
         #expect(reading.isBroken && reading.anchor == 3)
         #expect(reading.pass([Delivery(6, 6)]) == [])
     }
 
-    @Test("One hole among parallel aggregates keeps the place before it")
-    func hole() {
+    @Test func `One hole among parallel aggregates keeps the place before it`() {
         var reading = reading()
         let ready = reading.take((1...4).map { Delivery($0, $0) })
         reading.finished(ready, handled: [1, 3, 4], repeated: 0)
         #expect(reading.isBroken && reading.anchor == 1)
     }
 
-    @Test("A stream without the message that was consumed last is read from its beginning")
-    func otherStream() {
+    @Test func `A stream without the message that was consumed last is read from its beginning`() {
         for anchor in [nil, Delivery(7, nil, life: 1).position] {
             var reading = StreamReading<Delivery>(position: Delivery(7, nil).position)
             let opening = reading.opened(consumer: ConsumerStart(deliveries: 2, through: 2), newest: 9, anchor: anchor)
@@ -141,8 +130,7 @@ struct StreamReadingTests {
         }
     }
 
-    @Test("A consumer that has passed the end of its stream is not read from: what comes there would not be delivered")
-    func consumerAhead() {
+    @Test func `A consumer that has passed the end of its stream is not read from: what comes there would not be delivered`() {
         var reading = StreamReading<Delivery>(position: Delivery(7, nil).position)
         let opening = reading.opened(
             consumer: ConsumerStart(deliveries: 9, through: 9),
@@ -152,8 +140,7 @@ struct StreamReadingTests {
         #expect(opening == .consumerAhead)
     }
 
-    @Test("Deliveries that the broker has made and that do not come are noticed without a later one")
-    func lostTail() {
+    @Test func `Deliveries that the broker has made and that do not come are noticed without a later one`() {
         var reading = reading()
         #expect(reading.pass([Delivery(1, 1)]) == [1])
         reading.checked(deliveries: 1)
@@ -173,8 +160,9 @@ struct StreamReadingTests {
 
     /// A consumer that all replicas share, deliveries that are lost or go to others, replicas that take over from an older place, messages
     /// that age out, consumers and streams that are made anew, streams that lose their end.
-    @Test("Whatever is lost and whoever reads, each message is handled once and after all before it", arguments: 0..<400)
-    func property(seed: Int) {
+    @Test(arguments: 0..<400) func `Whatever is lost and whoever reads, each message is handled once and after all before it`(
+        seed: Int
+    ) {
         var broker = Broker(seed: UInt64(seed))
         for _ in 0..<120 { broker.step() }
         broker.isQuiet = true

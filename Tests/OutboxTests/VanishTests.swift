@@ -29,8 +29,7 @@ struct VanishTests {
         for name in 0..<5 { try await teller.tell("a\(name)", 60..<100) }
     }
 
-    @Test("killed: another one goes on, once and in order")
-    func killed() async throws {
+    @Test func `killed: another one goes on, once and in order`() async throws {
         try await world { world, victim in
             await victim.end()
             #expect(try await world.heardCount() < 300)
@@ -40,8 +39,7 @@ struct VanishTests {
         }
     }
 
-    @Test("frozen: another one goes on, once and in order, and when it wakes it does no harm")
-    func frozen() async throws {
+    @Test func `frozen: another one goes on, once and in order, and when it wakes it does no harm`() async throws {
         try await world { world, victim in
             victim.freeze()
             let successor = try await world.hearer()
@@ -61,8 +59,7 @@ struct VanishTests {
         }
     }
 
-    @Test("woken while another one is in the middle: still once and in order")
-    func wokenEarly() async throws {
+    @Test func `woken while another one is in the middle: still once and in order`() async throws {
         try await world { world, victim in
             victim.freeze()
             let successor = try await world.hearer { _, _ in try await Task.sleep(for: .milliseconds(10)) }
@@ -75,8 +72,7 @@ struct VanishTests {
         }
     }
 
-    @Test("cut off from the broker alone: another one takes its turn")
-    func cutOff() async throws {
+    @Test func `cut off from the broker alone: another one takes its turn`() async throws {
         try await withWorld { world in
             let teller = try await world.teller()
             let first = try await world.hearer { _, _ in try await Task.sleep(for: .milliseconds(5)) }
@@ -90,8 +86,7 @@ struct VanishTests {
         }
     }
 
-    @Test("stopped: its successor goes on at the very next event")
-    func goesOn() async throws {
+    @Test func `stopped: its successor goes on at the very next event`() async throws {
         try await withWorld { world in
             let teller = try await world.teller()
             let first = try await world.hearer()

@@ -38,17 +38,7 @@ struct Garbage: Event {
     func collectViolations(into violations: inout Violations, path: FieldPath) {}
 }
 
-struct TimedOut: Error, CustomStringConvertible { let description: String }
-
-/// Waits until `condition` holds; a condition that throws does not hold yet.
-func eventually(_ what: String, within limit: Duration = .seconds(60), _ condition: () async throws -> Bool) async throws {
-    let end = ContinuousClock.now.advanced(by: limit)
-    while ContinuousClock.now < end {
-        if (try? await condition()) == true { return }
-        try await Task.sleep(for: .milliseconds(20))
-    }
-    throw TimedOut(description: "never happened: \(what)")
-}
+struct BrokerRefused: Error, CustomStringConvertible { let description: String }
 
 /// A broker, a database, a service that tells and one that hears.
 final class World: Sendable {
@@ -146,7 +136,7 @@ final class World: Sendable {
     func ask(_ verb: String, _ body: String = "") async throws {
         let reply = try await bus.request("$JS.API." + verb, body: Array(body.utf8), deadline: SystemClock.now() + .seconds(5))
         let text = String(decoding: reply.body, as: UTF8.self)
-        if text.contains(#""error""#) { throw TimedOut(description: text) }
+        if text.contains(#""error""#) { throw BrokerRefused(description: text) }
     }
 
     /// Lets the broker take no event larger than that; -1 for any.
@@ -233,7 +223,8 @@ final class Replica: Sendable {
             service: service,
             ids: ids,
             logger: logger,
-            pollInterval: .milliseconds(100)
+            pollInterval: .milliseconds(100),
+            leaseLength: Self.leaseLength
         )
         work = UnitOfWorkFactory(database: database, clock: SystemClock(), ids: ids, relay: relay)
         consumer = EventConsumer(
@@ -244,9 +235,13 @@ final class Replica: Sendable {
             work: work,
             jetStream: jetStream,
             logger: logger,
-            maxAttempts: maxAttempts
+            maxAttempts: maxAttempts,
+            leaseLength: Self.leaseLength
         )
     }
+
+    /// Long enough for a busy machine to prolong it, short enough to wait for.
+    static let leaseLength = Duration.milliseconds(1_500)
 
     func relayInBackground() { start { [relay] in await relay.run() } }
 

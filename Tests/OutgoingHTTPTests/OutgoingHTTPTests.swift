@@ -32,8 +32,10 @@ private struct Pattern: OutgoingBody {
     }
 }
 
-/// A server on this machine, until the test ends.
-nonisolated(nonsending) private func withServer(_ body: (String) async throws -> Void) async throws {
+/// A server on this machine for all tests.
+///
+/// It ends with the process: Hummingbird's server crashes when a connection comes while it stops.
+private let server = Task { () async throws -> Int in
     let router = Router(context: PeerContext.self)
     router.get("/peer") { _, context in "\(context.port)" }
     router.put("/echo") { request, _ in
@@ -62,12 +64,13 @@ nonisolated(nonsending) private func withServer(_ body: (String) async throws ->
         onServerRunning: { channel in announce.yield(channel.localAddress?.port ?? 0) },
         logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     )
-    let server = Task { try await application.run() }
-    defer { server.cancel() }
-    for await port in ports {
-        try await body("http://127.0.0.1:\(port)")
-        return
-    }
+    Task { try await application.run() }
+    for await port in ports { return port }
+    throw CancellationError()
+}
+
+nonisolated(nonsending) private func withServer(_ body: (String) async throws -> Void) async throws {
+    try await body("http://127.0.0.1:\(server.value)")
 }
 
 @Suite("Outgoing HTTP", .timeLimit(.minutes(2)))
@@ -78,8 +81,7 @@ struct OutgoingHTTPTests {
         await #expect(throws: OutgoingHTTP.Failure.self) { _ = try await http.send(request) }
     }
 
-    @Test("gives status, headers and body, whatever the status")
-    func exchange() async throws {
+    @Test func `gives status, headers and body, whatever the status`() async throws {
         try await withServer { base in
             let reply = try await http.send(.init("GET", base + "/hello", headers: [("User-Agent", "me")]))
             #expect(reply.status == 200 && reply.body == Array("hello".utf8))
@@ -88,8 +90,7 @@ struct OutgoingHTTPTests {
         }
     }
 
-    @Test("sends bodies of any bytes, an empty and a large one", arguments: [0, 5, 2_000_000])
-    func bodies(size: Int) async throws {
+    @Test(arguments: [0, 5, 2_000_000]) func `sends bodies of any bytes, an empty and a large one`(size: Int) async throws {
         try await withServer { base in
             let body = (0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31) }
             let reply = try await http.send(.init("POST", base + "/echo", body: body, mostBytes: 1 << 22))
@@ -97,8 +98,7 @@ struct OutgoingHTTPTests {
         }
     }
 
-    @Test("sends a body that is read while it is sent", arguments: [0, 1, 4_999, 3_000_000])
-    func sources(size: Int) async throws {
+    @Test(arguments: [0, 1, 4_999, 3_000_000]) func `sends a body that is read while it is sent`(size: Int) async throws {
         try await withServer { base in
             let source = Pattern(size: Int64(size))
             let reply = try await http.send(.init("PUT", base + "/echo", source: source, mostBytes: 1 << 22))
@@ -107,8 +107,7 @@ struct OutgoingHTTPTests {
         }
     }
 
-    @Test("breaks off when the body cannot be read")
-    func brokenSource() async throws {
+    @Test func `breaks off when the body cannot be read`() async throws {
         try await withServer { base in
             let source = Pattern(size: 1_000_000, breaksAt: 500_000)
             guard case .unreachable = await failure(.init("PUT", base + "/echo", source: source)) else {
@@ -118,8 +117,7 @@ struct OutgoingHTTPTests {
         }
     }
 
-    @Test("keeps connections when it is told to, and none otherwise")
-    func connections() async throws {
+    @Test func `keeps connections when it is told to, and none otherwise`() async throws {
         try await withServer { base in
             func peers(_ http: OutgoingHTTP) async throws -> Set<[UInt8]> {
                 var peers: Set<[UInt8]> = []
@@ -140,8 +138,7 @@ struct OutgoingHTTPTests {
         }
     }
 
-    @Test("goes over plain HTTP to whom the operator named so, and to nobody by other ways")
-    func plain() async {
+    @Test func `goes over plain HTTP to whom the operator named so, and to nobody by other ways`() async {
         let plain = OutgoingHTTP(allowsPlain: true)
         for (url, isAllowed) in [
             ("http://no-such-host.invalid/", true), ("ftp://no-such-host.invalid/", false), ("file:///etc/passwd", false),
@@ -151,16 +148,14 @@ struct OutgoingHTTPTests {
         }
     }
 
-    @Test("does not follow redirects")
-    func redirect() async throws {
+    @Test func `does not follow redirects`() async throws {
         try await withServer { base in
             let reply = try await http.send(.init("GET", base + "/away"))
             #expect(reply.status == 302 && reply.header("location") == "https://example.com/")
         }
     }
 
-    @Test("gives up when the time is over, and beyond the size")
-    func limits() async throws {
+    @Test func `gives up when the time is over, and beyond the size`() async throws {
         try await withServer { base in
             let start = ContinuousClock.now
             #expect(await failure(.init("GET", base + "/slow", timeout: .milliseconds(300))) == .timedOut)
@@ -171,19 +166,14 @@ struct OutgoingHTTPTests {
         }
     }
 
-    @Test(
-        "goes to nobody over plain HTTP but this machine",
-        arguments: [
-            "http://example.com/", "http://10.0.0.1/", "http://127.0.0.1.example.com/", "ftp://127.0.0.1/", "file:///etc/passwd",
-            "http://localhost@example.com/", "gopher://localhost/", "", "no url", "https:///", "http://[::2]/",
-        ]
-    )
-    func notAllowed(url: String) async {
+    @Test(arguments: [
+        "http://example.com/", "http://10.0.0.1/", "http://127.0.0.1.example.com/", "ftp://127.0.0.1/", "file:///etc/passwd",
+        "http://localhost@example.com/", "gopher://localhost/", "", "no url", "https:///", "http://[::2]/",
+    ]) func `goes to nobody over plain HTTP but this machine`(url: String) async {
         #expect(await failure(.init("GET", url)) == .notAllowed)
     }
 
-    @Test("refuses headers that would become others")
-    func headers() async {
+    @Test func `refuses headers that would become others`() async {
         let request = { OutgoingHTTP.Request("GET", "http://127.0.0.1:1/", headers: [$0]) }
         for header in [("A\r\nB", "c"), ("A", "b\r\nC: d"), ("", "a"), ("A:", "b"), ("A", "b\0")] {
             #expect(await failure(request(header)) == .malformed)
@@ -191,16 +181,14 @@ struct OutgoingHTTPTests {
         #expect(await failure(.init("get /", "http://127.0.0.1:1/")) == .malformed)
     }
 
-    @Test("says that nobody is there")
-    func unreachable() async {
+    @Test func `says that nobody is there`() async {
         guard case .unreachable = await failure(.init("GET", "http://127.0.0.1:1/")) else {
             Issue.record("something else")
             return
         }
     }
 
-    @Test("refuses at once what would wait too long")
-    func busy() async throws {
+    @Test func `refuses at once what would wait too long`() async throws {
         try await withServer { base in
             let narrow = OutgoingHTTP(threads: 1, queueLimit: 1)
             let reasons = await withTaskGroup(of: String?.self) { tasks in

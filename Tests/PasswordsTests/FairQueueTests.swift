@@ -13,7 +13,7 @@ import Testing
         return order
     }
 
-    @Test func fourSignInsComeToOneNewPassword() {
+    @Test func `four sign-ins come to one new password`() {
         var queue = FairQueue<String>(limit: 64, limitOfAddress: 64)
         for number in 0..<10 { #expect(queue.add("in\(number)", of: .init(.signIn, address: address(number))) == .waits) }
         for number in 0..<3 { #expect(queue.add("new\(number)", of: .init(.newPassword, address: address(number))) == .waits) }
@@ -25,7 +25,7 @@ import Testing
         )
     }
 
-    @Test func addressesTakeTurnsAndEachIsServedInItsOrder() {
+    @Test func `addresses take turns and each is served in its order`() {
         var queue = FairQueue<String>(limit: 64, limitOfAddress: 4)
         for number in 0..<4 { _ = queue.add("a\(number)", of: .init(.signIn, address: address(1))) }
         _ = queue.add("b0", of: .init(.signIn, address: address(2)))
@@ -35,7 +35,7 @@ import Testing
         #expect(queue.add("a4", of: .init(.signIn, address: address(1))) == .waits)
     }
 
-    @Test func oneClientsManyAddressesOfVersion6AreOne() {
+    @Test func `one client's many addresses of version 6 are one`() {
         var queue = FairQueue<Int>(limit: 64, limitOfAddress: 4)
         let answers = (0..<6).map { queue.add($0, of: .init(.signIn, address: IPAddress("2001:db8:1:2::\($0)"))) }
         #expect(answers == [.waits, .waits, .waits, .waits, .addressFull, .addressFull])
@@ -44,7 +44,7 @@ import Testing
 
     /// Random arrivals, departures and turns against a plain list: nobody is lost or served twice, limits hold, and whoever is alone with
     /// an address waits for no more than one turn of every other address and their share of the other purpose.
-    @Test(arguments: 0..<200) func nobodyIsLostAndNobodyWaitsBehindALongLine(seed: UInt64) {
+    @Test(arguments: 0..<200) func `nobody is lost and nobody waits behind a long line`(seed: UInt64) {
         var random = Seeded(seed)
         var queue = FairQueue<Int>(limit: 20, limitOfAddress: 4)
         var waiting: [Int: HashRequester] = [:]

@@ -41,8 +41,9 @@ struct BlockReplicaTests {
         )
     }
 
-    @Test("hides either from the other, is loaded once from all pages, and never goes back to an older version")
-    func hides() async throws {
+    @Test func `hides either from the other, is loaded once from all pages, and never goes back to an older version`()
+        async throws
+    {
         try await PostgresServer.shared().withDatabase { database in
             try await Migrator(scope: "block_replica", migrations: BlockReplica.migrations).run(on: database)
             let social = FakeSocial([

@@ -23,15 +23,6 @@ private struct Broken: Error {}
 
 @Suite("What an operator sees of events and does about them", .timeLimit(.minutes(3)))
 struct EventOperationTests {
-    private func eventually(_ what: String, _ condition: () async throws -> Bool) async throws {
-        let end = ContinuousClock.now.advanced(by: .seconds(60))
-        while ContinuousClock.now < end {
-            if try await condition() { return }
-            try await Task.sleep(for: .milliseconds(20))
-        }
-        Issue.record("never happened: \(what)")
-    }
-
     private func consumer(_ fixture: Fixture) -> EventConsumer {
         EventConsumer(
             service: "listener",
@@ -45,13 +36,11 @@ struct EventOperationTests {
         )
     }
 
-    private func settings() async throws -> Settings {
-        let url = try await PostgresServer.shared().connectionString
-        return Settings(values: ["database.url": url], declared: ServiceSettings.all)
+    private func settings(_ fixture: Fixture) async throws -> Settings {
+        Settings(values: ["database.url": try await fixture.connectionString()], declared: ServiceSettings.all)
     }
 
-    @Test("The metrics show what waits in the outbox, what was not heard, and what is tried again")
-    func metrics() async throws {
+    @Test func `The metrics show what waits in the outbox, what was not heard, and what is tried again`() async throws {
         try await withFixture { fixture in
             let jetStream = JetStream(connection: fixture.bus)
             let topology = EventTopology(services: ["tester"], sources: ["listener": ["all": ["tester"]]])
@@ -97,10 +86,9 @@ struct EventOperationTests {
         }
     }
 
-    @Test("The events command lists parked events and has them tried again")
-    func command() async throws {
+    @Test func `The events command lists parked events and has them tried again`() async throws {
         try await withFixture { fixture in
-            let settings = try await settings()
+            let settings = try await settings(fixture)
             func run(_ words: String...) async throws -> String {
                 try await EventsCommand.command(schema: fixture.database.schema).run(words, settings).output
             }

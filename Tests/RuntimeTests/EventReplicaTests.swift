@@ -40,8 +40,8 @@ struct EventReplicaTests {
         try await fixture.work.run(CallContext()) { try await EntitlementReplica().isPremium(Self.user, now: now, $0.sql) }
     }
 
-    @Test("of entitlements keeps the newest version, in whatever order they come", arguments: 1...10)
-    func entitlementVersions(step: Int) async throws {
+    @Test(arguments: 1...10) func `of entitlements keeps the newest version, in whatever order they come`(step: Int) async throws
+    {
         try await withFixture { fixture in
             try await Migrator(scope: "entitlement_replica", migrations: EntitlementReplica.migrations).run(on: fixture.database)
             let now = Instant(seconds: 1_800_000_000)
@@ -64,8 +64,7 @@ struct EventReplicaTests {
         }
     }
 
-    @Test("of entitlements knows when a plan ends, without an event")
-    func entitlementExpiry() async throws {
+    @Test func `of entitlements knows when a plan ends, without an event`() async throws {
         try await withFixture { fixture in
             try await Migrator(scope: "entitlement_replica", migrations: EntitlementReplica.migrations).run(on: fixture.database)
             let end = Instant(seconds: 1_800_000_000)
@@ -76,8 +75,7 @@ struct EventReplicaTests {
         }
     }
 
-    @Test("of profiles keeps the newest version, and tells of news only", arguments: 1...10)
-    func profileVersions(step: Int) async throws {
+    @Test(arguments: 1...10) func `of profiles keeps the newest version, and tells of news only`(step: Int) async throws {
         try await withFixture { fixture in
             try await Migrator(scope: "profile_replica", migrations: ProfileReplica.migrations).run(on: fixture.database)
             let replica = ProfileReplica(database: fixture.database, bus: Nobody())
@@ -105,8 +103,7 @@ struct EventReplicaTests {
         }
     }
 
-    @Test("of profiles asks for somebody it has not heard of, and says so when nobody answers")
-    func unknown() async throws {
+    @Test func `of profiles asks for somebody it has not heard of, and says so when nobody answers`() async throws {
         try await withFixture { fixture in
             try await Migrator(scope: "profile_replica", migrations: ProfileReplica.migrations).run(on: fixture.database)
             let replica = ProfileReplica(database: fixture.database, bus: Nobody())

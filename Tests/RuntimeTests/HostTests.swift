@@ -92,8 +92,7 @@ struct HostTests {
         }
     }
 
-    @Test("starts its parts in order, and stops them in the reverse order")
-    func order() async throws {
+    @Test func `starts its parts in order, and stops them in the reverse order`() async throws {
         let (postgres, nats) = (try await PostgresServer.start(), try await NatsServer.start())
         let lines = Recorder.Lines()
         let host = try host(postgres, nats, lines)
@@ -108,8 +107,7 @@ struct HostTests {
         try await eventually("no connection is left") { try await connections(postgres) == 0 }
     }
 
-    @Test("that fails at the start stops what was started")
-    func failure() async throws {
+    @Test func `that fails at the start stops what was started`() async throws {
         let (postgres, nats) = (try await PostgresServer.start(), try await NatsServer.start())
         let lines = Recorder.Lines()
         let host = try host(postgres, nats, fails: true, lines)
@@ -123,8 +121,7 @@ struct HostTests {
         await bus.close()
     }
 
-    @Test("waits for a database that is away, and says so; is not ready while it is away again")
-    func databaseAway() async throws {
+    @Test func `waits for a database that is away, and says so; is not ready while it is away again`() async throws {
         let (postgres, nats) = (try await PostgresServer.start(), try await NatsServer.start())
         await postgres.stop()
         let lines = Recorder.Lines()
@@ -142,8 +139,7 @@ struct HostTests {
         await host.stop()
     }
 
-    @Test("waits for a broker that is away, and says so; is not ready while it is away again")
-    func brokerAway() async throws {
+    @Test func `waits for a broker that is away, and says so; is not ready while it is away again`() async throws {
         let (postgres, nats) = (try await PostgresServer.start(), try await NatsServer.start())
         await nats.stop()
         let lines = Recorder.Lines()
@@ -167,8 +163,7 @@ struct HostTests {
         var failures: [String] = []
     }
 
-    @Test("can be restarted beside another under load: no request fails, none runs twice")
-    func rollingRestart() async throws {
+    @Test func `can be restarted beside another under load: no request fails, none runs twice`() async throws {
         let (postgres, nats) = (try await PostgresServer.start(), try await NatsServer.start())
         let bus = try await BusConnection.connect(
             BusConfiguration(url: nats.url, inboxPrefix: "_INBOX.load"),

@@ -33,22 +33,30 @@ struct Strict: Message {
     }
 }
 
-/// A service's database and what writes to it, on a private broker.
+/// A service's database and what writes to it, on an account of its own.
 struct Fixture {
     let database: Database
     let bus: BusConnection
     let work: UnitOfWorkFactory
     let mutations: Mutations
+
+    /// Leads to the fixture's database.
+    func connectionString() async throws -> String {
+        let rows = try await database.query("SELECT current_database()::text")
+        return try await PostgresServer.shared().connectionString(database: #require(rows.first).decode(as: String.self))
+    }
+}
+
+private let template = PostgresTemplate("runtime") { database in
+    for (scope, migrations) in [("outbox", OutboxMigrations.all), ("runtime", RuntimeMigrations.all)] {
+        try await Migrator(scope: scope, migrations: migrations).run(on: database)
+    }
+    try await database.execute("CREATE TABLE effects (what text NOT NULL)")
 }
 
 nonisolated(nonsending) func withFixture(clock: any Clock = SystemClock(), _ body: (Fixture) async throws -> Void) async throws {
-    let nats = try await NatsServer.start()
-    let bus = try await BusConnection.connect(BusConfiguration(url: nats.url), logger: PostgresServer.silence)
-    try await PostgresServer.shared().withDatabase(poolSize: 8, adjust: { $0.acquireTimeout = .seconds(30) }) { database in
-        for (scope, migrations) in [("outbox", OutboxMigrations.all), ("runtime", RuntimeMigrations.all)] {
-            try await Migrator(scope: scope, migrations: migrations).run(on: database)
-        }
-        try await database.execute("CREATE TABLE effects (what text NOT NULL)")
+    let bus = try await BusConnection.connect(BusConfiguration(url: NatsServer.account()), logger: PostgresServer.silence)
+    try await template.withDatabase(poolSize: 8, adjust: { $0.acquireTimeout = .seconds(30) }) { database in
         let ids = UUIDv7Source(clock: SystemClock())
         let relay = OutboxRelay(
             database: database,
@@ -62,7 +70,6 @@ nonisolated(nonsending) func withFixture(clock: any Clock = SystemClock(), _ bod
         try await body(Fixture(database: database, bus: bus, work: work, mutations: Mutations(work: work, database: database)))
     }
     await bus.close()
-    withExtendedLifetime(nats) {}
 }
 
 @Suite("A mutation with an idempotency key", .timeLimit(.minutes(3)))
@@ -89,8 +96,7 @@ struct MutationTests {
         try await fixture.database.query("SELECT 1 FROM effects").count
     }
 
-    @Test("has one effect and one reply, however often it comes")
-    func once() async throws {
+    @Test func `has one effect and one reply, however often it comes`() async throws {
         try await withFixture { fixture in
             let first = try await change(fixture, context("k"), "a")
             for _ in 0..<3 { #expect(try await change(fixture, context("k"), "a") == first) }
@@ -101,8 +107,9 @@ struct MutationTests {
         }
     }
 
-    @Test("has one effect when 64 come at once, at any isolation", arguments: [Isolation.readCommitted, .serializable])
-    func concurrent(isolation: Isolation) async throws {
+    @Test(arguments: [Isolation.readCommitted, .serializable]) func `has one effect when 64 come at once, at any isolation`(
+        isolation: Isolation
+    ) async throws {
         try await withFixture { fixture in
             let replies = try await withThrowingTaskGroup(of: Note.self) { tasks in
                 for _ in 0..<64 { tasks.addTask { try await change(fixture, context("k"), "a", isolation: isolation) } }
@@ -115,8 +122,7 @@ struct MutationTests {
         }
     }
 
-    @Test("gets the reply that was completed first, after a failure and when 32 come at once")
-    func completed() async throws {
+    @Test func `gets the reply that was completed first, after a failure and when 32 come at once`() async throws {
         try await withFixture { fixture in
             @Sendable func change(_ key: String, _ complete: @escaping @Sendable (Note) async throws -> Note) async throws
                 -> String
@@ -141,8 +147,7 @@ struct MutationTests {
         }
     }
 
-    @Test("that was refused may be tried again")
-    func refusal() async throws {
+    @Test func `that was refused may be tried again`() async throws {
         try await withFixture { fixture in
             for _ in 0..<2 {
                 let error = await #expect(throws: ServiceError.self) { _ = try await change(fixture, context("k"), "refused") }
@@ -154,8 +159,7 @@ struct MutationTests {
         }
     }
 
-    @Test("is the caller's own, and without a key it happens each time")
-    func callers() async throws {
+    @Test func `is the caller's own, and without a key it happens each time`() async throws {
         try await withFixture { fixture in
             let first = try await change(fixture, context("k", user: 1), "a")
             #expect(try await change(fixture, context("k", user: 2), "a") != first)
@@ -165,8 +169,7 @@ struct MutationTests {
         }
     }
 
-    @Test("leaves nothing in the table that can be read, or guessed, without its key")
-    func sealed() async throws {
+    @Test func `leaves nothing in the table that can be read, or guessed, without its key`() async throws {
         try await withFixture { fixture in
             _ = try await change(fixture, context("k"), "my password")
             let rows = try await fixture.database.query(
@@ -180,8 +183,9 @@ struct MutationTests {
         }
     }
 
-    @Test("is forgotten after 24 hours of the clock, whether somebody tidies up or not", arguments: [true, false])
-    func expiry(isPurged: Bool) async throws {
+    @Test(arguments: [true, false]) func `is forgotten after 24 hours of the clock, whether somebody tidies up or not`(
+        isPurged: Bool
+    ) async throws {
         let clock = ManualClock(Instant(seconds: 1_800_000_000))
         try await withFixture(clock: clock) { fixture in
             let first = try await change(fixture, context("k"), "a")
@@ -208,8 +212,7 @@ struct MutationTests {
         }
     }
 
-    @Test("has one effect when its key has just expired and 32 come at once")
-    func concurrentAfterExpiry() async throws {
+    @Test func `has one effect when its key has just expired and 32 come at once`() async throws {
         let clock = ManualClock(Instant(seconds: 1_800_000_000))
         try await withFixture(clock: clock) { fixture in
             let old = try await change(fixture, context("k"), "a")
@@ -223,8 +226,7 @@ struct MutationTests {
         }
     }
 
-    @Test("that breaks a rule of its message stores nothing, and its key stays free")
-    func validation() async throws {
+    @Test func `that breaks a rule of its message stores nothing, and its key stays free`() async throws {
         try await withFixture { fixture in
             let method = Method<Strict, Note>(service: "test", version: "v1", name: "Strict", isIdempotent: false)
             let endpoint = Endpoint(method) { request, context in

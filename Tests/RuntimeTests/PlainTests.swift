@@ -25,8 +25,7 @@ struct SettingsTests {
         try await Settings(arguments: arguments, environment: environment, declared: declared)
     }
 
-    @Test("come from arguments before environment before file before default")
-    func priority() async throws {
+    @Test func `come from arguments before environment before file before default`() async throws {
         let path = try file("{\"nats\": {\"url\": \"file\"}, \"database\": {\"pool\": 3}, \"dev\": {\"clock\": true}}")
         defer { try? FileManager.default.removeItem(atPath: path) }
         #expect(try await settings().get(url) == "fallback")
@@ -41,8 +40,7 @@ struct SettingsTests {
         #expect(try await settings(["--dev-clock"]).get(flag))
     }
 
-    @Test("A file that is no JSON object, or holds what is no setting, is refused by name")
-    func badFile() async throws {
+    @Test func `A file that is no JSON object, or holds what is no setting, is refused by name`() async throws {
         for text in ["", "[]", "1", "{\"nats\": {\"url\": [\"a\"]}}", "{\"nats\": {\"url\": null}}", "{\"nats\": "] {
             let path = try file(text)
             defer { try? FileManager.default.removeItem(atPath: path) }
@@ -57,8 +55,7 @@ struct SettingsTests {
         #expect(try fromFile.get(pool) == 5)
     }
 
-    @Test("Secrets come from files, without the line break an editor leaves")
-    func secretFile() async throws {
+    @Test func `Secrets come from files, without the line break an editor leaves`() async throws {
         let path = try file("p ass\n")
         defer { try? FileManager.default.removeItem(atPath: path) }
         #expect(try await settings(["--nats-password-file", path]).get(secret) == "p ass")
@@ -67,38 +64,29 @@ struct SettingsTests {
         #expect(throws: Settings.Invalid.self) { try missing.get(secret) }
     }
 
-    @Test(
-        "Unknown and stray arguments are refused by name",
-        arguments: [["--nats-ulr", "x"], ["stray"], ["--nats-url", "a", "b"]]
-    )
-    func unknown(arguments: [String]) async {
+    @Test(arguments: [["--nats-ulr", "x"], ["stray"], ["--nats-url", "a", "b"]])
+    func `Unknown and stray arguments are refused by name`(arguments: [String]) async {
         let error = await #expect(throws: Settings.Invalid.self) { try await settings(arguments) }
         #expect(error?.description.contains("--help") == true)
     }
 
-    @Test(
-        "A setting without its value is refused by name",
-        arguments: [
-            ["--nats-url"], ["--nats-url", "--dev-clock"], ["--dev-clock", "--nats-url"], ["--nats-password-file"],
-            ["--database-pool", "3", "--nats-url"], ["--nats-url", "x", "--config"],
-        ]
-    )
-    func withoutValue(arguments: [String]) async {
+    @Test(arguments: [
+        ["--nats-url"], ["--nats-url", "--dev-clock"], ["--dev-clock", "--nats-url"], ["--nats-password-file"],
+        ["--database-pool", "3", "--nats-url"], ["--nats-url", "x", "--config"],
+    ]) func `A setting without its value is refused by name`(arguments: [String]) async {
         let error = await #expect(throws: Settings.Invalid.self) { try await settings(arguments) }
         let name = arguments.last { $0 != "--dev-clock" } ?? ""
         #expect(error?.description.hasPrefix("\(name) needs a value") == true, "\(error?.description ?? "accepted")")
     }
 
-    @Test("A switch needs no value, wherever it stands, and an empty value is one")
-    func switches() async throws {
+    @Test func `A switch needs no value, wherever it stands, and an empty value is one`() async throws {
         #expect(try await settings(["--dev-clock", "--nats-url", "x"]).get(flag))
         #expect(try await settings(["--nats-url", "x", "--dev-clock"]).get(flag))
         #expect(try await settings(["--dev-clock", "false"]).get(flag) == false)
         #expect(try await settings(["--nats-url="]).get(url) == "")
     }
 
-    @Test("A share is a number wherever it comes from")
-    func ratio() async throws {
+    @Test func `A share is a number wherever it comes from`() async throws {
         let setting = Setting("trace.sample-ratio", default: 1.0, help: "Share.")
         for (arguments, environment, expected) in [
             ([], [:], 1.0), (["--trace-sample-ratio", "0.25"], [:], 0.25), ([], ["STREAKSNAP_TRACE_SAMPLE_RATIO": "0"], 0.0),
@@ -113,8 +101,7 @@ struct SettingsTests {
         #expect(throws: Settings.Invalid.self) { try wrong.get(setting) }
     }
 
-    @Test("A value of the wrong type, or a missing one, names the setting")
-    func wrongType() async throws {
+    @Test func `A value of the wrong type, or a missing one, names the setting`() async throws {
         let wrong = try await settings(["--database-pool", "many"], ["STREAKSNAP_DEV_CLOCK": "perhaps"])
         let error = #expect(throws: Settings.Invalid.self) { try wrong.get(pool) }
         #expect(error?.description.contains("--database-pool") == true)
@@ -124,8 +111,7 @@ struct SettingsTests {
         #expect(required?.description.contains("--nats-password") == true)
     }
 
-    @Test("--help lists every setting with argument, variable and default, and shows no secret")
-    func help() {
+    @Test func `--help lists every setting with argument, variable and default, and shows no secret`() {
         let text = Settings.help(program: "p", about: "About.", declared: ServiceSettings.all)
         for setting in ServiceSettings.all {
             #expect(text.contains(setting.argument) && text.contains(setting.environmentName) && text.contains(setting.help))
@@ -167,8 +153,7 @@ private struct PrometheusPage {
 
 @Suite("Metrics")
 struct MetricsTests {
-    @Test("are a page that Prometheus reads, whatever labels hold")
-    func page() throws {
+    @Test func `are a page that Prometheus reads, whatever labels hold`() throws {
         let metrics = Metrics()
         metrics.counter("requests_total", [("path", "a\"b\\c\nd"), ("code", "ok")], help: "Requests.").increment(by: 3)
         metrics.counter("requests_total", [("path", "x,y=\"}"), ("code", "ok")], help: "Requests.").increment()
@@ -178,8 +163,7 @@ struct MetricsTests {
         #expect(page.samples.map(\.value).sorted() == [-4, 1, 3])
     }
 
-    @Test("Histograms are cumulative, end at +Inf, and agree with their count and sum")
-    func histogram() throws {
+    @Test func `Histograms are cumulative, end at +Inf, and agree with their count and sum`() throws {
         let metrics = Metrics()
         let histogram = metrics.histogram("duration_seconds", [("m", "x")], help: "Time.")
         for microseconds in [1, 500, 501, 9_999, 70_000, 99_000_000] { histogram.record(Duration.microseconds(microseconds)) }
@@ -194,8 +178,7 @@ struct MetricsTests {
         #expect(abs(sum - 99.081001) < 1e-6)
     }
 
-    @Test("The same name and labels are the same series")
-    func identity() {
+    @Test func `The same name and labels are the same series`() {
         let metrics = Metrics()
         metrics.counter("a_total", [("x", "1")], help: "").increment()
         metrics.counter("a_total", [("x", "1")], help: "").increment()
@@ -205,8 +188,7 @@ struct MetricsTests {
 
 @Suite("Log lines, jobs and the development clock")
 struct SmallTests {
-    @Test("Any text becomes a JSON string that reads back")
-    func quoting() throws {
+    @Test func `Any text becomes a JSON string that reads back`() throws {
         let texts =
             (0..<0x30).map { "a\(Character(Unicode.Scalar(UInt8($0))))b" } + ["\"\\/", "é\u{2028}\u{1F600}", "\r\n", "\u{7F}"]
         for text in texts {
@@ -216,8 +198,7 @@ struct SmallTests {
         }
     }
 
-    @Test("The development clock never goes back")
-    func clock() async {
+    @Test func `The development clock never goes back`() async {
         let clock = DevelopmentClock()
         await withTaskGroup(of: Void.self) { tasks in
             for seconds in [50, 10, 90, 30] as [Int64] { tasks.addTask { clock.shift(to: .seconds(seconds)) } }
@@ -228,8 +209,7 @@ struct SmallTests {
         #expect(clock.now() >= SystemClock.now() + .seconds(89))
     }
 
-    @Test("Jobs run until nothing is due, and go on after a failure")
-    func jobs() async throws {
+    @Test func `Jobs run until nothing is due, and go on after a failure`() async throws {
         let counter = Metrics().counter("runs", help: "")
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let job = Job("due", every: .milliseconds(1)) { _ in
@@ -249,8 +229,7 @@ struct SmallTests {
         #expect(try await runner.runAllDue() == 0)
     }
 
-    @Test("A job with two lanes works on two batches at a time, and no more")
-    func lanes() async throws {
+    @Test func `A job with two lanes works on two batches at a time, and no more`() async throws {
         let running = Atomic(0)
         let most = Atomic(0)
         let runs = Atomic(0)

@@ -23,8 +23,7 @@ struct PrometheusTests {
         )
     }
 
-    @Test("is understood by Prometheus's own parser, whatever labels hold")
-    func labels() async throws {
+    @Test func `is understood by Prometheus's own parser, whatever labels hold`() async throws {
         let metrics = Metrics()
         let awkward = "a\"b\\c\nd,e=}{ é"
         metrics.labelled([("service", awkward)]).counter("x_total", [("path", awkward)], help: "A \\ and\na line.").increment(
@@ -41,8 +40,7 @@ struct PrometheusTests {
         #expect(!samples.contains { $0.name == "none" })
     }
 
-    @Test("tells requests by method and outcome, those in flight, and those refused")
-    func requests() async throws {
+    @Test func `tells requests by method and outcome, those in flight, and those refused`() async throws {
         let metrics = Metrics()
         let observer = MetricsObserver(metrics.labelled([("service", "a")]), role: "server")
         for _ in 0..<3 { observer.started(method: "rpc.a.v1.B") }
@@ -63,8 +61,7 @@ struct PrometheusTests {
         #expect(value("streaksnap_rpc_duration_seconds_count", [:]) == 2, "what did not run took no time")
     }
 
-    @Test("tells the process's memory, time, files and start as Prometheus's clients do")
-    func process() async throws {
+    @Test func `tells the process's memory, time, files and start as Prometheus's clients do`() async throws {
         let metrics = Metrics()
         ProcessMetrics.add(to: metrics)
         let samples = try await PrometheusParser.parse(metrics.text())
@@ -83,8 +80,7 @@ struct PrometheusTests {
         withExtendedLifetime(held) {}
     }
 
-    @Test("tells how busy the database's pool is, and how long statements take")
-    func database() async throws {
+    @Test func `tells how busy the database's pool is, and how long statements take`() async throws {
         let metrics = Metrics()
         let observer = DatabaseMetrics(metrics)
         let server = try await PostgresServer.shared()
@@ -121,8 +117,7 @@ struct PrometheusTests {
         await database.stop()
     }
 
-    @Test("tells how late the oldest due row of a job is, also while it cannot be seen")
-    func lag() async throws {
+    @Test func `tells how late the oldest due row of a job is, also while it cannot be seen`() async throws {
         let metrics = Metrics()
         let clock = ManualClock(Instant(seconds: 1_000))
         let isBroken = Gauge()

@@ -62,8 +62,7 @@ struct ReplicaTests {
         }
     }
 
-    @Test("asks once for those it does not know, and not again")
-    func miss() async throws {
+    @Test func `asks once for those it does not know, and not again`() async throws {
         try await withReplica((1...5).map { Self.person($0) }) { replica, auth, _ in
             let ids = (1...6).map { UserID(high: 0, low: $0) }
             let first = try await replica.profiles(ids, context: CallContext())
@@ -78,8 +77,7 @@ struct ReplicaTests {
         }
     }
 
-    @Test("is complete from a snapshot of many pages, and loading it again changes nothing newer")
-    func snapshot() async throws {
+    @Test func `is complete from a snapshot of many pages, and loading it again changes nothing newer`() async throws {
         try await withReplica((1...5).map { Self.person($0) }) { replica, auth, fixture in
             #expect(try await replica.loadSnapshot(context: CallContext()) == 5)
             try await fixture.database.execute(
@@ -91,8 +89,7 @@ struct ReplicaTests {
         }
     }
 
-    @Test("never lets an older version overwrite a newer, in any order", arguments: 0..<6)
-    func versions(seed: Int) async throws {
+    @Test(arguments: 0..<6) func `never lets an older version overwrite a newer, in any order`(seed: Int) async throws {
         try await withReplica([]) { replica, _, fixture in
             let factor = seed + 2
             let versions: [Int64] = (1...10).map { Int64($0 * factor % 11) }

@@ -32,8 +32,7 @@ struct TracingTests {
         return try #require(scope["spans"] as? [[String: Any]])
     }
 
-    @Test("wait in a bounded buffer, from which the oldest give way")
-    func buffer() {
+    @Test func `wait in a bounded buffer, from which the oldest give way`() {
         var buffer = SpanBuffer(capacity: 100)
         for number in 0..<250 { buffer.append(span("\(number)")) }
         #expect(buffer.count == 100 && buffer.takeDropped() == 150 && buffer.takeDropped() == 0)
@@ -46,8 +45,7 @@ struct TracingTests {
         #expect(buffer.count == 0 && buffer.take(atMost: 1).isEmpty)
     }
 
-    @Test("are OTLP's JSON: ids in hex, times in nanoseconds, what went wrong")
-    func encoding() throws {
+    @Test func `are OTLP's JSON: ids in hex, times in nanoseconds, what went wrong`() throws {
         let parent = TraceContext.random(recorded: 1)
         var span = Span(
             parent.child(),
@@ -73,8 +71,7 @@ struct TracingTests {
         #expect((all[0]["status"] as? [String: Any])?["code"] as? Int == 2)
     }
 
-    @Test("reach the collector with what the process is, and are counted; those of unrecorded traces do not")
-    func export() async throws {
+    @Test func `reach the collector with what the process is, and are counted; those of unrecorded traces do not`() async throws {
         let collector = try TestCollector()
         let metrics = Metrics()
         let tracer = try tracer(["otlp.endpoint": collector.endpoint + "/prefix/"], metrics: metrics)
@@ -101,8 +98,7 @@ struct TracingTests {
         collector.stop()
     }
 
-    @Test("are kept for a collector that is away or busy, and given up when it refuses them")
-    func difficulties() async throws {
+    @Test func `are kept for a collector that is away or busy, and given up when it refuses them`() async throws {
         let collector = try TestCollector(.answers(503))
         let metrics = Metrics()
         let tracer = try tracer(["otlp.endpoint": collector.endpoint], metrics: metrics)
@@ -122,8 +118,7 @@ struct TracingTests {
         collector.stop()
     }
 
-    @Test("never hold up who records them, and their end is bounded when nobody answers")
-    func silence() async throws {
+    @Test func `never hold up who records them, and their end is bounded when nobody answers`() async throws {
         let collector = try TestCollector(.silent)
         let metrics = Metrics()
         let tracer = try tracer(["otlp.endpoint": collector.endpoint], metrics: metrics)
@@ -141,8 +136,7 @@ struct TracingTests {
         collector.stop()
     }
 
-    @Test("of an unusable collector or ratio are refused by name; without a collector nothing is recorded")
-    func settings() throws {
+    @Test func `of an unusable collector or ratio are refused by name; without a collector nothing is recorded`() throws {
         for endpoint in [
             "https://x:4318", "x:4318", "http://", "http://x:0", "http://x:70000", "http://x y", "http://u@x", "http://x/?a",
         ] {

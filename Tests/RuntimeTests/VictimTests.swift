@@ -17,8 +17,7 @@ struct VictimTests {
         timeout: .minutes(2)
     )
 
-    @Test("leaves its answer to the retry, and one effect")
-    func killedBeforeTheReply() async throws {
+    @Test func `leaves its answer to the retry, and one effect`() async throws {
         try await withFixture { fixture in
             let output = FileManager.default.temporaryDirectory.appendingPathComponent("victim-\(UUID().uuidString)").path
             defer { try? FileManager.default.removeItem(atPath: output) }
@@ -26,7 +25,7 @@ struct VictimTests {
                 Command(
                     executable: builtProgram("mutation-victim").path,
                     arguments: [
-                        try await PostgresServer.shared().connectionString, fixture.database.schema,
+                        try await fixture.connectionString(), fixture.database.schema,
                         fixture.bus.configuration.url,
                     ],
                     environment: Command.inherited(),
@@ -80,19 +79,4 @@ struct VictimTests {
 
 struct NotSo: Error, CustomStringConvertible {
     let description: String
-}
-
-/// Waits until something holds.
-func eventually(
-    _ what: Comment,
-    within limit: Duration = .seconds(60),
-    sourceLocation: SourceLocation = #_sourceLocation,
-    _ condition: () async throws -> Bool
-) async throws {
-    let deadline = ContinuousClock.now.advanced(by: limit)
-    while ContinuousClock.now < deadline {
-        if try await condition() { return }
-        try await Task.sleep(for: .milliseconds(10))
-    }
-    try #require(try await condition(), "\(what) within \(limit)", sourceLocation: sourceLocation)
 }

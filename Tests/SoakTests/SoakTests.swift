@@ -20,8 +20,10 @@ import Testing
     /// A March to come: clocks change in most zones that do so.
     private var march: String { "\(Calendar(identifier: .gregorian).component(.year, from: Date()) + 1)-03-01" }
 
-    @Test func `fifty pairs for sixty days: every count, break and token is the model's`() async throws {
-        let result = try await soak(["--pairs", "50", "--days", "60", "--from", march])
+    @Test func `pairs of friends for weeks: every count, break and token is the model's`() async throws {
+        // Through the changes of clocks in America and in Europe.
+        let size = TestDepth.pick(quick: ["--pairs", "20", "--days", "32"], full: ["--pairs", "100", "--days", "60"])
+        let result = try await soak(size + ["--from", march])
         #expect(result.status == 0, "\(result.transcript)")
         #expect(result.text.hasSuffix(": 0 disagreements\n"), "\(result.transcript)")
     }

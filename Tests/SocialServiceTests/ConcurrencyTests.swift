@@ -7,8 +7,7 @@ import Testing
 
 @Suite("Two people at once", .timeLimit(.minutes(4)))
 struct ConcurrencyTests {
-    @Test("who ask each other 64 times become friends once")
-    func oppositeRequests() async throws {
+    @Test func `who ask each other 64 times become friends once`() async throws {
         try await withWorld { world in
             let (ann, ben) = (world.person(1), world.person(2))
             let outcomes = try await atOnce(64) { index in
@@ -22,8 +21,7 @@ struct ConcurrencyTests {
         }
     }
 
-    @Test("accepting 64 times is one acceptance")
-    func doubleAccept() async throws {
+    @Test func `accepting 64 times is one acceptance`() async throws {
         try await withWorld { world in
             let (ann, ben) = (world.person(1), world.person(2))
             let id = try await world.request(ann, ben).friendshipID
@@ -33,12 +31,11 @@ struct ConcurrencyTests {
         }
     }
 
-    @Test("accepting and withdrawing agree on one of the two")
-    func acceptAgainstWithdraw() async throws {
+    @Test func `accepting and withdrawing agree on one of the two`() async throws {
         try await withWorld { world in
             let (ann, ben) = (world.person(1), world.person(2))
             for round in 0..<30 {
-                world.clock.advance(.hours(2))
+                world.clock.advance(by: .hours(2))
                 let id = try await world.request(ann, ben).friendshipID
                 let outcomes = try await atOnce(8) { index in
                     _ = try await index % 2 == round % 2 ? world.respond(ben, id, .accept) : world.respond(ann, id, .decline)
@@ -58,12 +55,11 @@ struct ConcurrencyTests {
         }
     }
 
-    @Test("removing against accepting leaves no friendship")
-    func acceptAgainstRemove() async throws {
+    @Test func `removing against accepting leaves no friendship`() async throws {
         try await withWorld { world in
             let (ann, ben) = (world.person(1), world.person(2))
             for round in 0..<20 {
-                world.clock.advance(.hours(2))
+                world.clock.advance(by: .hours(2))
                 let id = try await world.request(ann, ben).friendshipID
                 _ = try await atOnce(8) { index in
                     if index % 2 == round % 2 {
@@ -82,8 +78,7 @@ struct ConcurrencyTests {
         }
     }
 
-    @Test("a block wins against an acceptance, whichever comes first")
-    func blockAgainstAccept() async throws {
+    @Test func `a block wins against an acceptance, whichever comes first`() async throws {
         try await withWorld { world in
             for round in 0..<20 {
                 let (ann, ben) = (world.person(UInt64(2 * round)), world.person(UInt64(2 * round + 1)))
@@ -108,8 +103,7 @@ struct ConcurrencyTests {
         }
     }
 
-    @Test("no request stands beside a block")
-    func blockAgainstRequest() async throws {
+    @Test func `no request stands beside a block`() async throws {
         try await withWorld { world in
             for round in 0..<20 {
                 let (ann, ben) = (world.person(UInt64(2 * round)), world.person(UInt64(2 * round + 1)))
@@ -127,8 +121,7 @@ struct ConcurrencyTests {
         }
     }
 
-    @Test("20 requests an hour get through, however many are sent at once, and withdrawing frees none")
-    func hourlyLimit() async throws {
+    @Test func `20 requests an hour get through, however many are sent at once, and withdrawing frees none`() async throws {
         try await withWorld { world in
             let ann = world.person(0)
             let people = (1...64).map { world.person(UInt64($0)) }
@@ -139,21 +132,20 @@ struct ConcurrencyTests {
             }
             let refused = await #expect(throws: ServiceError.self) { try await world.request(ann, people[0]) }
             #expect(refused?.reason == "TOO_MANY_FRIEND_REQUESTS" && refused?.retryAfter == 3_601)
-            world.clock.advance(.hours(1))
+            world.clock.advance(by: .hours(1))
             #expect(try await world.request(ann, people[0]).status == .pending)
             #expect(try await world.service.friendships.forgetSent(before: world.clock.now() - .minutes(1)) == 20)
         }
     }
 
-    @Test("100 requests may be pending, and one that is answered makes room")
-    func pendingLimit() async throws {
+    @Test func `100 requests may be pending, and one that is answered makes room`() async throws {
         try await withWorld { world in
             let ann = world.person(0)
             let people = (1...130).map { world.person(UInt64($0)) }
             for hour in 0..<5 {
                 let outcomes = try await atOnce(20) { _ = try await world.request(ann, people[20 * hour + $0]) }
                 #expect(outcomes == ["OK": 20])
-                world.clock.advance(.hours(1))
+                world.clock.advance(by: .hours(1))
             }
             let outcomes2 = try await atOnce(10) { _ = try await world.request(ann, people[100 + $0]) }
             #expect(outcomes2 == ["TOO_MANY_PENDING_REQUESTS": 10])
@@ -164,8 +156,7 @@ struct ConcurrencyTests {
         }
     }
 
-    @Test("nudging 64 times is one nudge, and 4 hours later another")
-    func nudges() async throws {
+    @Test func `nudging 64 times is one nudge, and 4 hours later another`() async throws {
         try await withWorld { world in
             let (ann, ben) = (world.person(1), world.person(2))
             try await world.befriend(ann, ben)
@@ -175,10 +166,10 @@ struct ConcurrencyTests {
             let outcomes3 = try await atOnce(64) { _ in try await nudge() }
             #expect(outcomes3 == ["OK": 1, "NUDGED_RECENTLY": 63])
             #expect(try await world.events() == ["FriendNudged"])
-            world.clock.advance(Nudge.wait)
+            world.clock.advance(by: Nudge.wait)
             try await nudge()
             world.others.state.withLock { $0.friendHasPosted = true }
-            world.clock.advance(Nudge.wait)
+            world.clock.advance(by: Nudge.wait)
             let outcomes4 = try await atOnce(1) { _ in try await nudge() }
             #expect(outcomes4 == ["FRIEND_ALREADY_POSTED": 1])
             world.others.state.withLock { $0.friendHasPosted = nil }
@@ -187,8 +178,7 @@ struct ConcurrencyTests {
         }
     }
 
-    @Test("64 reports of one person by one are one; each of 16 reporters is told apart; moderators act once")
-    func reports() async throws {
+    @Test func `64 reports of one person by one are one; each of 16 reporters is told apart; moderators act once`() async throws {
         try await withWorld { world in
             let bad = world.person(0)
             let people = (1...16).map { world.person(UInt64($0)) }
@@ -218,8 +208,7 @@ struct ConcurrencyTests {
         }
     }
 
-    @Test("blocking 64 times is one block; its end and its return go on with its id and version")
-    func blocks() async throws {
+    @Test func `blocking 64 times is one block; its end and its return go on with its id and version`() async throws {
         try await withWorld { world in
             let (ann, ben) = (world.person(1), world.person(2))
             try await world.befriend(ann, ben)

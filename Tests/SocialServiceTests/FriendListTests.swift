@@ -50,8 +50,9 @@ struct FriendListTests {
         }
     }
 
-    @Test("is on every replica, after any history of changes, what a replica shows that keeps none", arguments: 1...6)
-    func anyHistory(seed: Int) async throws {
+    @Test(arguments: 1...6) func `is on every replica, after any history of changes, what a replica shows that keeps none`(
+        seed: Int
+    ) async throws {
         try await withWorld { world in
             var random = Seeded(UInt64(seed))
             let fresh = replica(world, keeping: 0)
@@ -94,8 +95,7 @@ struct FriendListTests {
         }
     }
 
-    @Test("is read once while nothing in it changes, and again after whatever it shows has")
-    func keeping() async throws {
+    @Test func `is read once while nothing in it changes, and again after whatever it shows has`() async throws {
         try await withWorld { world in
             let (ann, ben) = (world.person(1, name: "Ann"), world.person(2, name: "Ben"))
             try await world.befriend(ann, ben)
@@ -110,8 +110,7 @@ struct FriendListTests {
         }
     }
 
-    @Test("shows streaks as they are now, however long it has been kept")
-    func streaks() async throws {
+    @Test func `shows streaks as they are now, however long it has been kept`() async throws {
         try await withWorld { world in
             let (ann, ben, eve) = (world.person(1), world.person(2), world.person(3))
             try await world.befriend(ann, ben)
@@ -124,8 +123,9 @@ struct FriendListTests {
         }
     }
 
-    @Test("is forgotten when others were asked for more recently, and keeps none when told so", arguments: [0, 1, 4])
-    func bound(capacity: Int) async throws {
+    @Test(arguments: [0, 1, 4]) func `is forgotten when others were asked for more recently, and keeps none when told so`(
+        capacity: Int
+    ) async throws {
         try await withWorld { world in
             let service = replica(world, keeping: capacity)
             let people = (1...7).map { world.person($0, name: "before") }
@@ -144,8 +144,7 @@ struct FriendListTests {
         }
     }
 
-    @Test("shows the new name of a friend who changed it while the friendship began")
-    func nameChangedMeanwhile() async throws {
+    @Test func `shows the new name of a friend who changed it while the friendship began`() async throws {
         try await withWorld { world in
             let (ann, ben) = (world.person(1, name: "before"), world.person(2))
             let database = world.database
@@ -174,8 +173,10 @@ struct FriendListTests {
         }
     }
 
-    @Test("of people who change their names and friendships at once ends as it is, and nobody waits for each other in a ring")
-    func concurrentChanges() async throws {
+    @Test
+    func `of people who change their names and friendships at once ends as it is, and nobody waits for each other in a ring`()
+        async throws
+    {
         try await withWorld { world in
             let people = (1...8).map { world.person($0) }
             for one in people { for two in people where one < two { try await world.befriend(one, two) } }

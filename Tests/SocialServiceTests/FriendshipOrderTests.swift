@@ -30,7 +30,7 @@ import Testing
             var ids = [try #require(FriendshipID(try await world.befriend(ann, ben)))]
             for round in 0..<12 {
                 _ = try await world.remove(ann, try #require(ids.last).description)
-                world.clock.advance(.minutes(20))
+                world.clock.advance(by: .minutes(20))
                 let asked = try await replicas[round % 3].sendFriendRequest(
                     SendFriendRequestRequest(target: .userID(ben.description)),
                     context: World.by(ann)

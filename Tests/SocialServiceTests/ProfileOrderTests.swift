@@ -43,8 +43,7 @@ struct ProfileOrderTests {
         )
     }
 
-    @Test("in opposite orders, and with the lists of the same friends, wait for each other in no ring")
-    func oppositeOrders() async throws {
+    @Test func `in opposite orders, and with the lists of the same friends, wait for each other in no ring`() async throws {
         try await withWorld { world in
             let people = (1...4).map { world.person($0) }
             let friends = (5...6).map { world.person($0) }
@@ -83,8 +82,7 @@ struct ProfileOrderTests {
         ).isEmpty
     }
 
-    @Test("are stored each in its newest version, whatever their order and however often one comes")
-    func newest() async throws {
+    @Test func `are stored each in its newest version, whatever their order and however often one comes`() async throws {
         try await withWorld { world in
             let people = (1...5).map { world.person($0) }
             let stored = Mutex<[String]>([])

@@ -32,8 +32,7 @@ struct SearchTests {
 
     private let me = UserID(high: 1, low: 0)
 
-    @Test("finds by beginnings and insides of names and the beginning of the e-mail, best first")
-    func ranking() async throws {
+    @Test func `finds by beginnings and insides of names and the beginning of the e-mail, best first`() async throws {
         try await withWorld { world in
             try await know(world, 1, "ann", "Zoe")
             try await know(world, 2, "annabel", "Zoe")
@@ -51,8 +50,7 @@ struct SearchTests {
         }
     }
 
-    @Test("knows letters beyond ASCII in either case")
-    func unicode() async throws {
+    @Test func `knows letters beyond ASCII in either case`() async throws {
         try await withWorld { world in
             try await know(world, 1, "x1", "Élodie Groß")
             try await know(world, 2, "x2", "Мария")
@@ -65,8 +63,7 @@ struct SearchTests {
         }
     }
 
-    @Test("never shows oneself, blocked either way, or an account that is not active")
-    func hidden() async throws {
+    @Test func `never shows oneself, blocked either way, or an account that is not active`() async throws {
         try await withWorld { world in
             for number in UInt64(0)...5 { try await know(world, number, "same\(number)", "Same") }
             let people = (0...5).map { world.person(UInt64($0), username: "same\($0)", name: "Same") }
@@ -84,8 +81,7 @@ struct SearchTests {
         }
     }
 
-    @Test("forgets old names, and shows what the two are to each other")
-    func rename() async throws {
+    @Test func `forgets old names, and shows what the two are to each other`() async throws {
         try await withWorld { world in
             let (ann, ben) = (world.person(1), world.person(2, username: "newname", name: "New Name"))
             try await know(world, 2, "oldname", "Old Name", email: "old@example.org")
@@ -102,8 +98,7 @@ struct SearchTests {
         }
     }
 
-    @Test("reads as much of the index as it answers, however many match")
-    func plan() async throws {
+    @Test func `reads as much of the index as it answers, however many match`() async throws {
         try await withWorld { world in
             let script: [Query] = [
                 """

@@ -62,19 +62,12 @@ final class Others: Caller {
     }
 }
 
-/// A clock that stands still until it is moved.
-final class StandingClock: Clock {
-    private let instant = Mutex(Instant(seconds: 1_700_000_000))
-    func now() -> Instant { instant.withLock { $0 } }
-    func advance(_ interval: Interval) { instant.withLock { $0 = $0 + interval } }
-}
-
-/// `social` on a schema of its own.
+/// `social` on a database of its own.
 struct World {
     let database: Database
     let service: SocialService
     let others: Others
-    let clock: StandingClock
+    let clock: ManualClock
 
     /// Somebody whom `auth` knows.
     func person(_ number: UInt64, username: String? = nil, name: String = "Somebody", status: AccountStatus = .active) -> UserID {
@@ -145,16 +138,18 @@ struct World {
     }
 }
 
+private let template = PostgresTemplate("social") { database in
+    for set in [MigrationSet("outbox", OutboxMigrations.all), MigrationSet("runtime", RuntimeMigrations.all)]
+        + SocialModule.migrations
+    {
+        try await Migrator(scope: set.scope, migrations: set.migrations).run(on: database)
+    }
+}
+
 nonisolated(nonsending) func withWorld(_ body: (World) async throws -> Void) async throws {
-    let nats = try await NatsServer.start()
-    let bus = try await BusConnection.connect(BusConfiguration(url: nats.url), logger: PostgresServer.silence)
-    try await PostgresServer.shared().withDatabase(poolSize: 8, adjust: PostgresServer.patient) { database in
-        for set in [MigrationSet("outbox", OutboxMigrations.all), MigrationSet("runtime", RuntimeMigrations.all)]
-            + SocialModule.migrations
-        {
-            try await Migrator(scope: set.scope, migrations: set.migrations).run(on: database)
-        }
-        let clock = StandingClock()
+    let bus = try await BusConnection.connect(BusConfiguration(url: NatsServer.account()), logger: PostgresServer.silence)
+    try await template.withDatabase(poolSize: 8, adjust: PostgresServer.patient) { database in
+        let clock = ManualClock(Instant(seconds: 1_700_000_000))
         let ids = UUIDv7Source(clock: SystemClock())
         let relay = OutboxRelay(
             database: database,
@@ -173,7 +168,6 @@ nonisolated(nonsending) func withWorld(_ body: (World) async throws -> Void) asy
         try await body(World(database: database, service: service, others: others, clock: clock))
     }
     await bus.close()
-    withExtendedLifetime(nats) {}
 }
 
 /// What each of many at once came to: the reasons of refusals, and `OK`.

@@ -11,8 +11,7 @@ import Testing
         Achievement.earned(by: effects, [a, b]).map { "\($0.user == a ? "a" : "b") \($0.achievement.rawValue)" }
     }
 
-    @Test("The seventh date earns both the first badge, the thirtieth the second, and other milestones nothing")
-    func counts() throws {
+    @Test func `The seventh date earns both the first badge, the thirtieth the second, and other milestones nothing`() throws {
         var story = try Story()
         try story.noon(1...6)
         #expect(earned(story.told).isEmpty)
@@ -25,7 +24,7 @@ import Testing
         #expect(earned(story.told) == ["a 30_day_legend", "a 7_day_warrior", "b 30_day_legend", "b 7_day_warrior"])
     }
 
-    @Test("A recovery token earns its user something, in advance as well, and nobody else") func recovery() throws {
+    @Test func `A recovery token earns its user something, in advance as well, and nobody else`() throws {
         var broken = try Story()
         try broken.noon(1...2)
         try broken.at("2026-05-04T10:00:00Z", .recover(b))
@@ -44,12 +43,12 @@ import Testing
         #expect(earned(early.told) == ["a first_recovery"])
     }
 
-    @Test("The thirtieth snap inside its window makes a prompt master, once") func prompts() {
+    @Test func `The thirtieth snap inside its window makes a prompt master, once`() {
         #expect((0...100).compactMap { Achievement.earned(byOnTimeSnap: $0) } == [.promptMaster])
         #expect(Achievement.earned(byOnTimeSnap: 30) == .promptMaster)
     }
 
-    @Test("Progress goes from nothing to the target and no further") func progress() {
+    @Test func `Progress goes from nothing to the target and no further`() {
         let tallies = [0, 3, 29, 30, 5_000].map { Achievement.Tally(longest: $0, recoveries: $0 > 3 ? 2 : 0, onTimeSnaps: $0) }
         #expect(tallies.map(Achievement.weekWarrior.progress) == [0, 3, 7, 7, 7])
         #expect(tallies.map(Achievement.monthLegend.progress) == [0, 3, 29, 30, 30])
@@ -60,7 +59,7 @@ import Testing
     }
 
     /// Lives in which people rarely miss, so that all badges come up.
-    @Test("What is earned only grows, and is what the whole ledger says", arguments: 0..<4) func histories(block: Int) {
+    @Test(arguments: 0..<4) func `What is earned only grows, and is what the whole ledger says`(block: Int) {
         var seen: Set<Achievement> = []
         for number in 0..<25 {
             let seed = UInt64(40_000 + block * 100 + number)
@@ -103,7 +102,7 @@ import Testing
         }
     }
 
-    @Test("What a card says (MC-1)") func card() {
+    @Test func `What a card says (MC-1)`() {
         #expect(CardParts.dates(day("2026-01-05"), day("2026-03-09")) == "Jan 5 – Mar 9, 2026")
         #expect(CardParts.dates(day("2025-12-30"), day("2026-01-02")) == "Dec 30, 2025 – Jan 2, 2026")
         #expect(CardParts.dates(day("2026-01-05"), day("2026-01-05")) == "Jan 5, 2026")

@@ -8,7 +8,7 @@ import Testing
     let a = Story.a
     let b = Story.b
 
-    @Test("A break off breaks at once, by the one it is for, and keeps the count") func breaks() throws {
+    @Test func `A break off breaks at once, by the one it is for, and keeps the count`() throws {
         var story = try Story()
         try story.noon(1...3)
         let state = try story.at("2026-05-04T09:00:00Z", .breakOff(by: b))
@@ -18,7 +18,7 @@ import Testing
         #expect(story.keys("broken") == ["broken:2026-05-04"])
     }
 
-    @Test("It is told once, however often it is decided and looked at") func once() throws {
+    @Test func `It is told once, however often it is decided and looked at`() throws {
         var story = try Story()
         try story.noon(1...3)
         try story.at("2026-05-04T09:00:00Z", .breakOff(by: b))
@@ -29,7 +29,7 @@ import Testing
         #expect(story.keys("restored").isEmpty)
     }
 
-    @Test("A date that both had completed counts, and the streak is broken all the same") func completeDate() throws {
+    @Test func `A date that both had completed counts, and the streak is broken all the same`() throws {
         var story = try Story()
         try story.noon(1...4)
         let state = try story.at("2026-05-04T13:00:00Z", .breakOff(by: a))
@@ -37,7 +37,7 @@ import Testing
         #expect(state.mark(on: try #require(CalendarDate("2026-05-04"))) == .complete)
     }
 
-    @Test("Nothing undoes it: no snap, no token, no outage") func final() throws {
+    @Test func `Nothing undoes it: no snap, no token, no outage`() throws {
         var story = try Story()
         try story.noon(1...3)
         try story.post(a, "2026-05-04T08:00:00Z")
@@ -56,7 +56,7 @@ import Testing
         #expect(story.keys("restored").isEmpty)
     }
 
-    @Test("A snap received before it and recorded after it counts for its date") func recordedLate() throws {
+    @Test func `A snap received before it and recorded after it counts for its date`() throws {
         var story = try Story()
         try story.noon(1...3)
         try story.post(a, "2026-05-04T08:00:00Z")
@@ -67,7 +67,7 @@ import Testing
         #expect(story.keys("broken").count == 1)
     }
 
-    @Test("What counts nothing, is broken already, or has ended stays as it is") func notRunning() throws {
+    @Test func `What counts nothing, is broken already, or has ended stays as it is`() throws {
         var fresh = try Story()
         #expect(try fresh.at("2026-05-01T09:00:00Z", .breakOff(by: a)).status == .active)
         #expect(fresh.ledger.brokenOff == nil)
@@ -85,7 +85,7 @@ import Testing
         #expect(try ended.at("2026-05-02T14:00:00Z", .breakOff(by: a)).status == .ended)
     }
 
-    @Test("A broken off streak can end, and whoever is no member cannot break it") func endsAndMembers() throws {
+    @Test func `A broken off streak can end, and whoever is no member cannot break it`() throws {
         var story = try Story()
         try story.noon(1...2)
         let stranger = UserID(high: 9, low: 9)
@@ -95,8 +95,9 @@ import Testing
         #expect(state.status == .ended && state.longest == 2)
     }
 
-    @Test("Whatever the zones and the hour, folding later or from a checkpoint gives the same break", arguments: 1...60)
-    func replays(seed: UInt64) throws {
+    @Test(arguments: 1...60) func `Whatever the zones and the hour, folding later or from a checkpoint gives the same break`(
+        seed: UInt64
+    ) throws {
         var random = Seeded(seed)
         let zones = [random.pick(RandomHistory.zones), random.pick(RandomHistory.zones)].map(\.name)
         var story = try Story(.mutual, zones)

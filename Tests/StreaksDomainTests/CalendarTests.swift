@@ -5,7 +5,7 @@ import Testing
 
 /// Months, years and totals (MS-5).
 @Suite struct CalendarTests {
-    @Test("A month is its dates") func months() throws {
+    @Test func `A month is its dates`() throws {
         let lengths = ["2026-01": 31, "2026-02": 28, "2028-02": 29, "2026-04": 30, "2026-12": 31, "9999-12": 31]
         for (text, length) in lengths {
             let month = try #require(CalendarMonth(text))
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test("A month with a break: who posted is told of every date") func month() throws {
+    @Test func `A month with a break: who posted is told of every date`() throws {
         var story = try Story()
         try story.noon(1...2)
         try story.post(Story.a, "2026-05-03T12:00:00Z")
@@ -38,8 +38,7 @@ import Testing
         #expect(MutualView.days(april.dates, story.ledger, state, reader: Story.a).allSatisfy { $0.mark == .none })
     }
 
-    @Test("Over random lives, marks are what was posted, missed and kept; both see the same", arguments: 0..<4)
-    func histories(block: Int) {
+    @Test(arguments: 0..<4) func `Over random lives, marks are what was posted, missed and kept; both see the same`(block: Int) {
         var seen: Set<MutualView.CalendarMark> = []
         for number in 0..<30 {
             let seed = UInt64(50_000 + block * 100 + number)
@@ -65,7 +64,7 @@ import Testing
         #expect(seen == [.none, .you, .friend, .both, .broken, .recovered])
     }
 
-    @Test("A year has all its dates, whatever is known of them") func year() throws {
+    @Test func `A year has all its dates, whatever is known of them`() throws {
         let known = [
             HeatMap.Day(date: day("2028-02-29"), posted: 3, completed: 2),
             HeatMap.Day(date: day("2028-12-31"), posted: 1, completed: 0),
@@ -80,7 +79,7 @@ import Testing
         #expect(HeatMap(day("2028-12-31")...day("2029-01-01"), known).days == Array(known.dropFirst()))
     }
 
-    @Test("Totals over all streaks of somebody are those counted one by one", arguments: 0..<50) func totals(seed: UInt64) {
+    @Test(arguments: 0..<50) func `Totals over all streaks of somebody are those counted one by one`(seed: UInt64) {
         var random = Seeded(seed)
         let you = Story.a
         let records = (0..<Int.random(in: 0...40, using: &random)).map { _ in
@@ -104,7 +103,7 @@ import Testing
         #expect(totals.completedDates == records.reduce(0) { $0 + $1.count })
     }
 
-    @Test("Weekdays and shares") func weekdays() {
+    @Test func `Weekdays and shares`() {
         let week = Weekdays([1: 2, 3: 5, 7: 5])
         #expect(week.counts == [2, 0, 5, 0, 0, 0, 5])
         #expect(week.total == 12 && week.best == 3)

@@ -9,20 +9,18 @@ import Testing
         try CaseReplay(isIncremental: isIncremental).play(Data(contentsOf: try #require(file)))
     }
 
-    @Test("The given cases, folded from the start", arguments: (try? results(isIncremental: false)) ?? [])
-    func given(result: CaseReplay.Result) {
+    @Test(arguments: (try? results(isIncremental: false)) ?? []) func `The given cases, folded from the start`(
+        result: CaseReplay.Result
+    ) {
         #expect(result.disagreements == [])
     }
 
-    @Test(
-        "The given cases, folded from a checkpoint renewed after every step",
-        arguments: (try? results(isIncremental: true)) ?? []
-    )
-    func incremental(result: CaseReplay.Result) {
+    @Test(arguments: (try? results(isIncremental: true)) ?? [])
+    func `The given cases, folded from a checkpoint renewed after every step`(result: CaseReplay.Result) {
         #expect(result.disagreements == [])
     }
 
-    @Test("All 39 given cases are played") func complete() throws {
+    @Test func `All 39 given cases are played`() throws {
         #expect(try Self.results(isIncremental: false).count == 39)
     }
 }

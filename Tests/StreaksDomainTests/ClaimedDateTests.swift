@@ -10,12 +10,12 @@ import Testing
         (zones ?? berlin).dateClaimed(receivedAt: moment(received), capturedAt: captured.map { moment($0) }, .mutual)
     }
 
-    @Test("Without a client's time it is the date of the receipt") func received() {
+    @Test func `Without a client's time it is the date of the receipt`() {
         #expect(claimed("2026-05-02T21:59:59Z", nil) == day("2026-05-02"))
         #expect(claimed("2026-05-02T22:00:00Z", nil) == day("2026-05-03"))
     }
 
-    @Test("A client's time counts until six hours after the end of its date, the end included") func late() {
+    @Test func `A client's time counts until six hours after the end of its date, the end included`() {
         let captured = "2026-05-02T20:00:00Z"
         #expect(claimed("2026-05-03T04:00:00Z", captured) == day("2026-05-02"))
         #expect(claimed("2026-05-03T04:00:01Z", captured) == day("2026-05-03"))
@@ -25,7 +25,7 @@ import Testing
         )
     }
 
-    @Test("It is what the ledger credits while the date is free, whatever was posted for it before") func ledger() throws {
+    @Test func `It is what the ledger credits while the date is free, whatever was posted for it before`() throws {
         var story = try Story(.mutual, ["Europe/Berlin", "Europe/Berlin"])
         let (received, captured) = ("2026-05-03T01:00:00Z", "2026-05-02T20:00:00Z")
         try story.post(Story.a, "2026-05-01T12:00:00Z")
@@ -49,7 +49,7 @@ import Testing
         #expect(taken == day("2026-05-03"), "the ledger would take it for today")
     }
 
-    @Test("A later change of zone does not move what was received before it") func travel() {
+    @Test func `A later change of zone does not move what was received before it`() {
         var zones = berlin
         zones.change(to: Zone("Pacific/Pago_Pago") ?? .utc, at: moment("2026-05-05T00:00:00Z"))
         #expect(claimed("2026-05-02T21:00:00Z", nil, zones) == claimed("2026-05-02T21:00:00Z", nil))

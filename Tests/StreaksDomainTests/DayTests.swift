@@ -31,7 +31,7 @@ import Testing
         #expect(story.keys("broken") == ["broken:\(date)"])
     }
 
-    @Test("A spring day of 23 hours ends an hour early by the sun (New York, 2026-03-08)") func spring() throws {
+    @Test func `A spring day of 23 hours ends an hour early by the sun (New York, 2026-03-08)`() throws {
         var story = try pair("America/New_York", start: "2026-03-07T17:00:00Z")
         // From midnight EST to midnight EDT.
         #expect(try story.post(a, "2026-03-08T05:00:00Z").mark(on: day("2026-03-08")) == .open)
@@ -41,7 +41,7 @@ import Testing
         #expect(noHour.lastCompletedDate == day("2026-03-08") && noHour.deadlineAt == moment("2026-03-10T04:00:00Z"))
     }
 
-    @Test("An autumn day of 25 hours is one date, its double hour too (New York, 2026-11-01)") func autumn() throws {
+    @Test func `An autumn day of 25 hours is one date, its double hour too (New York, 2026-11-01)`() throws {
         var story = try pair("America/New_York", start: "2026-10-31T16:00:00Z")
         // 01:30 daylight time, and 01:30 again an hour later.
         try story.post(a, "2026-11-01T05:30:00Z")
@@ -53,7 +53,7 @@ import Testing
         #expect(state.count == 2 && state.lastCompletedDate == day("2026-11-01"))
     }
 
-    @Test("A day that begins at one o'clock: the second before it is yesterday (Santiago, 2026-09-06)") func oneOClock() throws {
+    @Test func `A day that begins at one o'clock: the second before it is yesterday (Santiago, 2026-09-06)`() throws {
         var story = try pair("America/Santiago", start: "2026-09-05T15:00:00Z")
         let early = StreakCommand.contribute(a, receivedAt: moment("2026-09-06T03:59:59Z"), capturedAt: nil)
         #expect(story.refusal("2026-09-06T03:59:59Z", early) == "ALREADY_POSTED")
@@ -63,7 +63,7 @@ import Testing
         try ends(story, "2026-09-06", at: "2026-09-07T03:00:00Z", by: b)
     }
 
-    @Test("Half an hour of saving time: a day of 24 and a half hours (Lord Howe, 2026-04-05)") func halfHour() throws {
+    @Test func `Half an hour of saving time: a day of 24 and a half hours (Lord Howe, 2026-04-05)`() throws {
         var story = try pair("Australia/Lord_Howe", start: "2026-04-04T02:00:00Z")
         let early = StreakCommand.contribute(a, receivedAt: moment("2026-04-04T12:59:59Z"), capturedAt: nil)
         #expect(story.refusal("2026-04-04T12:59:59Z", early) == "ALREADY_POSTED")
@@ -71,7 +71,7 @@ import Testing
         try ends(story, "2026-04-05", at: "2026-04-05T13:30:00Z", by: b)
     }
 
-    @Test("The date that never was is nobody's miss, the ones beside it are (Apia, 2011-12-30)") func apia() throws {
+    @Test func `The date that never was is nobody's miss, the ones beside it are (Apia, 2011-12-30)`() throws {
         var story = try pair("Pacific/Apia", start: "2011-12-28T22:00:00Z")
         try story.post(a, "2011-12-29T22:00:00Z")
         // The 29th ends where the 31st begins; a snap of its last second that arrives later is its own.
@@ -85,7 +85,7 @@ import Testing
         #expect(story.keys("broken").last == "broken:2011-12-31")
     }
 
-    @Test("Partners at +14 and −11: 06-09 is settled at 2026-06-10T11:00Z, never earlier") func farApart() throws {
+    @Test func `Partners at +14 and −11: 06-09 is settled at 2026-06-10T11:00Z, never earlier`() throws {
         var story = try Story(.mutual, ["Pacific/Kiritimati", "Pacific/Pago_Pago"], from: "2026-06-07T12:00:00Z")
         try story.post(a, "2026-06-07T12:00:00Z")
         try story.post(b, "2026-06-08T12:00:00Z")
@@ -102,11 +102,10 @@ import Testing
         #expect(try story.post(b, "2026-06-10T10:59:59Z").count == 2)
     }
 
-    @Test(
-        "A snap of 23:59:59 that is received at 00:00:30 counts, whether somebody looked in between or not",
-        arguments: [false, true]
-    )
-    func midnight(isLookedAt: Bool) throws {
+    @Test(arguments: [false, true])
+    func `A snap of 23:59:59 that is received at 00:00:30 counts, whether somebody looked in between or not`(isLookedAt: Bool)
+        throws
+    {
         var story = try Story()
         try story.noon(1...2)
         try story.post(a, "2026-05-03T12:00:00Z")
@@ -120,7 +119,7 @@ import Testing
         #expect(try story.settle("2026-05-04T00:01:00Z").count == 4)
     }
 
-    @Test("A late upload counts until six hours after the end of its date, and not a second longer") func tolerance() throws {
+    @Test func `A late upload counts until six hours after the end of its date, and not a second longer`() throws {
         for (received, isInTime) in [
             ("2026-05-05T05:59:59Z", true), ("2026-05-05T06:00:00Z", true), ("2026-05-05T06:00:01Z", false),
         ] {
@@ -138,7 +137,7 @@ import Testing
         }
     }
 
-    @Test("A client's clock that is ahead: five minutes are forgiven, a second more or three days are not") func clockAhead()
+    @Test func `A client's clock that is ahead: five minutes are forgiven, a second more or three days are not`()
         throws
     {
         var story = try Story()
@@ -155,8 +154,9 @@ import Testing
         #expect(!story.ledger.hasContributed(a, on: day("2026-05-02"), known: moment(now)))
     }
 
-    @Test("Two devices after midnight with yesterday's snap: one is yesterday's, the other today's, the third refused")
-    func devices() throws {
+    @Test func `Two devices after midnight with yesterday's snap: one is yesterday's, the other today's, the third refused`()
+        throws
+    {
         var story = try Story()
         try story.noon(1...2)
         try story.post(a, "2026-05-03T12:00:00Z")
@@ -169,7 +169,7 @@ import Testing
         #expect(story.keys("restored") == ["restored:2026-05-03"])
     }
 
-    @Test("An outage over midnight excuses a date that lost more than two hours to it, however late it is declared") func outage()
+    @Test func `An outage over midnight excuses a date that lost more than two hours to it, however late it is declared`()
         throws
     {
         for (from, declared, isExcused) in [

@@ -6,7 +6,7 @@ import Testing
     let a = Story.a
     let b = Story.b
 
-    @Test("Two settlers at once, and settling again: the break is told once") func twoSettlers() throws {
+    @Test func `Two settlers at once, and settling again: the break is told once`() throws {
         var story = try Story()
         try story.noon(1...2)
         let now = moment("2026-05-06T00:01:00Z")
@@ -17,7 +17,7 @@ import Testing
         #expect(try one.ledger.applying(.settle, .mutual, at: now, settledAt: now).effects == [])
     }
 
-    @Test("Settling three days late says the same as settling at once") func late() throws {
+    @Test func `Settling three days late says the same as settling at once`() throws {
         var early = try Story()
         try early.noon(1...2)
         var late = early
@@ -26,14 +26,14 @@ import Testing
         #expect(early.told == late.told)
     }
 
-    @Test("Two devices at once: the second is refused") func twoDevices() throws {
+    @Test func `Two devices at once: the second is refused`() throws {
         var story = try Story()
         try story.post(a, "2026-05-01T09:00:00Z")
         let again = StreakCommand.contribute(a, receivedAt: moment("2026-05-01T09:00:00Z"), capturedAt: nil)
         #expect(story.refusal("2026-05-01T09:00:00Z", again) == "ALREADY_POSTED")
     }
 
-    @Test("A snap received before the break and recorded after a crash undoes it") func recordedLate() throws {
+    @Test func `A snap received before the break and recorded after a crash undoes it`() throws {
         var story = try Story()
         try story.noon(1...3)
         try story.post(a, "2026-05-04T12:00:00Z")
@@ -45,7 +45,7 @@ import Testing
         #expect(story.keys("restored") == ["restored:2026-05-04"])
     }
 
-    @Test("Five hours after the break: restored, and the token comes back") func restored() throws {
+    @Test func `Five hours after the break: restored, and the token comes back`() throws {
         var story = try Story()
         try story.noon(1...3)
         try story.post(a, "2026-05-04T12:00:00Z")
@@ -59,7 +59,7 @@ import Testing
         #expect(story.refusal("2026-05-06T00:30:00Z", .recover(b)) == nil)
     }
 
-    @Test("A returned token covers nothing any more") func returnedCoversNothing() throws {
+    @Test func `A returned token covers nothing any more`() throws {
         var story = try Story()
         try story.noon(1...3)
         try story.post(a, "2026-05-04T12:00:00Z")
@@ -68,7 +68,7 @@ import Testing
         #expect(try story.settle("2026-05-06T00:00:00Z").missedDate == day("2026-05-05"))
     }
 
-    @Test("A late upload never breaks a streak by giving back a token that still keeps another date") func tokenStillNeeded()
+    @Test func `A late upload never breaks a streak by giving back a token that still keeps another date`()
         throws
     {
         // Kiritimati is 25 h ahead of Pago Pago: when 05-04 is over for both, a's 05-05 is over too.
@@ -85,7 +85,7 @@ import Testing
         #expect(try story.settle("2026-05-06T11:00:00Z").status == .active)
     }
 
-    @Test("An outage declared days later does not leave the dates in between as missed") func outageDaysLater() throws {
+    @Test func `An outage declared days later does not leave the dates in between as missed`() throws {
         var story = try Story()
         try story.noon(1...3)
         try story.post(a, "2026-05-04T12:00:00Z")
@@ -101,7 +101,7 @@ import Testing
         #expect(try story.settle("2026-05-08T00:00:00Z").missedDate == day("2026-05-07"))
     }
 
-    @Test("An outage over two dates saves both") func outageOverTwoDates() throws {
+    @Test func `An outage over two dates saves both`() throws {
         var story = try Story()
         try story.noon(1...3)
         let outage = StreakCommand.declareOutage(from: moment("2026-05-04T20:00:00Z"), until: moment("2026-05-05T03:00:00Z"))
@@ -110,7 +110,7 @@ import Testing
         #expect(state.mark(on: day("2026-05-04")) == .neutral && state.mark(on: day("2026-05-05")) == .neutral)
     }
 
-    @Test("One outage declared twice counts once; two short ones add up") func outagesAddUp() throws {
+    @Test func `One outage declared twice counts once; two short ones add up`() throws {
         for (second, status) in [("2026-05-04T10:00:00Z", StreakState.Status.broken), ("2026-05-04T15:00:00Z", .active)] {
             var story = try Story()
             try story.noon(1...3)
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test("Milestones once a run, tokens at every multiple of 30 (MS-6, RC-1)") func milestones() throws {
+    @Test func `Milestones once a run, tokens at every multiple of 30 (MS-6, RC-1)`() throws {
         var story = try Story()
         var time = moment("2026-05-01T12:00:00Z")
         for _ in 0..<61 {
@@ -134,17 +134,15 @@ import Testing
         #expect(Set(story.told.map(\.key)).count == story.told.count)
     }
 
-    @Test(
-        "The next milestone",
-        arguments: [(0, 7), (7, 14), (200, 365), (364, 365), (365, 400), (399, 400), (400, 500), (1_000, 1_100)]
-    )
-    func next(count: Int, next: Int) {
+    @Test(arguments: [(0, 7), (7, 14), (200, 365), (364, 365), (365, 400), (399, 400), (400, 500), (1_000, 1_100)])
+    func `The next milestone`(count: Int, next: Int) {
         #expect(Milestones.mutual.next(after: count) == next)
         #expect(Milestones.mutual.contains(next))
     }
 
-    @Test("Unfriending and deletion in mid-day: ended, nobody named, told once", arguments: [false, true])
-    func ended(afterBreak: Bool) throws {
+    @Test(arguments: [false, true]) func `Unfriending and deletion in mid-day: ended, nobody named, told once`(afterBreak: Bool)
+        throws
+    {
         var story = try Story()
         try story.noon(1...2)
         let time = afterBreak ? "2026-05-04T10:00:00Z" : "2026-05-03T10:00:00Z"

@@ -1,6 +1,7 @@
 import Foundation
 import Processes
 import StreaksReplay
+import TestSupport
 import Testing
 
 /// The engine against the slow model in Python, which was written from the prose and not from the engine.
@@ -13,19 +14,20 @@ import Testing
         return Data(result.output)
     }
 
-    @Test("Random cases go as the model says, from the start and from checkpoints", arguments: [101, 102, 103, 104])
-    func random(seed: Int) async throws {
-        let file = try await python(["fill", "\(seed)", "40"])
+    @Test(arguments: TestDepth.seeds(quick: 2, full: 6))
+    func `Random cases go as the model says, from the start and from checkpoints`(seed: UInt64) async throws {
+        let cases = TestDepth.pick(quick: 15, full: 40)
+        let file = try await python(["fill", "\(101 + seed)", "\(cases)"])
         for isIncremental in [false, true] {
             let results = try CaseReplay(isIncremental: isIncremental).play(file)
-            #expect(results.count == 40)
+            #expect(results.count == cases)
             for result in results where !result.disagreements.isEmpty {
                 Issue.record("\(result.name): \(result.disagreements.joined(separator: "; "))")
             }
         }
     }
 
-    @Test("The model agrees with the given cases") func given() async throws {
+    @Test func `The model agrees with the given cases`() async throws {
         let file = try #require(CaseTests.file)
         #expect(String(decoding: try await python(["play", file.path]), as: UTF8.self) == "39 passed, 0 failed\n")
     }

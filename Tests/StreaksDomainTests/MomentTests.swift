@@ -47,10 +47,9 @@ import Testing
         func dates(_ kind: Reminder.Kind) -> [CalendarDate] { told.filter { $0.kind == kind }.map(\.date) }
     }
 
-    @Test(
-        "Every date has one push in its window, one end, at most one reminder after the push, in every zone, on DST days"
-    )
-    func everyDateOnce() throws {
+    @Test func `Every date has one push in its window, one end, at most one reminder after the push, in every zone, on DST days`()
+        throws
+    {
         var random = Seeded(11)
         for _ in 0..<60 {
             let zone = random.pick(RandomHistory.zones)
@@ -81,8 +80,7 @@ import Testing
         }
     }
 
-    @Test("Two who look at different times tell the same", arguments: 1...40)
-    func twoRunsAgree(seed: Int) throws {
+    @Test(arguments: 1...40) func `Two who look at different times tell the same`(seed: Int) throws {
         var random = Seeded(UInt64(seed))
         let zone = random.pick(RandomHistory.zones)
         let hour = Int.random(in: 0...23, using: &random)
@@ -96,11 +94,10 @@ import Testing
         #expect(Set(two.told).subtracting(one.told).allSatisfy { $0.at > start + .days(29) })
     }
 
-    @Test(
-        "However the clock and the hour are turned, no date is told twice, and nothing outside its window or day",
-        arguments: 1...60
-    )
-    func flips(seed: Int) throws {
+    @Test(arguments: 1...60)
+    func `However the clock and the hour are turned, no date is told twice, and nothing outside its window or day`(seed: Int)
+        throws
+    {
         var random = Seeded(UInt64(seed) &+ 900)
         var now = Instant(seconds: Int64.random(in: 1_700_000_000...1_800_000_000, using: &random))
         var life = Life(user, ZoneHistory(random.pick(RandomHistory.zones)), hour: 10, since: now)
@@ -126,8 +123,7 @@ import Testing
         }
     }
 
-    @Test("What is long past is dropped: a service that was away for days tells of the present date only")
-    func outage() {
+    @Test func `What is long past is dropped: a service that was away for days tells of the present date only`() {
         let start = moment("2026-05-01T00:00:00Z")
         var life = Life(user, ZoneHistory(.utc), hour: 10, since: start)
         life.live(from: start, until: moment("2026-05-03T00:00:00Z"))
@@ -139,27 +135,23 @@ import Testing
         #expect(life.told.count { $0.kind == .dayEnding } == 3)
     }
 
-    @Test(
-        "Days of 23 and 25 hours: three hours before their end (New York 2026)",
-        arguments: [
-            ("2026-03-08", "2026-03-09T01:00:00Z"), ("2026-11-01", "2026-11-02T02:00:00Z"),
-            ("2026-11-02", "2026-11-03T02:00:00Z"),
-        ]
-    )
-    func transitions(date: String, at: String) throws {
+    @Test(arguments: [
+        ("2026-03-08", "2026-03-09T01:00:00Z"), ("2026-11-01", "2026-11-02T02:00:00Z"),
+        ("2026-11-02", "2026-11-03T02:00:00Z"),
+    ]) func `Days of 23 and 25 hours: three hours before their end (New York 2026)`(date: String, at: String) throws {
         let zone = try #require(Zone("America/New_York"))
         let ending = try #require(plan(ZoneHistory(zone), at: moment(at)).moment(.dayEnding, on: day(date)))
         #expect(ending.at == moment(at))
     }
 
-    @Test("A date that the zone leaves out has no moments (Apia, 2011-12-30)") func missingDate() throws {
+    @Test func `A date that the zone leaves out has no moments (Apia, 2011-12-30)`() throws {
         let zone = try #require(Zone("Pacific/Apia"))
         let moments = plan(ZoneHistory(zone), at: moment("2011-12-29T20:00:00Z"))
         for kind in Reminder.Kind.allCases { #expect(moments.moment(kind, on: day("2011-12-30")) == nil) }
         #expect(moments.moment(.dayEnding, on: day("2011-12-29"))?.until == moment("2011-12-30T10:00:00Z"))
     }
 
-    @Test("A window from 23:00 is that of the date on which it opens, also after midnight") func lateWindow() throws {
+    @Test func `A window from 23:00 is that of the date on which it opens, also after midnight`() throws {
         let now = moment("2026-05-02T00:30:00Z")
         let someone = (1...400).lazy.map { UserID(high: 0, low: $0) }.first {
             SnapWindow(startHour: 23, on: day("2026-05-01"), in: .utc).pushAt(user: $0, on: day("2026-05-01")) < now
@@ -171,7 +163,7 @@ import Testing
         #expect(due.first { $0.kind == .windowClosing }?.until == moment("2026-05-02T01:00:00Z"))
     }
 
-    @Test("Whose first streak begins in the window is not told to snap at once") func firstStreak() throws {
+    @Test func `Whose first streak begins in the window is not told to snap at once`() throws {
         let opened = try #require(
             plan(ZoneHistory(.utc), at: moment("2026-05-01T09:00:00Z")).moment(.windowOpened, on: day("2026-05-01"))
         )
@@ -181,7 +173,7 @@ import Testing
         #expect(plan(ZoneHistory(.utc), at: now).due(after: ReminderProgress(since: opened.at)).contains(opened))
     }
 
-    @Test("Only a streak that counts and lacks this person's snap is at stake (NO-5)") func stakes() throws {
+    @Test func `Only a streak that counts and lacks this person's snap is at stake (NO-5)`() throws {
         var story = try Story()
         let evening = "2026-05-03T21:00:00Z"
         func stake(_ user: UserID, _ time: String = evening) -> StreakLedger.Stake? {
@@ -198,14 +190,14 @@ import Testing
         #expect(stake(Story.a) == nil, "a token keeps the date")
     }
 
-    @Test("A streak that is over is not at stake") func noStakes() throws {
+    @Test func `A streak that is over is not at stake`() throws {
         var story = try Story()
         try story.noon(1...2)
         try story.at("2026-05-03T12:00:00Z", .end)
         #expect(story.ledger.stake(of: Story.a, on: day("2026-05-03"), .mutual, at: moment("2026-05-03T21:00:00Z")) == nil)
     }
 
-    @Test("What a client says of another date does not make a snap on time (PW-3)") func belief() {
+    @Test func `What a client says of another date does not make a snap on time (PW-3)`() {
         func onTime(_ received: String, _ captured: String?, hour: Int = 10) -> Bool {
             SnapWindow.isOnTime(
                 receivedAt: moment(received),

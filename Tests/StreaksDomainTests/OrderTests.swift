@@ -93,13 +93,11 @@ import Testing
         }
     }
 
-    @Test("Mutual streaks: 720 dates, each lived in six ways", arguments: 0..<5)
-    func mutual(block: Int) throws {
+    @Test(arguments: 0..<5) func `Mutual streaks: 720 dates, each lived in six ways`(block: Int) throws {
         for seed in 0..<6 { try check(UInt64(40_000 + block * 6 + seed), .mutual, users: seed % 5 == 0 ? 3 : 2) }
     }
 
-    @Test("Check-in streaks: 288 dates, each lived in six ways", arguments: 0..<4)
-    func checkIn(block: Int) throws {
+    @Test(arguments: 0..<4) func `Check-in streaks: 288 dates, each lived in six ways`(block: Int) throws {
         for seed in 0..<3 { try check(UInt64(50_000 + block * 3 + seed), .checkIn(freezeEvery: nil), users: 1) }
     }
 }

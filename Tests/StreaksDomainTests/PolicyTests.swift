@@ -6,7 +6,7 @@ import Testing
 @Suite struct PolicyTests {
     let a = Story.a
 
-    @Test("A weekday streak of one with freezes: weekends are neutral, a missed Monday is frozen, then it breaks") func weekdays()
+    @Test func `A weekday streak of one with freezes: weekends are neutral, a missed Monday is frozen, then it breaks`()
         throws
     {
         var policy = StreakPolicy.checkIn(freezeEvery: nil)
@@ -27,14 +27,14 @@ import Testing
         #expect(story.keys("freeze") == ["freeze-spent:2026-05-04"])
     }
 
-    @Test("Freezes are earned every seven dates and never more than five are in hand (CI-2)") func earned() throws {
+    @Test func `Freezes are earned every seven dates and never more than five are in hand (CI-2)`() throws {
         var story = try Story(.checkIn(freezeEvery: 7), ["UTC"], freezes: 4)
         try story.noon(1...14)
         #expect(try story.settle("2026-05-14T13:00:00Z").freezesLeft == 5)
         #expect(story.keys("freeze-earned").count == 2)
     }
 
-    @Test("A freeze by hand saves today and comes back when it was not needed (CI-2, SD-6)") func byHand() throws {
+    @Test func `A freeze by hand saves today and comes back when it was not needed (CI-2, SD-6)`() throws {
         var story = try Story(.checkIn(freezeEvery: nil), ["UTC"], freezes: 1)
         try story.noon(1...2)
         #expect(try story.at("2026-05-03T10:00:00Z", .freeze(day("2026-05-03"))).freezesLeft == 0)
@@ -43,7 +43,7 @@ import Testing
         #expect(story.refusal("2026-05-03T13:00:00Z", .freeze(day("2026-05-01"))) == "VALIDATION_ERROR")
     }
 
-    @Test("A cover set by the service undoes a break (insurance, repair: CI-3, TS-3)") func cover() throws {
+    @Test func `A cover set by the service undoes a break (insurance, repair: CI-3, TS-3)`() throws {
         var story = try Story(.typed, ["UTC"])
         try story.noon(1...5)
         #expect(try story.settle("2026-05-07T00:00:00Z").count == 0)
@@ -60,7 +60,7 @@ import Testing
         #expect(state.count == 6 && state.mark(on: day("2026-05-06")) == .covered)
     }
 
-    @Test("Pauses: refusals, auto-resume and early resume (CI-4)") func pauses() throws {
+    @Test func `Pauses: refusals, auto-resume and early resume (CI-4)`() throws {
         var story = try Story(.checkIn(freezeEvery: nil), ["UTC"])
         try story.noon(1...3)
         #expect(story.refusal("2026-05-04T08:00:00Z", .pause(until: day("2026-08-03"))) == "PAUSE_TOO_LONG")
@@ -74,7 +74,7 @@ import Testing
         #expect(try Story().refusal("2026-05-02T00:00:00Z", .pause(until: day("2026-05-09"))) == "PAUSE_NOT_ALLOWED")
     }
 
-    @Test("A team: 60 % of the members, never fewer than 2") func quorum() throws {
+    @Test func `A team: 60 % of the members, never fewer than 2`() throws {
         var story = try Story(.team, ["UTC", "UTC", "UTC", "UTC", "UTC"])
         let users = story.ledger.participants.map(\.user)
         for user in users.prefix(2) { try story.post(user, "2026-05-01T12:00:00Z") }
@@ -85,7 +85,7 @@ import Testing
         #expect(try pair.post(a, "2026-05-01T12:00:00Z").count == 0)
     }
 
-    @Test("A team's grace: twelve more hours once in seven dates") func grace() throws {
+    @Test func `A team's grace: twelve more hours once in seven dates`() throws {
         var story = try Story(.team)
         try story.noon(1...2)
         #expect(try story.settle("2026-05-04T11:59:59Z").status == .active)
@@ -99,7 +99,7 @@ import Testing
         #expect(state.status == .broken && state.brokenAt == moment("2026-05-06T00:00:00Z"), "the grace is used up")
     }
 
-    @Test("A member who joined later is not counted before") func joined() throws {
+    @Test func `A member who joined later is not counted before`() throws {
         var story = try Story(.team)
         try story.noon(1...2)
         let late = UserID(high: 1, low: 9)
@@ -111,7 +111,7 @@ import Testing
         #expect(try story.settle("2026-05-03T12:00:00Z").count == 3)
     }
 
-    @Test("A habit three times a week counts weeks (HA-3)") func weeks() throws {
+    @Test func `A habit three times a week counts weeks (HA-3)`() throws {
         // 2026-05-04 is a Monday.
         var story = try Story(.habit(.timesPerWeek(3)), ["UTC"], from: "2026-05-04T08:00:00Z")
         for date in ["04", "06", "10", "11", "12", "16"] { try story.post(a, "2026-05-\(date)T12:00:00Z") }
@@ -122,7 +122,7 @@ import Testing
         #expect(state.status == .broken && state.brokenAt == moment("2026-05-25T00:00:00Z"))
     }
 
-    @Test("Schedules") func schedules() {
+    @Test func `Schedules`() {
         #expect(Schedule.everyNthDate(3, from: day("2026-05-01")).includes(day("2026-05-07")))
         #expect(!Schedule.everyNthDate(3, from: day("2026-05-01")).includes(day("2026-05-08")))
         #expect(Schedule.daysOfMonth([31]).includes(day("2026-05-31")))

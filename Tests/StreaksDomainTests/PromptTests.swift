@@ -15,7 +15,7 @@ import Testing
         CustomPrompts.Entry(text: text, emoji: emoji)
     }
 
-    @Test("Each in turn, from the first again after the last, before 1970 too", arguments: [1, 2, 7, 30]) func rotation(
+    @Test(arguments: [1, 2, 7, 30]) func `Each in turn, from the first again after the last, before 1970 too`(
         count: Int
     ) throws {
         let prompts = try CustomPrompts(checking: (1...count).map { entry("Prompt \($0)") })
@@ -28,12 +28,12 @@ import Testing
         }
     }
 
-    @Test("White space is dropped, an empty emoji is none") func cleaning() throws {
+    @Test func `White space is dropped, an empty emoji is none`() throws {
         let prompts = try CustomPrompts(checking: [entry("  Our dog \n", ""), entry("Kaffee für zwei", "☕"), entry("我们的猫", "🐈‍⬛")])
         #expect(prompts.entries == [entry("Our dog"), entry("Kaffee für zwei", "☕"), entry("我们的猫", "🐈‍⬛")])
     }
 
-    @Test("What is no prompt is refused by name") func refusals() {
+    @Test func `What is no prompt is refused by name`() {
         #expect(reject([]) == ["prompts"])
         #expect(reject(Array(repeating: entry("x"), count: 31)) == ["prompts"])
         #expect(
@@ -47,7 +47,7 @@ import Testing
         #expect(reject([entry("a" + String(repeating: "\u{0301}", count: 5_000))]) == ["prompts[0].text"])
     }
 
-    @Test("The built-in ones are fit to show: one emoji, no sentence twice, not too long, no full stop") func builtIn() {
+    @Test func `The built-in ones are fit to show: one emoji, no sentence twice, not too long, no full stop`() {
         let all = DailyPrompt.all
         #expect(all.count == 126)
         #expect(Set(all.map { $0.text.lowercased() }).count == all.count)

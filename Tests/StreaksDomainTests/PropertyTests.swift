@@ -3,7 +3,7 @@ import StreaksDomain
 import TestSupport
 import Testing
 
-/// 1,800 random lives of 60 dates each: 108,000 dates a run.
+/// Random lives of 60 dates each: 500 in a quick run, 3,000 in a full one.
 @Suite struct PropertyTests {
     /// Lives and checks. - Returns: what is wrong: the seed, and the shortest beginning of the life that goes wrong.
     static func problem(
@@ -30,8 +30,9 @@ import Testing
         if let problem = Self.problem(seed, policy, users: users, days: days) { Issue.record("\(problem)") }
     }
 
-    @Test("A life that goes wrong is told with its seed, up to the step that goes wrong and no further", arguments: 1...20)
-    func shrinking(seed: UInt64) throws {
+    @Test(arguments: 1...20) func `A life that goes wrong is told with its seed, up to the step that goes wrong and no further`(
+        seed: UInt64
+    ) throws {
         // A rule that is not ours and that every diligent pair breaks.
         let rule: @Sendable (StreakState) -> String? = { $0.count > 5 ? "more than five" : nil }
         guard let problem = Self.problem(seed, .mutual, users: 2, days: 60, rule: rule) else { return }
@@ -49,20 +50,21 @@ import Testing
         }
     }
 
-    @Test("Mutual: replay is incremental, effects once, counts and tokens in bounds", arguments: 0..<10)
-    func mutual(block: Int) {
-        for seed in 0..<100 { live(UInt64(block * 100 + seed), .mutual, users: seed % 10 == 0 ? 3 : 2, days: 60) }
+    @Test(arguments: TestDepth.seeds(quick: 3, full: 20))
+    func `Mutual: replay is incremental, effects once, counts and tokens in bounds`(block: UInt64) {
+        for seed in 0..<100 as Range<UInt64> { live(block * 100 + seed, .mutual, users: seed % 10 == 0 ? 3 : 2, days: 60) }
     }
 
-    @Test("Check-in: replay is incremental, effects once, freezes conserved", arguments: 0..<4)
-    func checkIn(block: Int) {
-        for seed in 0..<100 { live(UInt64(10_000 + block * 100 + seed), .checkIn(freezeEvery: nil), users: 1, days: 60) }
+    @Test(arguments: TestDepth.seeds(quick: 1, full: 5)) func `Check-in: replay is incremental, effects once, freezes conserved`(
+        block: UInt64
+    ) {
+        for seed in 0..<100 as Range<UInt64> { live(10_000 + block * 100 + seed, .checkIn(freezeEvery: nil), users: 1, days: 60) }
     }
 
-    @Test("Whoever posts on every local date keeps the streak, also while travelling", arguments: 0..<4)
-    func diligent(block: Int) {
-        for seed in 0..<100 {
-            var life = DiligentLife(seed: UInt64(20_000 + block * 100 + seed))
+    @Test(arguments: TestDepth.seeds(quick: 1, full: 5))
+    func `Whoever posts on every local date keeps the streak, also while travelling`(block: UInt64) {
+        for seed in 0..<100 as Range<UInt64> {
+            var life = DiligentLife(seed: 20_000 + block * 100 + seed)
             life.live(days: 60)
             if let problem = life.problem { Issue.record("seed \(20_000 + block * 100 + seed): \(problem)") }
         }

@@ -17,7 +17,7 @@ import Testing
 
     private func asked(_ time: String, by user: UserID) -> StreakCommand { .recover(user, receivedAt: moment(time)) }
 
-    @Test("What was asked in time counts however late it is done, and covers every date until then") func late() throws {
+    @Test func `What was asked in time counts however late it is done, and covers every date until then`() throws {
         var story = try broken()
         let state = try story.at("2026-05-09T15:00:00Z", asked("2026-05-06T00:00:00Z", by: a))
         #expect(state.status == .active && state.count == 3)
@@ -27,14 +27,14 @@ import Testing
         #expect(try story.settle("2026-05-11T00:00:00Z").count == 4)
     }
 
-    @Test("What was asked too late is refused, however early it is done") func tooLate() throws {
+    @Test func `What was asked too late is refused, however early it is done`() throws {
         let story = try broken()
         #expect(story.refusal("2026-05-06T00:00:01Z", asked("2026-05-06T00:00:01Z", by: a)) == "RECOVERY_WINDOW_EXPIRED")
         #expect(story.refusal("2026-05-06T00:00:01Z", asked("2026-05-06T00:00:00Z", by: a)) == nil)
         #expect(story.refusal("2026-05-06T00:00:01Z", .recover(a)) == "RECOVERY_WINDOW_EXPIRED")
     }
 
-    @Test("Asked for a date at risk and done after it broke the streak, the token undoes the break") func riskThenBreak() throws {
+    @Test func `Asked for a date at risk and done after it broke the streak, the token undoes the break`() throws {
         var story = try broken()
         #expect(try story.settle("2026-05-04T19:00:00Z").dateToRecover == day("2026-05-04"))
         #expect(try story.settle("2026-05-05T03:00:00Z").dateToRecover == day("2026-05-04"))
@@ -44,7 +44,7 @@ import Testing
         #expect(story.keys("recovered").count == 1)
     }
 
-    @Test("Of two who ask at once the second learns that the first has done it; later there is nothing to recover") func second()
+    @Test func `Of two who ask at once the second learns that the first has done it; later there is nothing to recover`()
         throws
     {
         var story = try broken()
@@ -55,7 +55,7 @@ import Testing
         #expect(story.refusal("2026-05-06T12:30:00Z", .recover(b)) == "STREAK_NOT_BROKEN")
     }
 
-    @Test("A streak that has ended has no date to recover and takes no token") func ended() throws {
+    @Test func `A streak that has ended has no date to recover and takes no token`() throws {
         var story = try broken()
         _ = try story.settle("2026-05-05T01:00:00Z")
         try story.at("2026-05-05T02:00:00Z", .end)
@@ -63,8 +63,9 @@ import Testing
         #expect(story.refusal("2026-05-05T03:00:00Z", asked("2026-05-05T01:30:00Z", by: a)) == "STREAK_NOT_BROKEN")
     }
 
-    @Test("Asked in time and done whenever, in any zones: the count stays, nothing is missed", arguments: 1...200)
-    func whenever(seed: UInt64) throws {
+    @Test(arguments: 1...200) func `Asked in time and done whenever, in any zones: the count stays, nothing is missed`(
+        seed: UInt64
+    ) throws {
         var random = Seeded(seed)
         let zones = [random.pick(RandomHistory.zones), random.pick(RandomHistory.zones)].map(\.name)
         var story = try Story(.mutual, zones)

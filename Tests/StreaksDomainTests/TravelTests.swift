@@ -15,7 +15,7 @@ import Testing
         story.refusal(time, .contribute(user, receivedAt: moment(time), capturedAt: nil))
     }
 
-    @Test("Flying west: the clock shows a date twice, it takes one snap, and it ends where it ends the second time") func west()
+    @Test func `Flying west: the clock shows a date twice, it takes one snap, and it ends where it ends the second time`()
         throws
     {
         var story = try Story(.mutual, ["Pacific/Auckland", "Pacific/Auckland"], from: "2026-05-01T00:00:00Z")
@@ -33,7 +33,7 @@ import Testing
         #expect(story.keys("completed").count == 3 && Set(story.told.map(\.key)).count == story.told.count)
     }
 
-    @Test("Flying east: a date seen for less than twelve hours is not missed, from twelve on it is") func east() throws {
+    @Test func `Flying east: a date seen for less than twelve hours is not missed, from twelve on it is`() throws {
         // In Honolulu the second begins at 10:00Z; in Auckland it is over.
         for (flight, isMissed) in [("2026-05-02T21:59:59Z", false), ("2026-05-02T22:00:00Z", true)] {
             var story = try Story(.mutual, ["Pacific/Honolulu", "Pacific/Honolulu"], from: "2026-05-01T10:00:00Z")
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test("A flight excuses the one who flies, not the friend who stayed at home and forgot") func eastAlone() throws {
+    @Test func `A flight excuses the one who flies, not the friend who stayed at home and forgot`() throws {
         var story = try Story(.mutual, ["Pacific/Honolulu", "Pacific/Honolulu"], from: "2026-05-01T10:00:00Z")
         for user in [a, b] { try story.post(user, "2026-05-01T20:00:00Z") }
         try fly(&story, a, "2026-05-02T11:00:00Z", to: "Pacific/Auckland")
@@ -59,7 +59,7 @@ import Testing
         #expect(state.status == .broken && state.brokenBy == b && state.missedDate == day("2026-05-02"))
     }
 
-    @Test("A zone changed after posting keeps the snap's date and moves only what comes after") func afterPosting() throws {
+    @Test func `A zone changed after posting keeps the snap's date and moves only what comes after`() throws {
         var story = try Story()
         try story.noon(1...1)
         try story.post(a, "2026-05-02T08:00:00Z")
@@ -75,7 +75,7 @@ import Testing
         #expect(try story.post(b, "2026-05-03T00:00:00Z").count == 3)
     }
 
-    @Test("Zones flipped back and forth by both to harvest dates: never more than the calendar has") func flips() throws {
+    @Test func `Zones flipped back and forth by both to harvest dates: never more than the calendar has`() throws {
         var story = try Story()
         let zones = ["Pacific/Kiritimati", "UTC", "Pacific/Pago_Pago", "Pacific/Kiritimati", "UTC"]
         var now = moment("2026-05-01T11:00:00Z")
@@ -96,8 +96,7 @@ import Testing
         #expect(try story.settle("2026-05-02T12:00:00Z").count == 2)
     }
 
-    @Test("A date is open until one's clock first shows a later one, and never again", arguments: 0..<40)
-    func openFrom(seed: Int) {
+    @Test(arguments: 0..<40) func `A date is open until one's clock first shows a later one, and never again`(seed: Int) {
         // Newfoundland's clocks went from 00:01 back to 23:01 of the date before until 2011.
         let names = ["Pacific/Kiritimati", "Pacific/Pago_Pago", "Europe/Berlin", "Asia/Tokyo", "America/St_Johns", "UTC"]
         var zones = ZoneHistory(Zone(names[seed % names.count]) ?? .utc)
@@ -117,7 +116,7 @@ import Testing
         }
     }
 
-    @Test("A streak's date is open until it is over for both, whatever became of the streak") func openFromOfBoth() throws {
+    @Test func `A streak's date is open until it is over for both, whatever became of the streak`() throws {
         var story = try Story(.mutual, ["Pacific/Auckland", "Pacific/Honolulu"], from: "2026-05-01T13:00:00Z")
         func openFrom(_ time: String) -> CalendarDate { story.ledger.openFrom(at: moment(time)) }
         // In Auckland the second begins at 12:00Z of the first, in Honolulu at 10:00Z of the second.

@@ -11,7 +11,7 @@ import Testing
         return try #require(MutualView(story.ledger, state, reader: reader)).pill
     }
 
-    @Test("Whom the streak waits for (MS-4)") func pills() throws {
+    @Test func `Whom the streak waits for (MS-4)`() throws {
         var story = try Story()
         try story.noon(1...1)
         #expect(try pill(story, a, "2026-05-01T12:00:00Z") == .bothPosted)
@@ -28,7 +28,7 @@ import Testing
         #expect(!view.youPostedToday && view.friendPostedToday)
     }
 
-    @Test("A covered date is not at risk, and a count of 0 cannot spend a token") func risk() throws {
+    @Test func `A covered date is not at risk, and a count of 0 cannot spend a token`() throws {
         var story = try Story()
         #expect(story.refusal("2026-05-01T20:00:00Z", .recover(a)) == "STREAK_NOT_BROKEN")
         try story.noon(1...2)
@@ -37,7 +37,7 @@ import Testing
         #expect(story.refusal("2026-05-03T21:00:00Z", .recover(a)) == "RECOVERY_ALREADY_USED")
     }
 
-    @Test("The calendar of a reader (MS-5)") func calendar() throws {
+    @Test func `The calendar of a reader (MS-5)`() throws {
         var story = try Story()
         try story.noon(1...2)
         try story.post(a, "2026-05-03T12:00:00Z")
@@ -51,7 +51,7 @@ import Testing
         #expect(MutualView.mark(on: day("2026-05-03"), story.ledger, early, reader: b) == .friend)
     }
 
-    @Test("Prompts: 126, none again within 100 dates, a new category each date (PW-1)") func prompts() {
+    @Test func `Prompts: 126, none again within 100 dates, a new category each date (PW-1)`() {
         #expect(Set(DailyPrompt.all.map(\.text)).count >= 120)
         #expect(Set(DailyPrompt.all.map(\.id)).count == DailyPrompt.all.count)
         #expect(DailyPrompt.all.allSatisfy { !$0.emoji.isEmpty && !$0.text.isEmpty && $0.text.count <= 100 })
@@ -67,23 +67,19 @@ import Testing
         }
     }
 
-    @Test(
-        "Snap windows (PW-2)",
-        arguments: [
-            ("UTC", 10, "2026-05-01", "2026-05-01T10:00:00Z"), ("Asia/Kolkata", 10, "2026-05-01", "2026-05-01T04:30:00Z"),
-            // 02:00 does not exist, 01:00 is there twice, midnight does not exist.
-            ("America/New_York", 2, "2026-03-08", "2026-03-08T07:00:00Z"),
-            ("America/New_York", 1, "2026-11-01", "2026-11-01T05:00:00Z"),
-            ("America/Santiago", 0, "2026-09-06", "2026-09-06T04:00:00Z"),
-        ]
-    )
-    func windows(zone: String, hour: Int, date: String, opens: String) throws {
+    @Test(arguments: [
+        ("UTC", 10, "2026-05-01", "2026-05-01T10:00:00Z"), ("Asia/Kolkata", 10, "2026-05-01", "2026-05-01T04:30:00Z"),
+        // 02:00 does not exist, 01:00 is there twice, midnight does not exist.
+        ("America/New_York", 2, "2026-03-08", "2026-03-08T07:00:00Z"),
+        ("America/New_York", 1, "2026-11-01", "2026-11-01T05:00:00Z"),
+        ("America/Santiago", 0, "2026-09-06", "2026-09-06T04:00:00Z"),
+    ]) func `Snap windows (PW-2)`(zone: String, hour: Int, date: String, opens: String) throws {
         let window = SnapWindow(startHour: hour, on: day(date), in: try #require(Zone(zone)))
         #expect(window.opensAt == moment(opens))
         #expect(window.closesAt == moment(opens) + .hours(2))
     }
 
-    @Test("What a home screen and a late snap learn of the window (PW-2, PW-3)") func window() {
+    @Test func `What a home screen and a late snap learn of the window (PW-2, PW-3)`() {
         var window = SnapWindow.current(startHour: 10, in: .utc, at: moment("2026-05-01T11:00:00Z"))
         #expect(
             window.isOpen(at: moment("2026-05-01T11:00:00Z")) && window.secondsLeft(at: moment("2026-05-01T11:00:00Z")) == 3_600
@@ -98,7 +94,7 @@ import Testing
         #expect(SnapWindow.isOnTime(moment("2026-05-02T01:30:00Z"), startHour: 23, in: .utc))
     }
 
-    @Test("The push's minute lies in the window, differs between users and is the same again") func push() {
+    @Test func `The push's minute lies in the window, differs between users and is the same again`() {
         let window = SnapWindow(startHour: 10, on: day("2026-05-01"), in: .utc)
         let minutes = (1...500).map { window.pushAt(user: UserID(high: 0, low: $0), on: day("2026-05-01")) }
         #expect(minutes.allSatisfy { $0 >= window.opensAt && $0 < window.closesAt })

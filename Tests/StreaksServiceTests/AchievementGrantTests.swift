@@ -21,7 +21,7 @@ struct AchievementGrantTests {
                 let news = try await world.told()
                 #expect(news.isEmpty || [7, 30, 100].contains(day), "day \(day): \(news)")
                 told += news
-                world.clock.advance(.days(1))
+                world.clock.advance(by: .days(1))
             }
             // On the thirtieth date they have posted 30 times inside their windows as well.
             let expected = ["1 7_day_warrior", "2 7_day_warrior", "1 30_day_legend", "2 30_day_legend"]
@@ -31,7 +31,7 @@ struct AchievementGrantTests {
             let second = try await world.start(ann, cat)
             for _ in 1...7 {
                 for user in [ann, cat] { try await world.post(user, to: [second]) }
-                world.clock.advance(.days(1))
+                world.clock.advance(by: .days(1))
             }
             #expect(try await world.told() == ["3 7_day_warrior"], "Ann has hers already")
             let cats = try await world.achievements(cat)
@@ -48,7 +48,7 @@ struct AchievementGrantTests {
         try await withStreaks { world in
             let streak = try await world.start(ann, bob)
             for user in [ann, bob] { try await world.post(user, to: [streak]) }
-            world.clock.advance(.days(2))
+            world.clock.advance(by: .days(2))
             let keeper = world.service.keeper
             let bob = bob
             try await world.work.run(trace: "", requestID: "") { work in
@@ -98,10 +98,10 @@ struct AchievementGrantTests {
                 #expect(try await world.post(ann, to: streaks, operation: operation) == [])
                 #expect(try await world.post(ann, to: streaks, operation: operation) == [], "the same answer again")
                 #expect(try await world.post(ann, to: streaks) == ["ALREADY_POSTED", "ALREADY_POSTED"])
-                world.clock.advance(.days(1))
+                world.clock.advance(by: .days(1))
             }
             #expect(try await world.achievements(ann).last?.progress == 29)
-            world.clock.advance(.hours(6))
+            world.clock.advance(by: .hours(6))
             #expect(try await world.post(ann, to: streaks) == [])
             #expect(try await world.achievements(ann).last?.progress == 29, "17:00 is outside the window")
             #expect(try await world.told() == [])
@@ -110,10 +110,10 @@ struct AchievementGrantTests {
             #expect(stats.onTimePhotos == 29)
             #expect(stats.onTimePercent == 96)
 
-            world.clock.advance(.hours(18))
+            world.clock.advance(by: .hours(18))
             #expect(try await world.post(ann, to: streaks) == [])
             #expect(try await world.told() == ["1 prompt_master"])
-            world.clock.advance(.days(1))
+            world.clock.advance(by: .days(1))
             #expect(try await world.post(ann, to: streaks) == [])
             #expect(try await world.told() == [])
             #expect(try await world.earned(ann) == ["prompt_master"])
@@ -154,7 +154,7 @@ struct AchievementGrantTests {
             let streak = try await world.start(ann, bob)
             for _ in 1...7 {
                 for user in [ann, bob] { try await world.post(user, to: [streak]) }
-                world.clock.advance(.days(1))
+                world.clock.advance(by: .days(1))
             }
             let document = try await DepartureRepository.export(ann, world.database)
             #expect(document.contains("7_day_warrior") && document.contains("\"on_time_photos\": 7"), "\(document)")

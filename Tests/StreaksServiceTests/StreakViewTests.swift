@@ -174,9 +174,9 @@ struct StreakViewTests {
             #expect(try await facts(ann, 0, streak) == GetMilestoneFactsReply(isMember: true, friendID: bob.description))
             for _ in 1...15 {
                 for user in [ann, bob] { try await world.post(user, to: [streak]) }
-                world.clock.advance(.days(1))
+                world.clock.advance(by: .days(1))
             }
-            world.clock.advance(.days(3))
+            world.clock.advance(by: .days(3))
             // Broken by now: what was reached stays reached.
             let week = try await facts(bob, 7, streak)
             #expect(week.isMember && week.isReached && week.milestone == 7 && week.currentCount == 15)
@@ -202,9 +202,9 @@ struct StreakViewTests {
         try await withStreaks { world in
             let streak = try await world.start(ann, bob)
             for user in [ann, bob] { try await world.post(user, to: [streak]) }
-            world.clock.advance(.days(1))
+            world.clock.advance(by: .days(1))
             try await world.post(ann, to: [streak])
-            world.clock.advance(.days(1))
+            world.clock.advance(by: .days(1))
             for (user, byYou) in [(ann, Int32(0)), (bob, 1)] {
                 let stats = try await world.service.getStats(GetStatsRequest(), context: StreaksWorld.by(user))
                 #expect(
@@ -219,7 +219,7 @@ struct StreakViewTests {
             for user in [ann, bob] { try await world.post(user, to: [missed]) }
             for user in [ann, eve] { try await world.post(user, to: [running]) }
             try await end(running, world)
-            world.clock.advance(.days(3))
+            world.clock.advance(by: .days(3))
             try await end(missed, world)
             for (user, breaks) in [(ann, [Int32(2), 0]), (bob, [2, 1]), (eve, [0, 0])] {
                 let stats = try await world.service.getStats(GetStatsRequest(), context: StreaksWorld.by(user))

@@ -61,21 +61,13 @@ final class AskedServices: Caller {
     static func name(_ id: String) -> String { "person.\(id.suffix(4))" }
 }
 
-/// A clock that stands still until it is moved.
-final class StandingClock: Clock {
-    /// 2026-05-01T11:00Z: inside everybody's window (PW-2).
-    private let instant = Mutex(Instant(seconds: 1_777_633_200))
-    func now() -> Instant { instant.withLock { $0 } }
-    func advance(_ interval: Interval) { instant.withLock { $0 = $0 + interval } }
-}
-
 /// `streaks` on a schema of its own, everybody's clock on UTC.
 struct StreaksWorld {
     let database: Database
     let service: StreaksService
     let work: UnitOfWorkFactory
     let others: AskedServices
-    let clock: StandingClock
+    let clock: ManualClock
 
     static func person(_ number: UInt64) -> UserID { UserID(high: 1, low: number) }
 
@@ -161,7 +153,8 @@ nonisolated(nonsending) func withStreaks(
         try await migrate(early, database)
         try await adjust(database)
         try await migrate(late, database)
-        let clock = StandingClock()
+        // Inside everybody's window (PW-2).
+        let clock = ManualClock(moment("2026-05-01T11:00:00Z"))
         let others = AskedServices()
         let work = UnitOfWorkFactory(database: database, clock: clock, ids: UUIDv7Source(clock: SystemClock()), relay: nil)
         let service = StreaksModule.service(

@@ -25,7 +25,7 @@ struct Nobody: Caller {
     }
 }
 
-/// `streaks` on a schema of its own.
+/// `streaks` on a database of its own.
 struct World {
     let database: Database
     let clock: ManualClock
@@ -168,14 +168,17 @@ let testLogger = Logger(label: "streaks-test")
 
 func moment(_ text: String) -> Instant { Instant(rfc3339: text) ?? .epoch }
 
+private let template = PostgresTemplate("streaks") { database in
+    for set in [MigrationSet("outbox", OutboxMigrations.all), MigrationSet("runtime", RuntimeMigrations.all)]
+        + StreaksModule.migrations
+    {
+        try await Migrator(scope: set.scope, migrations: set.migrations).run(on: database)
+    }
+}
+
 /// - Parameter start: what the clock shows at first.
 nonisolated(nonsending) func withWorld(at start: String, _ body: (World) async throws -> Void) async throws {
-    try await PostgresServer.shared().withDatabase(poolSize: 8, adjust: PostgresServer.patient) { database in
-        for set in [MigrationSet("outbox", OutboxMigrations.all), MigrationSet("runtime", RuntimeMigrations.all)]
-            + StreaksModule.migrations
-        {
-            try await Migrator(scope: set.scope, migrations: set.migrations).run(on: database)
-        }
+    try await template.withDatabase(poolSize: 8, adjust: PostgresServer.patient) { database in
         let clock = ManualClock(moment(start))
         let work = UnitOfWorkFactory(database: database, clock: clock, ids: UUIDv7Source(clock: SystemClock()), relay: nil)
         let mutations = Mutations(work: work, database: database)

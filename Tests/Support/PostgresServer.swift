@@ -38,7 +38,7 @@ public final class PostgresServer: Sendable {
     private static let template = Task { () throws -> URL in
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("postgres-\(UUID().uuidString)")
         try await command("install", ["-d", "-m", "0711"] + (isRoot ? ["-o", "postgres"] : []) + [folder.path])
-        try await keepUntilTheEnd(folder)
+        try await removeWhenTestsEnd(folder)
         let data = folder.appendingPathComponent("data").path
         try await command(
             binary("initdb"),
@@ -46,22 +46,6 @@ public final class PostgresServer: Sendable {
             user: account
         )
         return folder
-    }
-
-    /// Removes a folder after this process, and the servers in it, have ended.
-    private static func keepUntilTheEnd(_ folder: URL) async throws {
-        _ = try await ChildProcess.spawn(
-            Command(
-                executable: "sh",
-                arguments: [
-                    "-c", "tail --pid=$1 -f /dev/null; for n in 1 2 3; do rm -rf \"$2\"; sleep 1; done", "sh",
-                    "\(ProcessInfo.processInfo.processIdentifier)", folder.path,
-                ],
-                environment: Command.inherited(),
-                deathSignal: "clear",
-                output: "/dev/null"
-            )
-        )
     }
 
     /// Starts a server of one's own, which a test may kill, and waits until it answers.
@@ -84,7 +68,14 @@ public final class PostgresServer: Sendable {
     public var connectionString: String { connectionString(user: "postgres") }
 
     /// A libpq connection string for another role.
-    public func connectionString(user: String) -> String { "host='\(folder.path)' port=5432 dbname=postgres user='\(user)'" }
+    public func connectionString(user: String) -> String { connectionString(user: user, database: "postgres") }
+
+    /// A libpq connection string for the superuser and another database.
+    public func connectionString(database: String) -> String { connectionString(user: "postgres", database: database) }
+
+    private func connectionString(user: String, database: String) -> String {
+        "host='\(folder.path)' port=5432 dbname='\(database)' user='\(user)'"
+    }
 
     /// The folder of the Unix socket.
     public var socketFolder: String { folder.path }

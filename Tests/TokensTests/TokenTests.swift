@@ -58,15 +58,15 @@ struct TokenTests {
             """
     }
 
-    @Test("come back as they were signed")
-    func roundTrip() async throws {
+    @Test func `come back as they were signed`() async throws {
         let signer = try await TokenSigner(pemKeys: [TokenSigner.makeKey()])
         let verifier = try await verifier(signer.publicKeys)
         #expect(try await verifier.verify(signer.sign(token())) == token())
     }
 
-    @Test("of an older key count while it is published, and not afterwards, although they were verified before")
-    func rotation() async throws {
+    @Test func `of an older key count while it is published, and not afterwards, although they were verified before`()
+        async throws
+    {
         let (old, new) = (TokenSigner.makeKey(), TokenSigner.makeKey())
         let before = try await TokenSigner(pemKeys: [old])
         let after = try await TokenSigner(pemKeys: [old, new])
@@ -80,8 +80,7 @@ struct TokenTests {
         #expect(await reason(verifier, try await after.sign(token())) == "accepted")
     }
 
-    @Test("expire by the product's clock, also when they were verified before")
-    func expiry() async throws {
+    @Test func `expire by the product's clock, also when they were verified before`() async throws {
         let signer = try await TokenSigner(pemKeys: [TokenSigner.makeKey()])
         let verifier = try await verifier(signer.publicKeys)
         let text = try await signer.sign(token())
@@ -94,8 +93,7 @@ struct TokenTests {
         #expect(await reason(verifier, text) == "INVALID_TOKEN")
     }
 
-    @Test("that choose their own algorithm are refused")
-    func algorithms() async throws {
+    @Test func `that choose their own algorithm are refused`() async throws {
         let pem = TokenSigner.makeKey()
         let key = try P256.Signing.PrivateKey(pemRepresentation: pem)
         let signer = try await TokenSigner(pemKeys: [pem])
@@ -121,8 +119,7 @@ struct TokenTests {
         }
     }
 
-    @Test("of another issuer, audience or key, or without a known kid, are refused")
-    func foreign() async throws {
+    @Test func `of another issuer, audience or key, or without a known kid, are refused`() async throws {
         let pem = TokenSigner.makeKey()
         let key = try P256.Signing.PrivateKey(pemRepresentation: pem)
         let signer = try await TokenSigner(pemKeys: [pem])
@@ -139,8 +136,7 @@ struct TokenTests {
         #expect(await reason(verifier, try forge(key, header: "{\"alg\":\"ES256\"}", claims: claims())) == "INVALID_TOKEN")
     }
 
-    @Test("changed in any character of claims or signature are refused, and garbage too")
-    func tampered() async throws {
+    @Test func `changed in any character of claims or signature are refused, and garbage too`() async throws {
         let signer = try await TokenSigner(pemKeys: [TokenSigner.makeKey()])
         let verifier = try await verifier(signer.publicKeys)
         let text = Array(try await signer.sign(token()).utf8)
@@ -154,16 +150,14 @@ struct TokenTests {
         }
     }
 
-    @Test("cannot be judged before any key is known")
-    func noKeys() async throws {
+    @Test func `cannot be judged before any key is known`() async throws {
         let signer = try await TokenSigner(pemKeys: [TokenSigner.makeKey()])
         #expect(await reason(TokenVerifier(clock: clock), try await signer.sign(token())) == "UNAVAILABLE")
         await #expect(throws: TokenSigner.InvalidKey.self) { try await TokenSigner(pemKeys: []) }
         await #expect(throws: TokenSigner.InvalidKey.self) { try await TokenSigner(pemKeys: ["no key"]) }
     }
 
-    @Test("Key ids are RFC 7638 thumbprints, as Python computes them")
-    func thumbprint() async throws {
+    @Test func `Key ids are RFC 7638 thumbprints, as Python computes them`() async throws {
         let key = try #require(try await TokenSigner(pemKeys: [TokenSigner.makeKey()]).publicKeys.first)
         let script = """
             import base64, hashlib, json, sys

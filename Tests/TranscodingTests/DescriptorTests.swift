@@ -3,8 +3,7 @@ import Transcoding
 
 @Suite("Descriptors are read strictly")
 struct DescriptorTests {
-    @Test("Fields, comments, rules and options are found")
-    func contents() throws {
+    @Test func `Fields, comments, rules and options are found`() throws {
         let set = try Fixture.kitchen()
         let everything = try #require(set.message(named: "streaksnap.kitchen.v1.Everything"))
         #expect(everything.comment == "One field of every type." && everything.oneofs.first == "choice")
@@ -24,8 +23,7 @@ struct DescriptorTests {
         #expect(kitchen.methods[1].bindings.map(\.template).count == 3)
     }
 
-    @Test("An empty set is a set")
-    func empty() throws {
+    @Test func `An empty set is a set`() throws {
         #expect(try DescriptorSet(serialized: []).services.isEmpty)
     }
 
@@ -39,8 +37,7 @@ struct DescriptorTests {
         } catch { return "\(error)" }
     }
 
-    @Test("What contradicts itself is refused by name")
-    func contradictions() {
+    @Test func `What contradicts itself is refused by name`() {
         func message(_ name: String, _ fields: [UInt8]...) -> [UInt8] {
             field(4, field(1, name) + fields.flatMap { field(2, $0) })
         }
@@ -76,8 +73,7 @@ struct DescriptorTests {
         #expect(problem(file(field(4, nested))).contains("nested too deeply"))
     }
 
-    @Test("A descriptor cut off or changed anywhere is an error or a set, never a crash")
-    func fuzz() throws {
+    @Test func `A descriptor cut off or changed anywhere is an error or a set, never a crash`() throws {
         let original = try Fixture.bytes("pantry.binpb")
         var random = Seeded(state: 1)
         var refused = 0

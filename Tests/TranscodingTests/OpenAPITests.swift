@@ -35,8 +35,7 @@ struct OpenAPITests {
 
     private func kitchen() throws -> Page { try Page(Fixture.routes().routes) }
 
-    @Test("It is valid by the published schema, and every example by its own")
-    func validity() async throws {
+    @Test func `It is valid by the published schema, and every example by its own`() async throws {
         let table = try Fixture.routes()
         table.install(try Fixture.pantry(), service: "pantry")
         for clock in [false, true] {
@@ -50,8 +49,7 @@ struct OpenAPITests {
         }
     }
 
-    @Test("Rules, comments, parameters and who may call are told")
-    func contents() throws {
+    @Test func `Rules, comments, parameters and who may call are told`() throws {
         let page = try kitchen()
         let grams = page.operation("put", "/api/dishes/{dish_id}/season")["requestBody"]["content"]["application/json"]["schema"]
         #expect(grams["properties"]["grams"].names == ["format", "maximum", "minimum", "type"])
@@ -69,8 +67,7 @@ struct OpenAPITests {
         #expect(page["tags"].list.allSatisfy { $0["description"].text?.isEmpty == false })
     }
 
-    @Test("A message that may be null says so itself, since generators drop what is any of a message and null")
-    func nullableMessages() throws {
+    @Test func `A message that may be null says so itself, since generators drop what is any of a message and null`() throws {
         let page = try kitchen()
         #expect(!page.objects.contains { $0["anyOf"].exists || $0["oneOf"].exists })
         let everything = page.schema("KitchenEverything")
@@ -87,8 +84,7 @@ struct OpenAPITests {
         #expect(page.schema("KitchenDishReply")["type"].text == "object")
     }
 
-    @Test("A file part is binary, and what an upload needs is required")
-    func uploads() throws {
+    @Test func `A file part is binary, and what an upload needs is required`() throws {
         let body = try kitchen().operation("post", "/api/dishes/photo")["requestBody"]
         let form = body["content"]["multipart/form-data"]["schema"]
         #expect(form["properties"]["photo"]["type"].text == "string")
@@ -98,8 +94,7 @@ struct OpenAPITests {
         #expect(body["required"].isTrue)
     }
 
-    @Test("Secrets are written only in requests, and what is required is not empty")
-    func rules() throws {
+    @Test func `Secrets are written only in requests, and what is required is not empty`() throws {
         let page = try kitchen()
         #expect(!page.schema("KitchenDishReply").objects.contains { $0["writeOnly"].exists })
         let input = page.operation("put", "/api/dishes/{dish_id}/season")["parameters"].list[0]["schema"]
@@ -108,8 +103,7 @@ struct OpenAPITests {
         #expect(place["minLength"].value as? Int == 1 && place["pattern"].text == "^(?:[a-z]+)$")
     }
 
-    @Test("Every operation lists its error codes: those of its method, and those of everything before it")
-    func errorCodes() throws {
+    @Test func `Every operation lists its error codes: those of its method, and those of everything before it`() throws {
         let page = try kitchen()
         func codes(_ verb: String, _ path: String) -> [String] {
             let content = page.operation(verb, path)["responses"]["default"]["content"]["application/json"]["schema"]
@@ -129,8 +123,7 @@ struct OpenAPITests {
         }
     }
 
-    @Test("Headers are told: the request's id, the rate limits, when to come again, the idempotency key")
-    func headers() throws {
+    @Test func `Headers are told: the request's id, the rate limits, when to come again, the idempotency key`() throws {
         let page = try kitchen()
         for path in page["paths"].names {
             for verb in page["paths"][path].names {
@@ -147,8 +140,7 @@ struct OpenAPITests {
         }
     }
 
-    @Test("Additional paths of a method are deprecated, the first is not")
-    func aliases() throws {
+    @Test func `Additional paths of a method are deprecated, the first is not`() throws {
         let page = try kitchen()
         #expect(!page.operation("get", "/api/dishes/{dish_id}")["deprecated"].exists)
         for path in ["/api/menus/{place.id}/dishes/{dish_id}", "/api/files/plates/{dish_id}", "/api/files/{dish_id}"] {
@@ -164,8 +156,7 @@ struct OpenAPITests {
         #expect(Set(ids).count == ids.count && ids.contains("kitchenCook"))
     }
 
-    @Test("The gateway's own routes are there, the development clock only when it is on")
-    func ownRoutes() throws {
+    @Test func `The gateway's own routes are there, the development clock only when it is on`() throws {
         let routes = try Fixture.routes().routes
         let (off, on) = (try Page(routes), try Page(routes, developmentClock: true))
         for path in ["/api/health", "/healthz", "/readyz", "/media/{key}", "/openapi.json", "/docs"] {

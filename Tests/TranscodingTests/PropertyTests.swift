@@ -6,8 +6,7 @@ import Transcoding
 struct PropertyTests {
     private let name = "streaksnap.kitchen.v1.Everything"
 
-    @Test("JSON to protobuf and back gives the same JSON again")
-    func roundTrip() throws {
+    @Test func `JSON to protobuf and back gives the same JSON again`() throws {
         let set = try Fixture.kitchen()
         let request = try #require(RequestTranscoder(set, message: name))
         let reply = try #require(ReplyTranscoder(set, message: name, bare: true))
@@ -20,8 +19,9 @@ struct PropertyTests {
         }
     }
 
-    @Test("Google's Python protobuf reads our bytes as the message we were given, and would write the same JSON")
-    func againstPython() async throws {
+    @Test func `Google's Python protobuf reads our bytes as the message we were given, and would write the same JSON`()
+        async throws
+    {
         let set = try Fixture.kitchen()
         let request = try #require(RequestTranscoder(set, message: name))
         let reply = try #require(ReplyTranscoder(set, message: name, bare: true))
@@ -39,8 +39,7 @@ struct PropertyTests {
         #expect(result.status == 0 && result.text == "compared 300\n", "\(result.transcript.prefix(2_000))")
     }
 
-    @Test("JSON changed anywhere is a refusal or a message that reads back, never a crash")
-    func fuzzRequests() throws {
+    @Test func `JSON changed anywhere is a refusal or a message that reads back, never a crash`() throws {
         let set = try Fixture.kitchen()
         let request = try #require(RequestTranscoder(set, message: name))
         let reply = try #require(ReplyTranscoder(set, message: name, bare: true))
@@ -69,8 +68,7 @@ struct PropertyTests {
         #expect(refused > 1_000)
     }
 
-    @Test("Wire bytes changed anywhere are an error or JSON, never a crash")
-    func fuzzReplies() throws {
+    @Test func `Wire bytes changed anywhere are an error or JSON, never a crash`() throws {
         let set = try Fixture.kitchen()
         let request = try #require(RequestTranscoder(set, message: name))
         let reply = try #require(ReplyTranscoder(set, message: name, bare: false))

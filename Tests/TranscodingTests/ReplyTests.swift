@@ -9,8 +9,7 @@ struct ReplyTests {
         return try transcoder.transcode(wire, requestID: "r1").text
     }
 
-    @Test("Every field of an empty message is there, in declaration order")
-    func defaults() throws {
+    @Test func `Every field of an empty message is there, in declaration order`() throws {
         let expected =
             #"{"a_double":0,"a_float":0,"an_int32":0,"an_int64":0,"a_uint32":0,"a_uint64":0,"a_sint32":0,"a_sint64":0,"#
             + #""a_fixed32":0,"a_fixed64":0,"a_sfixed32":0,"a_sfixed64":0,"a_bool":false,"a_string":"","some_bytes":"","#
@@ -21,8 +20,7 @@ struct ReplyTests {
         #expect(try json([], "Everything", bare: true) == expected)
     }
 
-    @Test("Meta and message are lifted beside data, and meta has all its fields and the request id")
-    func envelope() throws {
+    @Test func `Meta and message are lifted beside data, and meta has all its fields and the request id`() throws {
         let unset =
             #"{"success":true,"data":{"dish_id":"","spice":"unspecified","note":null},"message":"","#
             + #""meta":{"next_cursor":null,"total":null,"request_id":"r1"}}"#
@@ -39,8 +37,7 @@ struct ReplyTests {
         )
     }
 
-    @Test("Strings are escaped as JSON asks, at every position of a word")
-    func strings() throws {
+    @Test func `Strings are escaped as JSON asks, at every position of a word`() throws {
         for padding in 0..<18 {
             let pad = String(repeating: "a", count: padding)
             let text = pad + "\"\\\n\r\t\u{1}\u{1F}é😀/" + pad
@@ -51,7 +48,6 @@ struct ReplyTests {
     }
 
     @Test(
-        "Numbers, times and bytes have one form",
         arguments: [
             ([0x09, 0, 0, 0, 0, 0, 0, 0xF8, 0x3F], #""a_double":1.5"#),
             ([0x09, 0, 0, 0, 0, 0, 0, 0xF0, 0x7F], #""a_double":null"#),
@@ -73,8 +69,7 @@ struct ReplyTests {
             ([0x8A, 1, 11, 0x08, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1], #""a_time":"1969-12-31T23:59:59Z""#),
             ([0x8A, 1, 11, 0x08, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1, 0], "malformed"),
         ] as [([Int], String)]
-    )
-    func values(wire: [Int], expected: String) throws {
+    ) func `Numbers, times and bytes have one form`(wire: [Int], expected: String) throws {
         let bytes = wire.map { UInt8($0) }
         if expected == "malformed" {
             #expect(throws: ReplyError.self) { try json(bytes, "Everything", bare: true) }
@@ -84,8 +79,7 @@ struct ReplyTests {
         }
     }
 
-    @Test("Repeated fields may be packed, unpacked, mixed and interleaved; unknown fields are stepped over")
-    func repeated() throws {
+    @Test func `Repeated fields may be packed, unpacked, mixed and interleaved; unknown fields are stepped over`() throws {
         let wire: [UInt8] = [
             0xB8, 1, 1, 0xC2, 1, 1, 0x61, 0xBA, 1, 2, 2, 3, 0x98, 0x7D, 5, 0xC2, 1, 0, 0xB8, 1, 4, 0xEA, 1, 2, 8, 9, 0xE8, 1, 7,
         ]
@@ -93,8 +87,7 @@ struct ReplyTests {
         #expect(text.contains(#""ints":[1,2,3,4],"strings":["a",""]"#) && text.contains(#""loose":[8,9,7]"#), "\(text)")
     }
 
-    @Test("Of a oneof the last member counts, of a scalar the last value, and parts of a message are one")
-    func lastWins() throws {
+    @Test func `Of a oneof the last member counts, of a scalar the last value, and parts of a message are one`() throws {
         let oneof = try json([0x92, 2, 1, 0x78, 0x98, 2, 5], "Everything", bare: true)
         #expect(oneof.contains(#""text":null,"number":5"#))
         #expect(try json([0x18, 1, 0x18, 2], "Everything", bare: true).contains(#""an_int32":2"#))
@@ -102,8 +95,7 @@ struct ReplyTests {
         #expect(parts.contains(#""a_child":{"a_double":0,"a_float":0,"an_int32":1"#) && parts.contains(#""a_string":"a""#))
     }
 
-    @Test("Maps are objects, and a key that comes twice has its last value")
-    func maps() throws {
+    @Test func `Maps are objects, and a key that comes twice has its last value`() throws {
         let wire: [UInt8] = [
             0xF2, 1, 5, 0x0A, 1, 0x61, 0x10, 1, 0xF2, 1, 2, 0x10, 2, 0xF2, 1, 5, 0x0A, 1, 0x61, 0x10, 3, 0x82, 2, 5, 8, 1, 0x12,
             1, 0x78,
@@ -114,20 +106,15 @@ struct ReplyTests {
         #expect(text.contains(#""by_number":{"9":{"a_double":0"#))
     }
 
-    @Test(
-        "Bytes that are not the message are an error",
-        arguments: [
-            [0x0A], [0x0A, 5, 0x61], [0x0A, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F], [0x0A, 1, 0xFF], [0], [0x0B],
-            [0x0C],
-            [0x0E, 1], [0x22, 1, 0x0A], [0x80], [0x18, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 1], [0x4D, 1],
-        ]
-    )
-    func malformed(wire: [Int]) {
+    @Test(arguments: [
+        [0x0A], [0x0A, 5, 0x61], [0x0A, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F], [0x0A, 1, 0xFF], [0], [0x0B],
+        [0x0C],
+        [0x0E, 1], [0x22, 1, 0x0A], [0x80], [0x18, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 1], [0x4D, 1],
+    ]) func `Bytes that are not the message are an error`(wire: [Int]) {
         #expect(throws: ReplyError.self) { try json(wire.map { UInt8($0) }) }
     }
 
-    @Test("Nesting is bounded")
-    func depth() throws {
+    @Test func `Nesting is bounded`() throws {
         var wire: [UInt8] = []
         for _ in 0..<80 {
             var length: [UInt8] = []
@@ -141,8 +128,7 @@ struct ReplyTests {
         #expect(throws: ReplyError.self) { try json(wire, "Everything", bare: true) }
     }
 
-    @Test("A body reply is its bytes and media type with a status, a blob, or a redirect")
-    func body() throws {
+    @Test func `A body reply is its bytes and media type with a status, a blob, or a redirect`() throws {
         let (route, _) = try Fixture.route("GET", "/api/menu.pdf")
         #expect(
             try route.reply.transcode([0x0A, 2, 0x68, 0x69], requestID: "") == .raw([0x68, 0x69], contentType: "application/pdf")
@@ -154,8 +140,7 @@ struct ReplyTests {
         #expect(gone == .raw([0x78], contentType: "application/pdf", status: 410))
     }
 
-    @Test("A failure has PF-1's envelope and PF-2's status")
-    func errors() {
+    @Test func `A failure has PF-1's envelope and PF-2's status`() {
         let error = ServiceError.validation([.init(field: "a\"b", message: "must\nbe")])
         #expect(
             ErrorEnvelope.json(error, requestID: "r").text

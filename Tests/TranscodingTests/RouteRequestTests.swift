@@ -9,8 +9,7 @@ struct RouteRequestTests {
         return try route.request.transcode(body: Array(body.utf8), path: values, query: query).hex
     }
 
-    @Test("Path variables go first and the query fills every other field")
-    func query() throws {
+    @Test func `Path variables go first and the query fills every other field`() throws {
         #expect(try wire("GET", "/api/dishes/a%2Fb") == "0a03612f62")
         #expect(
             try wire("GET", "/api/dishes/x", query: "hot=true&sizes=1&sizes=300&spice=PEPPER") == "0a017820011a0301ac022801"
@@ -23,15 +22,13 @@ struct RouteRequestTests {
         #expect(try wire("GET", "/api/dishes/x", query: "&&name=") == "0a01784200")
     }
 
-    @Test("Nested variables, multi-segment variables and bound literals reach their fields")
-    func variables() throws {
+    @Test func `Nested variables, multi-segment variables and bound literals reach their fields`() throws {
         #expect(try wire("GET", "/api/menus/m/dishes/d") == "12030a016d0a0164")
         #expect(try wire("GET", "/api/files/plates/a/b%20c") == "0a0c706c617465732f612f622063")
         #expect(try wire("POST", "/api/dishes/d/pepper") == "0a01641001")
     }
 
-    @Test("A body of * takes what the path leaves, and no query")
-    func wholeBody() throws {
+    @Test func `A body of * takes what the path leaves, and no query`() throws {
         #expect(try wire("PUT", "/api/dishes/d/season", body: #"{"grams":3}"#) == "18030a0164")
         #expect(
             refusal { try wire("PUT", "/api/dishes/d/season", query: "grams=1", body: "{}") }
@@ -44,8 +41,7 @@ struct RouteRequestTests {
         )
     }
 
-    @Test("A body of one field leaves the rest to the query")
-    func fieldBody() throws {
+    @Test func `A body of one field leaves the rest to the query`() throws {
         #expect(try wire("PATCH", "/api/dishes/d", query: "grams=7", body: #"{"id":"p"}"#) == "22030a01700a01641807")
         #expect(
             refusal { try wire("PATCH", "/api/dishes/d", query: "place.id=x", body: "{}") } == ["place.id: is given by the body"]
@@ -53,8 +49,7 @@ struct RouteRequestTests {
         #expect(refusal { try wire("PATCH", "/api/dishes/d", body: #"{"id":1}"#) } == ["place.id: must be a string"])
     }
 
-    @Test("Of a oneof one member is given, wherever it comes from")
-    func oneofs() throws {
+    @Test func `Of a oneof one member is given, wherever it comes from`() throws {
         #expect(try wire("POST", "/api/find/x", body: #"{"hot":true}"#) == "2001420178")
         #expect(
             refusal { try wire("POST", "/api/find/x", body: #"{"rank":1}"#) }
@@ -69,8 +64,7 @@ struct RouteRequestTests {
         )
     }
 
-    @Test("The key of an uploaded file cannot be given by the client")
-    func forgedBlob() throws {
+    @Test func `The key of an uploaded file cannot be given by the client`() throws {
         #expect(
             refusal { try wire("POST", "/api/dishes/photo", body: #"{"photo":{"key":"incoming/other"}}"#) }
                 == ["photo: is not taken from the body on this route"]
@@ -79,8 +73,7 @@ struct RouteRequestTests {
         #expect(refusal { try route.request.transcode(form: [(name: "photo.key", value: [0x61])], blob: nil) }.count == 1)
     }
 
-    @Test("A route without a body takes nothing or an empty object")
-    func noBody() throws {
+    @Test func `A route without a body takes nothing or an empty object`() throws {
         #expect(try wire("POST", "/api/dishes/d/pepper", body: "{}") == "0a01641001")
         #expect(
             refusal { try wire("POST", "/api/dishes/d/pepper", body: #"{"grams":1}"#) }
@@ -88,35 +81,30 @@ struct RouteRequestTests {
         )
     }
 
-    @Test(
-        "Every wrong parameter is named",
-        arguments: [
-            ("nope=1&zip=2", ["nope: is not a known parameter", "zip: is not a known parameter"]),
-            ("dish_id=1", ["dish_id: is given by the path"]), ("place=1", ["place: is an object; name one of its fields"]),
-            ("place.x=1", ["place.x: is not a known parameter"]), ("hot=maybe", ["hot: must be true or false"]),
-            ("hot=true&hot=false", ["hot: is given twice"]),
-            (
-                "sizes=1&sizes=x",
-                [
-                    "sizes[1]: must be an integer from -2147483648 to 2147483647"
-                ]
-            ), ("name=a&rank=1", ["rank: cannot be given together with name"]), ("name=%ff", ["name: must be valid UTF-8"]),
-            ("name=a%00b", ["name: must not contain NUL"]), ("name=%zz", [": The query is not percent-encoded correctly."]),
-            ("since=yesterday", ["since: must be an RFC 3339 time, 2026-01-02T03:04:05Z"]),
-            (
-                "name.x=1",
-                [
-                    "name.x: is not a known parameter"
-                ]
-            ),
-        ]
-    )
-    func wrongParameters(query: String, expected: [String]) {
+    @Test(arguments: [
+        ("nope=1&zip=2", ["nope: is not a known parameter", "zip: is not a known parameter"]),
+        ("dish_id=1", ["dish_id: is given by the path"]), ("place=1", ["place: is an object; name one of its fields"]),
+        ("place.x=1", ["place.x: is not a known parameter"]), ("hot=maybe", ["hot: must be true or false"]),
+        ("hot=true&hot=false", ["hot: is given twice"]),
+        (
+            "sizes=1&sizes=x",
+            [
+                "sizes[1]: must be an integer from -2147483648 to 2147483647"
+            ]
+        ), ("name=a&rank=1", ["rank: cannot be given together with name"]), ("name=%ff", ["name: must be valid UTF-8"]),
+        ("name=a%00b", ["name: must not contain NUL"]), ("name=%zz", [": The query is not percent-encoded correctly."]),
+        ("since=yesterday", ["since: must be an RFC 3339 time, 2026-01-02T03:04:05Z"]),
+        (
+            "name.x=1",
+            [
+                "name.x: is not a known parameter"
+            ]
+        ),
+    ]) func `Every wrong parameter is named`(query: String, expected: [String]) {
         #expect(refusal { try wire("GET", "/api/dishes/x", query: query) } == expected)
     }
 
-    @Test("Form fields become typed, lists may repeat or use commas, and the blob fills its field")
-    func form() throws {
+    @Test func `Form fields become typed, lists may repeat or use commas, and the blob fills its field`() throws {
         let (route, values) = try Fixture.route("POST", "/api/dishes/photo")
         func form(_ fields: [(String, String)], blob: BlobReference? = nil) throws -> String {
             try route.request.transcode(form: fields.map { (name: $0.0, value: Array($0.1.utf8)) }, blob: blob, path: values).hex

@@ -13,32 +13,29 @@ struct RouteTests {
         }
     }
 
-    @Test(
-        "Literals beat variables whatever the verb, and 404 differs from 405",
-        arguments: [
-            ("GET", "/api/dishes/all", "rpc.kitchen.v1.ListDishes"), ("GET", "/api/dishes/x", "rpc.kitchen.v1.GetDish x"),
-            ("HEAD", "/api/dishes/x", "rpc.kitchen.v1.GetDish x"), ("PATCH", "/api/dishes/all", "405 GET,HEAD"),
-            ("GET", "/api/dishes/%61ll", "rpc.kitchen.v1.ListDishes"), ("GET", "/api/dishes/a%20b", "rpc.kitchen.v1.GetDish a b"),
-            ("POST", "/api/dishes/photo", "rpc.kitchen.v1.Photograph"),
-            ("POST", "/api/dishes/x/pepper", "rpc.kitchen.v1.Season x pepper"),
-            ("GET", "/api/files/plates", "rpc.kitchen.v1.GetDish plates"),
-            ("GET", "/api/files/plates/a/b", "rpc.kitchen.v1.GetDish plates/a/b"),
-            ("GET", "/api/dishes/", "404"), ("GET", "/api/dishes", "404"), ("GET", "/api/dishes/x/", "404"),
-            ("GET", "//api/dishes/x", "404"),
-            ("GET", "/api/dishes/x/y/z", "404"), ("GET", "", "404"), ("GET", "api", "404"), ("GET", "/api/hidden", "404"),
-            ("GET", "/api/files/bowls", "404"), ("DELETE", "/api/dishes/x", "405 GET,HEAD,PATCH"),
-            ("POST", "/api/dishes/x", "405 GET,HEAD,PATCH"),
-            ("DELETE", "/api/dishes/all", "405 GET,HEAD"), ("GET", "/api/kitchen/cook", "405 POST"),
-            ("GET", "/api/dishes/%zz", "400"),
-            ("GET", "/api/dishes/%", "400"), ("BREW", "/api/bare", "405 GET,HEAD"),
-        ]
-    )
-    func matching(method: String, path: String, expected: String) throws {
+    @Test(arguments: [
+        ("GET", "/api/dishes/all", "rpc.kitchen.v1.ListDishes"), ("GET", "/api/dishes/x", "rpc.kitchen.v1.GetDish x"),
+        ("HEAD", "/api/dishes/x", "rpc.kitchen.v1.GetDish x"), ("PATCH", "/api/dishes/all", "405 GET,HEAD"),
+        ("GET", "/api/dishes/%61ll", "rpc.kitchen.v1.ListDishes"), ("GET", "/api/dishes/a%20b", "rpc.kitchen.v1.GetDish a b"),
+        ("POST", "/api/dishes/photo", "rpc.kitchen.v1.Photograph"),
+        ("POST", "/api/dishes/x/pepper", "rpc.kitchen.v1.Season x pepper"),
+        ("GET", "/api/files/plates", "rpc.kitchen.v1.GetDish plates"),
+        ("GET", "/api/files/plates/a/b", "rpc.kitchen.v1.GetDish plates/a/b"),
+        ("GET", "/api/dishes/", "404"), ("GET", "/api/dishes", "404"), ("GET", "/api/dishes/x/", "404"),
+        ("GET", "//api/dishes/x", "404"),
+        ("GET", "/api/dishes/x/y/z", "404"), ("GET", "", "404"), ("GET", "api", "404"), ("GET", "/api/hidden", "404"),
+        ("GET", "/api/files/bowls", "404"), ("DELETE", "/api/dishes/x", "405 GET,HEAD,PATCH"),
+        ("POST", "/api/dishes/x", "405 GET,HEAD,PATCH"),
+        ("DELETE", "/api/dishes/all", "405 GET,HEAD"), ("GET", "/api/kitchen/cook", "405 POST"),
+        ("GET", "/api/dishes/%zz", "400"),
+        ("GET", "/api/dishes/%", "400"), ("BREW", "/api/bare", "405 GET,HEAD"),
+    ]) func `Literals beat variables whatever the verb, and 404 differs from 405`(method: String, path: String, expected: String)
+        throws
+    {
         #expect(found(try Fixture.routes(), method, path) == expected)
     }
 
-    @Test("A route says who may call it and within which bounds")
-    func policies() throws {
+    @Test func `A route says who may call it and within which bounds`() throws {
         let routes = try Fixture.routes().routes
         func policy(_ method: String) throws -> MethodPolicy { try #require(routes.first { $0.method == method }).policy }
         let cook = try policy("Cook")
@@ -56,8 +53,7 @@ struct RouteTests {
         #expect(!routes.contains { $0.method == "Hidden" })
     }
 
-    @Test("A service gets its own paths only, and what it does not get is reported")
-    func refusals() throws {
+    @Test func `A service gets its own paths only, and what it does not get is reported`() throws {
         let table = try Fixture.routes()
         let refused = table.install(try Fixture.pantry(), service: "pantry").map { "\($0.route): \($0.reason)" }
         #expect(refused.contains("GET /api/dishes/{shelf}: the path is taken by streaksnap.kitchen.v1.Kitchen.GetDish"))
@@ -76,8 +72,7 @@ struct RouteTests {
         #expect(found(table, "GET", "/api/pantry/stolen") == "rpc.pantry.v1.Steal")
     }
 
-    @Test("A descriptor of another package adds nothing")
-    func foreignPackage() throws {
+    @Test func `A descriptor of another package adds nothing`() throws {
         let table = RouteTable()
         let refused = table.install(try Fixture.kitchen(), service: "pantry")
         #expect(
@@ -86,8 +81,7 @@ struct RouteTests {
         #expect(table.routes.isEmpty)
     }
 
-    @Test("Services come, are replaced and go while the table is read")
-    func replacing() async throws {
+    @Test func `Services come, are replaced and go while the table is read`() async throws {
         let table = try Fixture.routes()
         let (kitchen, pantry) = (try Fixture.kitchen(), try Fixture.pantry())
         await withTaskGroup(of: Int.self) { group in
@@ -108,8 +102,7 @@ struct RouteTests {
         #expect(table.install(all: kitchen).map(\.route) == ["GET /api/dishes/{dish_id}"])
     }
 
-    @Test("Random paths get the answer of a plain search through all templates")
-    func againstSearch() throws {
+    @Test func `Random paths get the answer of a plain search through all templates`() throws {
         let table = try Fixture.routes()
         table.install(try Fixture.pantry(), service: "pantry")
         let routes = table.routes

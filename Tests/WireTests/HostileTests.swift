@@ -17,7 +17,7 @@ import Wire
         } catch is WireError {}
     }
 
-    @Test func everyTruncationIsSafe() throws {
+    @Test func `every truncation is safe`() throws {
         var samples = Samples(seed: 2)
         for _ in 0..<15 {
             let bytes = try samples.everything().serialized()
@@ -25,7 +25,7 @@ import Wire
         }
     }
 
-    @Test func mutationsAreSafe() throws {
+    @Test func `mutations are safe`() throws {
         var samples = Samples(seed: 3)
         for _ in 0..<60 {
             let everything = try samples.everything().serialized()
@@ -46,7 +46,7 @@ import Wire
         }
     }
 
-    @Test func randomBytesAreSafe() throws {
+    @Test func `random bytes are safe`() throws {
         var samples = Samples(seed: 4)
         for _ in 0..<4_000 {
             let count = Int.random(in: 1...60, using: &samples.random)
@@ -54,7 +54,7 @@ import Wire
         }
     }
 
-    @Test func nestingIsBounded() throws {
+    @Test func `nesting is bounded`() throws {
         func nested(_ depth: Int) -> [UInt8] {
             var bytes: [UInt8] = []
             for _ in 1..<depth {
@@ -104,12 +104,11 @@ import Wire
             ("packed varints cut off", [0xda, 0x02, 0x01, 0x80]),
             ("unknown field cut off", [0xa2, 0x06, 0x05, 0x01]),
         ] as [(String, [UInt8])]
-    )
-    func malformedBytesAreRefused(_ what: String, _ bytes: [UInt8]) {
+    ) func `malformed bytes are refused`(_ what: String, _ bytes: [UInt8]) {
         #expect(throws: WireError.malformed, "\(what)") { try Everything(serialized: bytes) }
     }
 
-    @Test func aNULInAStringIsRefusedWhereverItStands() throws {
+    @Test func `a NUL in a string is refused wherever it stands`() throws {
         func field(_ number: Int, _ bytes: [UInt8]) -> [UInt8] {
             var writer = WireWriter()
             writer.bytes(bytes, field: number)
@@ -130,8 +129,7 @@ import Wire
         arguments: [
             [0xff], [0xc0, 0x80], [0xe2, 0x82], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80], [0x61, 0x80],
         ] as [[UInt8]]
-    )
-    func invalidUTF8IsRefused(_ text: [UInt8]) {
+    ) func `invalid UTF-8 is refused`(_ text: [UInt8]) {
         func field(_ number: Int) -> [UInt8] {
             var writer = WireWriter()
             writer.bytes(text, field: number)
@@ -142,7 +140,7 @@ import Wire
         #expect(throws: WireError.invalidUTF8(field: "strings")) { try Everything(serialized: field(54)) }
     }
 
-    @Test func timestampsOutsideTheirRangeAreRefused() {
+    @Test func `timestamps outside their range are refused`() {
         func timestamp(seconds: Int64, nanos: Int64) -> [UInt8] {
             var inner = WireWriter()
             inner.varint(UInt64(bitPattern: seconds), field: 1)
@@ -158,7 +156,7 @@ import Wire
         }
     }
 
-    @Test func fewBytesCannotTakeMuchMemory() {
+    @Test func `few bytes cannot take much memory`() {
         // Each empty sub-message is two bytes on the wire and some hundred in memory.
         var bytes: [UInt8] = []
         for _ in 0..<2_000_000 { bytes += [0x1a, 0x00] }

@@ -23,7 +23,7 @@ import Wire
         return Data(result.output)
     }
 
-    @Test func randomMessagesPassThroughProtocBothWays() async throws {
+    @Test func `random messages pass through protoc both ways`() async throws {
         var samples = Samples(seed: 5)
         for _ in 0..<40 {
             let message = samples.everything()
@@ -33,7 +33,7 @@ import Wire
         }
     }
 
-    @Test func recursiveMessagesPassThroughProtocBothWays() async throws {
+    @Test func `recursive messages pass through protoc both ways`() async throws {
         var samples = Samples(seed: 6)
         for _ in 0..<10 {
             let tree = samples.tree(depth: 5)
@@ -112,7 +112,7 @@ import Wire
     )
 
     /// Names and values written by hand: two mistakes that cancel each other cannot hide here.
-    @Test func everyFieldIsTheOneThatProtocMeans() async throws {
+    @Test func `every field is the one that protoc means`() async throws {
         let bytes = try await Self.protoc("encode", "Everything", Data(Self.handwritten.utf8))
         #expect(try Everything(serialized: Array(bytes)) == Self.expected)
         // protoc writes fields in the order of their numbers, as we do.

@@ -22,8 +22,7 @@ import Wire
             ("(a|b|)c", ["c", "ac", "bc"], ["abc"]),
             ("(a+)+b", ["aaab"], [String(repeating: "a", count: 5_000)]),
         ] as [(String, [String], [String])]
-    )
-    func theWholeTextMustMatch(_ source: String, _ matching: [String], _ others: [String]) throws {
+    ) func `the whole text must match`(_ source: String, _ matching: [String], _ others: [String]) throws {
         let pattern = try Pattern(source)
         for text in matching { #expect(pattern.matches(text), "\(source) should match \(text)") }
         for text in others { #expect(!pattern.matches(text), "\(source) should not match \(text.prefix(20))") }
@@ -31,8 +30,7 @@ import Wire
 
     @Test(arguments: [
         "(", "a)", "[a", "*a", "a{2", "a{3,2}", "[z-a]", "\\d", "[[:nope:]]", "a{129}", "[a-z]{100}[a-z]{100}", "a\\",
-    ])
-    func whatIsNotSupportedIsRefused(_ source: String) {
+    ]) func `what is not supported is refused`(_ source: String) {
         #expect(throws: Pattern.SyntaxError.self) { try Pattern(source) }
         #expect(!Pattern(checked: source).matches(source))
     }
@@ -44,18 +42,16 @@ import Wire
         ("a.@b.co", false), (".a@b.co", false), ("a..b@c.de", false), ("a b@c.de", false), ("a@-b.co", false), ("a@b..co", false),
         ("ä@b.co", false), ("a@b.co\n", false), (String(repeating: "a", count: 65) + "@b.co", false),
         ("a@" + String(repeating: "b.", count: 130) + "co", false),
-    ])
-    func emailAddresses(_ text: String, _ isValid: Bool) { #expect(TextFormat.email.accepts(text) == isValid) }
+    ]) func `email addresses`(_ text: String, _ isValid: Bool) { #expect(TextFormat.email.accepts(text) == isValid) }
 
     @Test(arguments: [
         ("https://x", true), ("mailto:a@b.co", true), ("x-app.1+2:y", true), ("http:", false), ("//x", false), ("1a:b", false),
         ("http://a b", false), ("http://a\u{7f}", false), ("http://é", false),
-    ])
-    func uris(_ text: String, _ isValid: Bool) { #expect(TextFormat.uri.accepts(text) == isValid) }
+    ]) func `uris`(_ text: String, _ isValid: Bool) { #expect(TextFormat.uri.accepts(text) == isValid) }
 }
 
 @Suite struct SecretTests {
-    @Test func aSecretIsNeverShown() throws {
+    @Test func `a secret is never shown`() throws {
         let message = Credentials(user: "ann", password: "hunter2", token: Array("hunter2".utf8))
         var dumped = ""
         dump(message, to: &dumped)
@@ -71,7 +67,7 @@ import Wire
 }
 
 @Suite struct WireFieldsTests {
-    @Test func whatIsWrittenIsRead() throws {
+    @Test func `what is written is read`() throws {
         var writer = WireWriter()
         writer.varint(.max, field: 1)
         writer.bytes([1, 2], field: 2)
@@ -88,14 +84,14 @@ import Wire
         #expect(copy.bytes == writer.bytes)
     }
 
-    @Test func malformedBytesAreRefused() {
+    @Test func `malformed bytes are refused`() {
         for bytes in [[0x08], [0x0a, 0x05, 0x00], [0x0d, 0x00], [0x09, 0x00], [0x0b]] as [[UInt8]] {
             var fields = WireFields(bytes)
             #expect(throws: WireError.malformed) { try fields.next() }
         }
     }
 
-    @Test func base64IsThatOfRFC4648() {
+    @Test func `base64 is that of RFC 4648`() {
         let vectors = [
             "": "", "f": "Zg==", "fo": "Zm8=", "foo": "Zm9v", "foob": "Zm9vYg==", "fooba": "Zm9vYmE=", "foobar": "Zm9vYmFy",
         ]

@@ -93,12 +93,12 @@ import Wire
         ({ $0.numbers = [1, 0] }, ["numbers[1] must be at least 1"]),
     ]
 
-    @Test(arguments: table.indices) func aRuleIsKept(_ index: Int) {
+    @Test(arguments: table.indices) func `a rule is kept`(_ index: Int) {
         let (change, expected) = Self.table[index]
         #expect(Self.problems(change) == expected)
     }
 
-    @Test func allViolationsAreReportedAtOnce() {
+    @Test func `all violations are reported at once`() {
         let problems = Self.problems { message in
             message.needed = ""
             message.fromTo = 100
@@ -107,7 +107,7 @@ import Wire
         #expect(problems == ["needed is required", "from_to must be from -5 to 5", "at is required"])
     }
 
-    @Test func aViolationNeverShowsWhatWasSent() {
+    @Test func `a violation never shows what was sent`() {
         let problems = Self.problems { message in
             message.name = "s3cret value"
             message.email = "s3cret"
@@ -117,7 +117,7 @@ import Wire
         #expect(!problems.joined().contains("s3cret"))
     }
 
-    @Test func theListOfViolationsIsBounded() {
+    @Test func `the list of violations is bounded`() {
         let problems = Self.problems { $0.parts = Array(repeating: .init(), count: 5_000) }
         #expect(problems.count == Violations.mostDetails)
     }

@@ -6,7 +6,7 @@ import Testing
 import WorkPool
 
 @Suite struct WorkPoolTests {
-    @Test func resultsAndErrorsComeBack() async throws {
+    @Test func `results and errors come back`() async throws {
         struct Expected: Error {}
         let pool = WorkPool(name: "test", threads: 2, queueLimit: 100)
         let sum = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -18,7 +18,7 @@ import WorkPool
         #expect(pool.load == 0)
     }
 
-    @Test func itsThreadsGiveWayAndNoOthersDo() async throws {
+    @Test func `its threads give way and no others do`() async throws {
         // The priority of the calling thread (getpriority(2)).
         let own = getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0)
         let pool = WorkPool(name: "test", threads: 1, queueLimit: 1, niceness: 7)
@@ -28,7 +28,7 @@ import WorkPool
         #expect(getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0) == own)
     }
 
-    @Test func moreThanThreadsAndQueueHoldIsRefused() async throws {
+    @Test func `more than threads and queue hold is refused`() async throws {
         let pool = WorkPool(name: "test", threads: 1, queueLimit: 1)
         let gate = DispatchSemaphore(value: 0)
         let first = Task { try await pool.run { gate.wait() } }
@@ -44,7 +44,7 @@ import WorkPool
 
     private static let exclusive = WorkPool(name: "test", threads: 1, queueLimit: 0)
 
-    @Test func cancelledWorkThatWaitsNeverRuns() async throws {
+    @Test func `cancelled work that waits never runs`() async throws {
         let pool = WorkPool(name: "test", threads: 1, queueLimit: 5)
         let gate = DispatchSemaphore(value: 0)
         let hasRun = Atomic(false)

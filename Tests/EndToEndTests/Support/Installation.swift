@@ -2,6 +2,7 @@ import Bus
 import Foundation
 import Logging
 import Processes
+import TestSupport
 import Testing
 
 /// A running system of its own: `streaksnap up` in a temporary folder on free ports.
@@ -25,15 +26,18 @@ final class Installation: Sendable {
     ///   - options: of `streaksnap up`.
     ///   - rates: requests a second of a user and from an address; tests ask more often than people, so by default there is no limit.
     ///   - environment: more settings, by the names of their variables.
+    ///   - startsEmpty: makes its cluster and tables itself, instead of beginning with a copy of prepared ones.
     init(
         _ options: [String] = [],
         rates: (user: Int, address: Int) = (0, 0),
-        environment more: [String: String] = [:]
+        environment more: [String: String] = [:],
+        startsEmpty: Bool = false
     ) async throws {
         let folder = try Self.makeFolder()
         let ports = try Self.freePorts(3)
         (http, natsPort, postgresPort) = (HTTPClient(port: ports[0]), ports[1], ports[2])
         data = folder.appending(path: "data")
+        if !startsEmpty { try await PreparedData.copy(to: data) }
         zone = options.contains("--dev-clock") ? "UTC" : Self.zone(atHour: 12)
         let command = [
             Self.binaries.appending(path: "streaksnap").path, "up", "--port", "\(ports[0])", "--nats-port", "\(ports[1])",
@@ -153,23 +157,13 @@ final class Installation: Sendable {
 
     /// The names of all processes that run now, by their ids: `streaksnap` and whatever descends from it.
     func processes() -> [pid_t: String] {
-        let entries = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
-        var names: [pid_t: String] = [:]
-        var children: [pid_t: [pid_t]] = [:]
-        for process in entries.compactMap({ pid_t($0) }) {
-            guard let status = Files.text(URL(filePath: "/proc/\(process)/status")),
-                let name = status.firstMatch(of: /Name:\t(.*)/)?.1, let parent = status.firstMatch(of: /PPid:\t(\d+)/)?.1
-            else { continue }
-            names[process] = String(name)
-            children[pid_t(parent) ?? 0, default: []].append(process)
-        }
         var found: [pid_t: String] = [:]
         var waiting = [guardian.programID]
         while let process = waiting.popLast() {
-            found[process] = names[process]
-            waiting += children[process] ?? []
+            found[process] = ProcessTree.name(of: process)
+            waiting += ProcessTree.children(of: process)
         }
-        return found
+        return found.filter { !$0.value.isEmpty }
     }
 
     /// Files of uploads that are not stored yet.
@@ -192,19 +186,4 @@ final class Installation: Sendable {
         if json != nil { headers.append(("Content-Type", "application/json")) }
         return try await http.send(method, path, headers: headers, body: json.map { Array($0.utf8) })
     }
-}
-
-/// Waits until something holds.
-func eventually(
-    _ what: Comment,
-    within limit: Duration = .seconds(60),
-    sourceLocation: SourceLocation = #_sourceLocation,
-    _ condition: () async throws -> Bool
-) async throws {
-    let deadline = ContinuousClock.now.advanced(by: limit)
-    while ContinuousClock.now < deadline {
-        if try await condition() { return }
-        try await Task.sleep(for: .milliseconds(25))
-    }
-    try #require(try await condition(), "\(what) within \(limit)", sourceLocation: sourceLocation)
 }

@@ -1,7 +1,7 @@
 import Foundation
 
 /// Any JSON, for looking at replies.
-enum JSON: Sendable, Equatable, Decodable {
+enum JSON: Sendable, Equatable {
     case null
     case bool(Bool)
     case number(Double)
@@ -9,24 +9,11 @@ enum JSON: Sendable, Equatable, Decodable {
     case array([JSON])
     case object([String: JSON])
 
-    init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        if container.decodeNil() {
-            self = .null
-        } else if let value = try? container.decode(Bool.self) {
-            self = .bool(value)
-        } else if let value = try? container.decode(Double.self) {
-            self = .number(value)
-        } else if let value = try? container.decode(String.self) {
-            self = .string(value)
-        } else if let value = try? container.decode([JSON].self) {
-            self = .array(value)
-        } else {
-            self = .object(try container.decode([String: JSON].self))
-        }
+    /// - Throws: `JSONReader.Malformed` for what is not one JSON value by RFC 8259.
+    init(_ bytes: [UInt8]) throws {
+        var reader = JSONReader(bytes)
+        self = try reader.document()
     }
-
-    init(_ bytes: [UInt8]) throws { self = try JSONDecoder().decode(JSON.self, from: Data(bytes)) }
 
     /// The member, or `null` when there is none.
     subscript(_ name: String) -> JSON {

@@ -2,6 +2,7 @@ import Bus
 import Foundation
 import Kernel
 import StreaksAPI
+import TestSupport
 import Testing
 
 /// Two friends and their streak, on an installation whose clock moves.

@@ -102,18 +102,3 @@ final class EchoGateway: Sendable {
         )
     }
 }
-
-/// Waits until something holds.
-func eventually(
-    _ what: Comment,
-    within limit: Duration = .seconds(30),
-    sourceLocation: SourceLocation = #_sourceLocation,
-    _ condition: () async throws -> Bool
-) async throws {
-    let deadline = ContinuousClock.now.advanced(by: limit)
-    while ContinuousClock.now < deadline {
-        if try await condition() { return }
-        try await Task.sleep(for: .milliseconds(5))
-    }
-    try #require(try await condition(), "\(what) within \(limit)", sourceLocation: sourceLocation)
-}

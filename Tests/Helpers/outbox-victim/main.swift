@@ -26,6 +26,9 @@ struct Ping: Event {
     func collectViolations(into violations: inout Violations, path: FieldPath) {}
 }
 
+/// As in the tests that start this.
+enum Lease { static let length = Duration.milliseconds(1_500) }
+
 func live(_ arguments: [String]) async throws {
     let logger = Logger(label: "victim") { _ in SwiftLogNoOpLogHandler() }
     let database = Database(
@@ -41,7 +44,8 @@ func live(_ arguments: [String]) async throws {
         bus: bus,
         service: "source",
         ids: ids,
-        logger: logger
+        logger: logger,
+        leaseLength: Lease.length
     )
     let work = UnitOfWorkFactory(database: database, clock: SystemClock(), ids: ids, relay: relay)
     // A life shorter than a lease would never relay otherwise.
@@ -78,7 +82,8 @@ func hear(_ arguments: [String], delay: Duration) async throws {
         database: database,
         work: work,
         jetStream: jetStream,
-        logger: logger
+        logger: logger,
+        leaseLength: Lease.length
     )
     let hearing = Task { await consumer.run() }
     let parent = getppid()

@@ -1,0 +1,51 @@
+import Foundation
+import Kernel
+import Passwords
+import Testing
+
+/// Compares processor time, which two processes that share a core stretch for each other: suites called …TimingTests run when nothing else
+/// does.
+@Suite struct HashTimingTests {
+    /// In a process of its own, where the processor time of children is that of the hasher's alone.
+    @Test func `an unknown user costs as much as a wrong password`() async {
+        await #expect(processExitsWith: .success) {
+            let hash = try await PasswordHasher(cost: 9).hash("right", for: .init(.signIn, address: nil))
+            func processorTime() -> Double {
+                var usage = rusage()
+                getrusage(RUSAGE_CHILDREN.rawValue, &usage)
+                // Their sum is exact; how it is divided is guessed by what ran when the clock ticked.
+                return [usage.ru_utime, usage.ru_stime].reduce(0) { $0 + Double($1.tv_sec) + Double($1.tv_usec) / 1e6 }
+            }
+            func cost(_ password: String, _ hash: String?) async throws -> Double {
+                let start = processorTime()
+                var hasher: PasswordHasher? = PasswordHasher(cost: 9, threads: 1)
+                // The first stranger costs the making of what strangers are compared with.
+                for _ in 0..<8 where try await hasher?.verify(password, against: hash, for: .init(.signIn, address: nil)) != false
+                {
+                    exit(EXIT_FAILURE)
+                }
+                // Children count when they have ended: with the hasher, whose threads may hold it for a moment.
+                hasher = nil
+                while processorTime() == start { try await Task.sleep(for: .milliseconds(5)) }
+                return processorTime() - start
+            }
+            let tries: [(password: String, hash: String?)] = [
+                ("wrong", hash), ("x", nil), ("x", "garbage"), (String(repeating: "x", count: 100), hash),
+            ]
+            // The least of five each: noise, which neighbours make of processor time too, only adds. In turns, because they may make it for
+            // seconds.
+            var least = [Double](repeating: .infinity, count: tries.count)
+            for _ in 0..<5 {
+                for (index, (password, stored)) in tries.enumerated() {
+                    least[index] = try await min(least[index], cost(password, stored))
+                }
+            }
+            for taken in least.dropFirst() {
+                guard taken > least[0] / 2, taken < least[0] * 2 else {
+                    FileHandle.standardError.write(Data("processor time of each: \(least)\n".utf8))
+                    exit(EXIT_FAILURE)
+                }
+            }
+        }
+    }
+}
