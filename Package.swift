@@ -39,7 +39,10 @@ func service(
         .target(name: "\(name)Domain", dependencies: ["Kernel"], path: "Services/\(name)/Domain", swiftSettings: strict),
         .target(
             name: "\(name)Service",
-            dependencies: [.byName(name: "\(name)Domain"), "Kernel", "Wire", "Bus", "Database", "Outbox", "Runtime", "ServiceRuntime", "CommonAPI"]
+            dependencies: [
+                .byName(name: "\(name)Domain"), "Kernel", "Wire", "Bus", "Database", "Outbox", "Runtime", "ServiceRuntime",
+                "CommonAPI",
+            ]
                 + apis + extra,
             path: "Services/\(name)/Service",
             resources: [.embedInCode("Migrations")],
@@ -59,7 +62,8 @@ func feature(_ service: String, _ name: String, _ dependencies: [Target.Dependen
     .target(
         name: "\(service)\(name)",
         dependencies: [
-            .byName(name: "\(service)Domain"), .byName(name: "\(service)API"), "Kernel", "Wire", "Bus", "Database", "Outbox", "Runtime",
+            .byName(name: "\(service)Domain"), .byName(name: "\(service)API"), "Kernel", "Wire", "Bus", "Database", "Outbox",
+            "Runtime",
             "ServiceRuntime", "CommonAPI",
         ] + dependencies,
         path: "Services/\(service)/\(name)",
@@ -180,7 +184,8 @@ let services: [[Target]] = [
         .target(
             name: "StreaksService",
             dependencies: [
-                "StreaksCore", "StreaksMutual", "StreaksPrompts", "StreaksProgress", "StreaksReminders", "StreaksReplay", "StreaksAPI",
+                "StreaksCore", "StreaksMutual", "StreaksPrompts", "StreaksProgress", "StreaksReminders", "StreaksReplay",
+                "StreaksAPI",
                 "Kernel", "Runtime", "ServiceRuntime",
             ],
             path: "Services/Streaks/Service",
@@ -222,7 +227,8 @@ let gateway: [Target] = [
         name: "streaksnap",
         dependencies: [
             "AuthService", "SocialService", "StreaksService", "MediaService", "NotificationsService", "BillingService",
-            "GatewayService", "Runtime", "ServiceRuntime", "Outbox", "Bus", "Kernel", "DevEnvironment", "Images", arguments, logging,
+            "GatewayService", "Runtime", "ServiceRuntime", "Outbox", "Bus", "Kernel", "DevEnvironment", "Images", arguments,
+            logging,
         ],
         path: "Services/StreakSnap/Main",
         swiftSettings: strict
@@ -291,7 +297,8 @@ let testTargets: [Target] = [
     tests(
         "RuntimeTests",
         [
-            "Runtime", "ServiceRuntime", "Replicas", "AuthAPI", "BillingAPI", "SocialAPI", "CommonAPI", "Outbox", "Bus", "Database", "Kernel",
+            "Runtime", "ServiceRuntime", "Replicas", "AuthAPI", "BillingAPI", "SocialAPI", "CommonAPI", "Outbox", "Bus",
+            "Database", "Kernel",
             "Processes", "Wire", "TestSupport", "mutation-victim", logging,
         ]
     ),
@@ -319,13 +326,15 @@ let testTargets: [Target] = [
     tests(
         "BillingServiceTests",
         [
-            "BillingService", "BillingAPI", "StreaksAPI", "Outbox", "Runtime", "ServiceRuntime", "Bus", "Database", "Kernel", "Wire", "TestSupport",
+            "BillingService", "BillingAPI", "StreaksAPI", "Outbox", "Runtime", "ServiceRuntime", "Bus", "Database", "Kernel",
+            "Wire", "TestSupport",
         ]
     ),
     tests(
         "StreaksServiceTests",
         [
-            "StreaksReplay", "Processes", "StreaksService", "StreaksCore", "StreaksMutual", "StreaksProgress", "StreaksPrompts", "StreaksReminders", "StreaksDomain", "StreaksAPI", "MediaAPI", "SocialAPI", "BillingAPI", "AuthAPI", "Replicas",
+            "StreaksReplay", "Processes", "StreaksService", "StreaksCore", "StreaksMutual", "StreaksProgress", "StreaksPrompts",
+            "StreaksReminders", "StreaksDomain", "StreaksAPI", "MediaAPI", "SocialAPI", "BillingAPI", "AuthAPI", "Replicas",
             "Outbox",
             "Runtime", "ServiceRuntime", "Bus", "Database", "Kernel", "Wire", "TestSupport", logging,
         ]
@@ -334,7 +343,8 @@ let testTargets: [Target] = [
     tests(
         "AuthServiceTests",
         [
-            "AuthService", "AuthDomain", "AuthAPI", "GatewayService", "Runtime", "ServiceRuntime", "Outbox", "OutgoingHTTP", "Bus", "Database",
+            "AuthService", "AuthDomain", "AuthAPI", "GatewayService", "Runtime", "ServiceRuntime", "Outbox", "OutgoingHTTP",
+            "Bus", "Database",
             "Kernel",
             "Wire",
             "TestSupport", crypto, logging, hummingbird, .product(name: "JWTKit", package: "jwt-kit"),

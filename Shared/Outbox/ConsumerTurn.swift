@@ -88,7 +88,8 @@ extension EventConsumer {
         await renewing.value
         turns.withLock { $0[turn.lease.stream] = nil }
         // The task may be cancelled by now, and what is cancelled sends no statement.
-        await Task { try? await withTimeLimit(ConsumerLease.statementLimit) { await turn.lease.release(at: turn.position) } }.value
+        await Task { try? await withTimeLimit(ConsumerLease.statementLimit) { await turn.lease.release(at: turn.position) } }
+            .value
         try result.get()
     }
 

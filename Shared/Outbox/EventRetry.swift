@@ -75,7 +75,10 @@ extension EventConsumer {
         logger.log(
             level: isParked ? .error : .warning,
             isParked ? "an event was parked" : "an event failed again",
-            metadata: ["event": "\(id)", "feature": "\(feature)", "subject": "\(subject)", "attempts": "\(attempts)", "error": "\(failure)"]
+            metadata: [
+                "event": "\(id)", "feature": "\(feature)", "subject": "\(subject)", "attempts": "\(attempts)",
+                "error": "\(failure)",
+            ]
         )
     }
 }

@@ -8,6 +8,7 @@ import Logging
 import Outbox
 import OutgoingHTTP
 import Runtime
+import ServiceRuntime
 import Synchronization
 import TestSupport
 import Testing

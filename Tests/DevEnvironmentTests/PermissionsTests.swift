@@ -182,7 +182,8 @@ import Testing
             #expect(try media.request("$JS.API.CONSUMER.INFO.EVT_AUTH.media-snaps").contains(#""num_pending":1"#))
             #expect(try media.request("$JS.API.STREAM.MSG.GET.EVT_AUTH", #"{"seq":1}"#).contains("aGVsbG8="))
             #expect(
-                try media.request("$JS.API.CONSUMER.MSG.NEXT.EVT_AUTH.media-snaps", #"{"batch":1,"expires":5000000000}"#) == "hello"
+                try media.request("$JS.API.CONSUMER.MSG.NEXT.EVT_AUTH.media-snaps", #"{"batch":1,"expires":5000000000}"#)
+                    == "hello"
             )
         }
     }

@@ -104,7 +104,7 @@ import Testing
         return (result, folder)
     }
 
-    @Test func servicesOfAPackageShareItsSubjectsAndItsDescriptor() async throws {
+    @Test func `services of a package share its subjects and its descriptor`() async throws {
         let (result, folder) = try await generate(services: [
             "rooms": "service Rooms { rpc Enter(A) returns (A); }", "doors": "service Doors { rpc Open(A) returns (A); }",
         ])
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func aMethodOfTwoServicesOfAPackageIsRefused() async throws {
+    @Test func `a method of two services of a package is refused`() async throws {
         let (result, folder) = try await generate(services: [
             "rooms": "service Rooms { rpc Open(A) returns (A); }", "doors": "service Doors { rpc Open(A) returns (A); }",
         ])
@@ -152,8 +152,7 @@ import Testing
             "option (streaksnap.options.v1.method) = {auth: AUTH_INTERNAL idempotent: true effect: EFFECT_CHANGES};",
             "MutationHandler"
         ),
-    ])
-    func whatChangesSomethingTakesAHandlerThatMakesItOnce(_ options: String, _ handler: String) async throws {
+    ]) func `what changes something takes a handler that makes it once`(_ options: String, _ handler: String) async throws {
         let service = "service Rooms { rpc Enter(A) returns (A) { \(options) } }"
         let (result, folder) = try await generate(services: ["rooms": service])
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -162,7 +161,6 @@ import Testing
         #expect(try String(contentsOf: file, encoding: .utf8).contains("enter: some Bus.\(handler)<A, A>"))
     }
 
-    @Test func aPackageWithoutVersionIsRefused() async throws {
     @Test func `a package without version is refused`() async throws {
         let (result, folder) = try await generate("message A {}", package: "broken")
         defer { try? FileManager.default.removeItem(at: folder) }

@@ -7,6 +7,7 @@ import Testing
 import Wire
 
 @testable import Runtime
+@testable import ServiceRuntime
 
 /// An event for tests whose handler fails.
 private struct Tested: Event {
@@ -55,19 +56,19 @@ struct EventOperationTests {
             )
             let metrics = Metrics().labelled([("service", "tester")])
             let consumer = consumer(fixture)
-            let lag = EventMetrics(metrics, relay: relay, consumer: consumer)
+            let lag = EventMetrics(metrics, relay: relay, consumers: [consumer])
             func shows(_ line: String) -> Bool { metrics.text().split(separator: "\n").contains { $0 == line } }
 
             try await fixture.work.run(trace: "", requestID: "") { try await $0.emit([Tested(), Tested(), Tested()]) }
             try await fixture.database.execute("UPDATE outbox SET created_at = created_at - interval '90 seconds'")
-            await lag.look()
+            await lag.measure()
             #expect(shows(#"streaksnap_outbox_backlog{service="tester"} 3"#))
             let age = metrics.gauge("streaksnap_outbox_oldest_age_seconds", help: "").current
             #expect((90...150).contains(age))
             #expect(shows(#"streaksnap_consumer_pending{feature="all",service="tester",stream="EVT_TESTER"} 0"#))
 
             #expect(try await relay.relayBatch() == 3)
-            await lag.look()
+            await lag.measure()
             #expect(shows(#"streaksnap_outbox_backlog{service="tester"} 0"#))
             #expect(shows(#"streaksnap_outbox_oldest_age_seconds{service="tester"} 0"#))
             #expect(shows(#"streaksnap_consumer_pending{feature="all",service="tester",stream="EVT_TESTER"} 3"#))
@@ -76,7 +77,7 @@ struct EventOperationTests {
             defer { hearing.cancel() }
             try await eventually("one is parked, two wait behind it") {
                 _ = try await consumer.retryDue()
-                await lag.look()
+                await lag.measure()
                 return shows(#"streaksnap_events_parked{service="tester"} 1"#)
                     && shows(#"streaksnap_events_retrying{service="tester"} 2"#)
                     && shows(#"streaksnap_consumer_pending{feature="all",service="tester",stream="EVT_TESTER"} 0"#)
@@ -104,7 +105,9 @@ struct EventOperationTests {
             }
             let lines = try await run("parked").split(separator: "\n").map { $0.split(separator: "\t").map(String.init) }
             #expect(lines.count == 3)
-            #expect(lines[1][0] == "\(EventID(high: 7, low: 0))" && lines[1][1...4] == ["all", "evt.tester.v1.Tested", "one", "10"])
+            #expect(
+                lines[1][0] == "\(EventID(high: 7, low: 0))" && lines[1][1...4] == ["all", "evt.tester.v1.Tested", "one", "10"]
+            )
             #expect(lines[1].last == "first failure" && lines[2].last == "second")
 
             #expect(try await run("redrive", lines[2][0]) == "to be tried again: 1\n")

@@ -47,7 +47,7 @@ struct AllStreaks: Sendable {
     var store: StreakStore { core.store }
     var writer: StreakWriter { core.writer }
     private var database: Database { core.store.database }
-    private var reads: StreakReads { StreakReads(.mutual, store: core.store, avatars: core.avatars) }
+    var reads: StreakReads { StreakReads(.mutual, store: core.store, avatars: core.avatars) }
     private var views: MutualViews {
         MutualViews(reads: reads, writer: writer, profiles: core.profiles, work: mutations.work, clock: clock)
     }
@@ -130,6 +130,10 @@ extension AllStreaks {
     func recordContribution(_ request: RecordContributionRequest, context: CallContext) async throws -> RecordContributionReply {
         try await RecordContribution(writer: writer, mutations: mutations, snapWindow: snapWindow, clock: clock)
             .handle(request, context).reply
+    }
+
+    func planContribution(_ request: PlanContributionRequest, context: CallContext) async throws -> PlanContributionReply {
+        try await PlanContribution(store: store, snapWindow: snapWindow, clock: clock).handle(request, context)
     }
 
     func listOpenDates(_ request: ListOpenDatesRequest, context: CallContext) async throws -> ListOpenDatesReply {

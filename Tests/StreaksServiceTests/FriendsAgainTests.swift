@@ -179,12 +179,10 @@ private struct Friendships: Caller {
             let (ann, ben) = (try await world.person(1), try await world.person(2))
             let old = try #require(try await start(friendship(1), ann, ben, world).streakID)
             func startAnew(_ present: FriendshipID) async throws -> StartStreakReply {
-                let service = StreaksModule.service(
+                let service = AllStreaks(
                     database: world.database,
                     bus: Friendships(present: present),
                     mutations: world.mutations,
-                    snapWindow: .label,
-                    avatars: AvatarLinks(base: ""),
                     clock: world.clock,
                     logger: testLogger
                 )

@@ -209,7 +209,9 @@ import Testing
                 SELECT FROM contribution c WHERE c.streak_id = streak.id)
             """
         )
-        _ = try await world.database.execute("INSERT INTO user_stats (user_id) SELECT members[1] FROM streak ON CONFLICT DO NOTHING")
+        _ = try await world.database.execute(
+            "INSERT INTO user_stats (user_id) SELECT members[1] FROM streak ON CONFLICT DO NOTHING"
+        )
         for table in ["streak", "streak_member", "contribution", "user_stats", "zone_change"] {
             _ = try await world.database.execute("ANALYZE \(identifier: table)")
         }
@@ -218,7 +220,10 @@ import Testing
     @Test func `what is due is found by its index, and totals are counted by those of the people`() async throws {
         try await withWorld(at: "2026-05-01T08:00:00Z") { world in
             try await crowd(world)
-            let due = try await plan(StreakRepository.dueQuery(.mutual, at: world.clock.now(), limit: SettlementJob.mostAtOnce), world)
+            let due = try await plan(
+                StreakRepository.dueQuery(.mutual, at: world.clock.now(), limit: SettlementJob.mostAtOnce),
+                world
+            )
             #expect(due.contains("Index Scan using streak_due"), "\(due)")
             #expect(!due.contains("Seq Scan") && !due.contains("Sort"), "\(due)")
             let people = (1...20).map { UserID(high: 2, low: UInt64($0)) }

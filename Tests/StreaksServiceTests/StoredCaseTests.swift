@@ -7,6 +7,7 @@ import Processes
 import Replicas
 import StreaksDomain
 import StreaksReplay
+import Synchronization
 import TestSupport
 import Testing
 import Wire
@@ -33,7 +34,8 @@ import Wire
 
         /// The version of the profile that was told last.
         final class Versions: Sendable {
-            let last = Counter()
+            private let last = Atomic<Int64>(0)
+            func next() -> Int64 { last.add(1, ordering: .relaxed).newValue }
         }
 
         func apply(_ command: StreakCommand, at now: Instant) async throws -> CalendarDate? {
@@ -62,7 +64,7 @@ import Wire
             let accounts = AccountConsumers(writer: writer)
             let profile = ProfileState(
                 userID: user.description,
-                version: versions.last.next(),
+                version: versions.next(),
                 username: "user",
                 displayName: "User",
                 timeZone: zone.name,
@@ -122,7 +124,9 @@ import Wire
     }
 
     private func begin(_ start: CaseStart, _ kind: StreakKind, _ world: World) async throws -> any CaseStreak {
-        for table in ["streak", "streak_member", "contribution", "streak_cover", "streak_freeze", "streak_pause", "streak_checkpoint"] {
+        for table in [
+            "streak", "streak_member", "contribution", "streak_cover", "streak_freeze", "streak_pause", "streak_checkpoint",
+        ] {
             try await world.database.execute("DELETE FROM \(identifier: table)")
         }
         for table in ["outage", "zone_change", "profile_replica"] {
@@ -184,7 +188,9 @@ import Wire
             let user = try await world.person(1)
             func command(_ command: StreakCommand, _ id: StreakID) async throws {
                 try await world.work.run(trace: "", requestID: "") { work in
-                    for stored in try await writer.store.lock([id], work.sql) { try await writer.apply(command, to: stored, work) }
+                    for stored in try await writer.store.lock([id], work.sql) {
+                        try await writer.apply(command, to: stored, work)
+                    }
                 }
             }
             func settle(_ kinds: [StreakKind]) async throws -> Int {
@@ -212,7 +218,7 @@ import Wire
             #expect(try await settle([.mutual, .checkIn]) == 1)
             #expect(try await row(id).count == 5)
             // A pause from May 6 until May 10 costs nothing.
-            try await command(.pause(until: CalendarDate("2026-05-10")), id)
+            try await command(.pause(until: try #require(CalendarDate("2026-05-10"))), id)
             world.clock.set(moment("2026-05-10T09:00:00Z"))
             while try await settle([.checkIn]) > 0 {}
             #expect(try await row(id).status == .active)
@@ -221,9 +227,11 @@ import Wire
             // Without freezes and pause a missed date breaks the run, and the next check-in begins another.
             world.clock.set(moment("2026-05-12T00:02:00Z"))
             while try await settle([.checkIn]) > 0 {}
-            #expect(try await row(id).status == .broken && row(id).longest == 6)
+            let broken = try await row(id)
+            #expect(broken.status == .broken && broken.longest == 6)
             try await command(.contribute(user, receivedAt: world.clock.now(), capturedAt: nil), id)
-            #expect(try await row(id).status == .active && row(id).count == 1)
+            let anew = try await row(id)
+            #expect(anew.status == .active && anew.count == 1)
             await #expect(throws: DatabaseError.self, "one at a time") {
                 try await world.work.run(trace: "", requestID: "") { work in
                     try await writer.start(.init(.checkIn, of: [user], key: "\(user)"), work)

@@ -65,8 +65,8 @@ struct StreakViewTests {
             for (one, two) in [(ann, ben), (ann, cat)] { try await world.befriend(one, two) }
             _ = try await world.database.execute("DELETE FROM zone_change WHERE user_id = \(cat)")
             func dates(of user: UserID) async throws -> [[String]] {
-                try await world.service.store.seen(.running, by: user, withFriends: false, now: world.clock.now())
-                    .map { [$0.yourDate.description, $0.friendDate.description] }
+                try await world.service.reads.seen(.running, by: user, withPartners: false, now: world.clock.now())
+                    .map { [$0.yourDate.description, $0.partnerDate.description] }
             }
             #expect(try await dates(of: ann) == [["2026-05-02", "2026-05-01"], ["2026-05-02", "2026-05-01"]])
             // A replica whose clock is behind.

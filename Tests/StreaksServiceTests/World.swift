@@ -16,6 +16,7 @@ import Wire
 @testable import ServiceRuntime
 @testable import StreaksCore
 @testable import StreaksMutual
+@testable import StreaksProgress
 @testable import StreaksReminders
 @testable import StreaksService
 

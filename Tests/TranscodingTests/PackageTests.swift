@@ -22,8 +22,7 @@ struct PackageTests {
         return Dictionary(uniqueKeysWithValues: list.map { ($0["name"] as? String ?? "", $0) })
     }
 
-    @Test("has one name on the bus and one tag on the page")
-    func names() throws {
+    @Test func `has one name on the bus and one tag on the page`() throws {
         #expect(try Set(routes().map(\.subject)) == ["rpc.shelf.v1.ListJars", "rpc.shelf.v1.GetBook"])
         #expect(try page("paths", "/api/jars", "get", "operationId") as? String == "shelfListJars")
         #expect(try page("paths", "/api/books/{book_id}", "get", "operationId") as? String == "shelfGetBook")
@@ -31,8 +30,7 @@ struct PackageTests {
         #expect(tags.first == ["name": "shelf", "description": "Holds jars. Holds books."])
     }
 
-    @Test("has each method once")
-    func sharedMethods() throws {
+    @Test func `has each method once`() throws {
         let (old, new) = (Array("FindBook".utf8), Array("ListJars".utf8))
         var bytes = try Fixture.bytes("shelf.binpb")
         let starts = bytes.indices.dropLast(old.count).filter { Array(bytes[$0..<($0 + old.count)]) == old }
@@ -42,8 +40,7 @@ struct PackageTests {
         #expect(error.map { "\($0)" } == "streaksnap.shelf.v1.Books.ListJars: is declared twice")
     }
 
-    @Test("says the form of ids and dates where they are sent")
-    func forms() throws {
+    @Test func `says the form of ids and dates where they are sent`() throws {
         let book = try parameters("/api/books/{book_id}")["book_id"]?["schema"] as? [String: Any]
         #expect(book?["format"] as? String == "uuid")
         let filled = try parameters("/api/jars")["filled_on"]?["schema"] as? [String: Any]
@@ -54,8 +51,7 @@ struct PackageTests {
         }
     }
 
-    @Test("says the size of a list's pages, which its option declares")
-    func pages() throws {
+    @Test func `says the size of a list's pages, which its option declares`() throws {
         #expect(try parameters("/api/jars")["limit"]?["description"] as? String == "20 when absent; above 50 is taken as 50.")
         let book = try parameters("/api/books/{book_id}")["limit"]?["description"] as? String
         #expect(book == "Pages of the book: 9 when absent, and at most.")

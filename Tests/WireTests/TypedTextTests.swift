@@ -44,7 +44,7 @@ import Wire
         }
     }
 
-    @Test func theyComeBackAsTheyWereSent() throws {
+    @Test func `they come back as they were sent`() throws {
         let sample = Self.sample()
         #expect(try Typed(serialized: sample.serialized()) == sample)
         #expect(try Typed(request: sample.serialized()) == sample)
@@ -56,13 +56,13 @@ import Wire
         #expect(sample.aggregateID == Self.id)
     }
 
-    @Test func theyAreTextOnTheWire() throws {
+    @Test func `they are text on the wire`() throws {
         let bytes = try Typed(userID: Self.user, friendIDs: [Self.user], onDate: Self.date).serialized()
         #expect(bytes == Self.bytes([(1, Self.id), (4, Self.id), (6, "2024-10-04")]))
         #expect(try Typed(serialized: Self.bytes([(1, Self.id.uppercased()), (6, "2024-10-04")])).userID == Self.user)
     }
 
-    @Test func whatIsAbsentOrEmptyIsNil() throws {
+    @Test func `what is absent or empty is nil`() throws {
         let required = [(1, Self.id), (6, "2024-10-04")]
         for fields in [required, required + [2, 3, 7, 8].map { ($0, "") }] {
             let message = try Typed(request: Self.bytes(fields))
@@ -71,7 +71,7 @@ import Wire
         }
     }
 
-    @Test func everythingThatIsWrongWithARequestIsReportedAtOnce() throws {
+    @Test func `everything that is wrong with a request is reported at once`() throws {
         let wrong = [
             (1, "x"), (2, Self.id + "0"), (3, "no"), (4, Self.id), (4, String(Self.id.dropLast())), (4, ""), (5, "abcd"),
             (6, "2023-02-29"), (7, "soon"), (8, "2024-1-1"), (9, "2024-10-04"), (9, "never"),
@@ -86,7 +86,7 @@ import Wire
         #expect(try Self.problems([]) == ["user_id is required", "on_date is required"])
     }
 
-    @Test func insideOtherMessagesTheyAreNamedByTheirPath() throws {
+    @Test func `inside other messages they are named by their path`() throws {
         let bad = String(decoding: Self.bytes([(1, "bad")]), as: UTF8.self)
         let required = [(1, Self.id), (6, "2024-10-04")]
         let entry = String(decoding: Self.bytes([(1, "k"), (2, bad)]), as: UTF8.self)
@@ -102,7 +102,7 @@ import Wire
         #expect(try Self.problems(many).count == 7)
     }
 
-    @Test func inAReplyOrEventTheyAreAnError() {
+    @Test func `in a reply or event they are an error`() {
         let required = [(1, Self.id), (6, "2024-10-04")]
         let wrong: [([(Int, String)], String)] = [
             ([(6, "2024-10-04")], "user_id"), ([(1, "bad"), (6, "2024-10-04")], "user_id"), ([(1, Self.id)], "on_date"),
@@ -114,7 +114,7 @@ import Wire
         }
     }
 
-    @Test func noTextIsReadAsAMark() throws {
+    @Test func `no text is read as a mark`() throws {
         // Marks are hardly ids: this finds them if a text could ever become one.
         for last in 0xf0...0xff {
             let text = "ffffffff-ffff-ffff-ffff-ffffffffff" + String(last, radix: 16)
@@ -127,7 +127,7 @@ import Wire
         }
     }
 
-    @Test func aTextThatEndsEarlyIsNotReadBeyondItsEnd() throws {
+    @Test func `a text that ends early is not read beyond its end`() throws {
         for length in 0..<36 {
             let text = String(Self.id.prefix(length))
             #expect(try Self.problems([(1, text), (6, "2024-10-04")]).count == 1, "\(length)")

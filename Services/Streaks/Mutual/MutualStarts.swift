@@ -71,7 +71,8 @@ struct MutualStarts: Sendable {
     private func prepare(_ friendship: FriendshipID, _ one: UserID, _ two: UserID, _ work: UnitOfWork) async throws
         -> [StoredStreak]
     {
-        let due = try await store.activeIDs(of: one, kinds: [.mutual], dueBy: work.now, work.sql)
+        let due =
+            try await store.activeIDs(of: one, kinds: [.mutual], dueBy: work.now, work.sql)
             + (try await store.activeIDs(of: two, kinds: [.mutual], dueBy: work.now, work.sql))
         let own = try await store.streak(.mutual, key: Self.key(one, two), work.sql)
         let friendships = try await StartRepository.friendships(of: own.map { [$0] } ?? [], work.sql)

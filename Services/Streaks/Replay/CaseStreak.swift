@@ -49,7 +49,7 @@ final class LedgerStreak: CaseStreak {
         try ledgers.withLock { ledgers in
             let change = try ledgers.whole.applying(command, policy, at: now)
             ledgers.whole = change.ledger
-            do {
+            do throws(ServiceError) {
                 ledgers.short = try ledgers.short.applying(command, policy, at: now).ledger
             } catch {
                 // What reaches behind the checkpoint needs the whole ledger.

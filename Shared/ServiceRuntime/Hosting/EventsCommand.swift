@@ -59,4 +59,3 @@ enum EventsCommand {
             : "id\tfeature\tsubject\taggregate\tattempts\tparked at\tlast error\n" + lines.joined()
     }
 }
-

@@ -9,7 +9,8 @@ struct TotalsJob: Sendable {
     let work: UnitOfWorkFactory
 
     var job: Job {
-        Job("totals", every: .seconds(5), oldestDue: { [store] in try await StatsRepository.oldestStale(store.database) }) { now in
+        Job("totals", every: .seconds(5), oldestDue: { [store] in try await StatsRepository.oldestStale(store.database) }) {
+            now in
             guard try await !store.isAnySettlementDue(at: now) else { return 0 }
             return try await emitStale()
         }
