@@ -76,7 +76,7 @@ import Testing
             INSERT INTO streak (id, kind, started_at, settled_at)
             SELECT ('00000000-0000-0003-0000-' || lpad(to_hex(4 * n + d), 12, '0'))::uuid, 1, \(world.clock.now()),
                 \(world.clock.now())
-            FROM generate_series(1, 10000) AS n, generate_series(0, 3) AS d
+            FROM generate_series(1, 10000) AS n, generate_series(0, 0) AS d
             """
         )
         _ = try await world.database.execute(
@@ -84,7 +84,7 @@ import Testing
             INSERT INTO streak_member (streak_id, user_id, joined_at)
             SELECT ('00000000-0000-0003-0000-' || lpad(to_hex(4 * n + d), 12, '0'))::uuid,
                 ('00000000-0000-0002-0000-' || lpad(to_hex(n + i * (d + 1)), 12, '0'))::uuid, \(world.clock.now())
-            FROM generate_series(1, 10000) AS n, generate_series(0, 3) AS d, generate_series(0, 1) AS i
+            FROM generate_series(1, 10000) AS n, generate_series(0, 0) AS d, generate_series(0, 1) AS i
             """
         )
         _ = try await world.database.execute(
