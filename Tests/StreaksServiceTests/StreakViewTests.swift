@@ -133,8 +133,14 @@ struct StreakViewTests {
             let today = Zone.utc.date(at: world.clock.now())
             try await world.database.execute(
                 """
-                INSERT INTO streak (id, user_a, user_b, started_at, settled_at)
-                SELECT gen_random_uuid(), \(ann), gen_random_uuid(), now(), now() FROM generate_series(1, 50)
+                INSERT INTO streak (id, kind, started_at, settled_at)
+                SELECT gen_random_uuid(), 1, now(), now() FROM generate_series(1, 50)
+                """
+            )
+            try await world.database.execute(
+                """
+                INSERT INTO streak_member (streak_id, user_id, joined_at)
+                SELECT id, \(ann), now() FROM streak UNION ALL SELECT id, gen_random_uuid(), now() FROM streak
                 """
             )
             // Ann posts everywhere on every date; the friends on every second.
@@ -142,7 +148,7 @@ struct StreakViewTests {
                 """
                 INSERT INTO contribution (streak_id, user_id, on_date, received_at, recorded_at, operation_id)
                 SELECT id, person, date '2025-01-01' + day, now(), now(), gen_random_uuid()
-                FROM streak, unnest(ARRAY[user_a, user_b]) AS person, generate_series(0, 364) AS day
+                FROM streak, unnest(members) AS person, generate_series(0, 364) AS day
                 WHERE person = \(ann) OR day % 2 = 0
                 """
             )
