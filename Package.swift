@@ -348,7 +348,7 @@ let testTargets: [Target] = [
     tests(
         "StreaksServiceTests",
         [
-            "StreaksService", "StreaksDomain", "StreaksAPI", "MediaAPI", "SocialAPI", "BillingAPI", "AuthAPI", "Replicas",
+            "StreaksReplay", "Processes", "StreaksService", "StreaksCore", "StreaksMutual", "StreaksProgress", "StreaksPrompts", "StreaksReminders", "StreaksDomain", "StreaksAPI", "MediaAPI", "SocialAPI", "BillingAPI", "AuthAPI", "Replicas",
             "Outbox",
             "Runtime", "ServiceRuntime", "Bus", "Database", "Kernel", "Wire", "TestSupport", logging,
         ]

@@ -161,7 +161,7 @@ class Servers:
 def seed(servers, due, crowd, dates, covered):
     """Streaks that missed the same date; `crowd` more that are due in two days; every `covered`-th is kept by a token."""
     session = Session(servers.socket, "seeded")
-    tables = "streak, streak_member, contribution, streak_checkpoint, streak_recovery, zone_change, user_stats, user_moment, outbox, stale_totals, streak_prompts"
+    tables = "streak, streak_member, contribution, streak_checkpoint, streak_cover, streak_freeze, streak_pause, streak_identity, mutual_streak, zone_change, user_stats, reminder_schedule, outbox, stale_totals, streak_prompts"
     session.ask(f"TRUNCATE {tables}")
     # Rows that fit together: what the constraints would check one by one.
     session.ask("SET session_replication_role = replica")
@@ -185,20 +185,23 @@ def seed(servers, due, crowd, dates, covered):
     for first in range(1, total + 1, step):
         n = f"generate_series({first}, {min(total, first + step - 1)}) AS n"
         session.ask(f"""
-            INSERT INTO streak (id, friendship_id, user_a, user_b, started_at, status, current_count, longest_count, last_completed_date,
-                deadline_at, at_risk_from, next_due, photo_count, looked_at, newest_a, newest_b)
-            SELECT {streak}, {ids.format("7002", "n")}, {user_a}, {user_b}, {missed} - {50 + dates} + interval '20 hours',
-                1, {50 + dates}, {50 + dates}, {missed} - 1, due, due - interval '6 hours', due,
-                {2 * (50 + dates)}, {missed} + interval '1 hour', {missed} - 1, {missed} - 1
+            INSERT INTO streak (id, kind, members, started_at, status, current_count, longest_count, last_completed_date, open_date,
+                deadline_at, at_risk_from, next_due, contribution_count, settled_at)
+            SELECT {streak}, 1, ARRAY[{user_a}, {user_b}], {missed} - {50 + dates} + interval '20 hours',
+                1, {50 + dates}, {50 + dates}, {missed} - 1, {missed}, due, due - interval '6 hours', due,
+                {2 * (50 + dates)}, {missed} + interval '1 hour'
             FROM (SELECT n, CASE WHEN n <= {due} THEN {missed} + 1 + interval '12 hours' ELSE now() + interval '2 days' END AT TIME ZONE 'UTC' AS due
                   FROM {n}) AS streaks""")
     session.ask("SET maintenance_work_mem = '512MB'")
     for index in indexes:
         session.ask(index)
-    session.ask("INSERT INTO streak_member SELECT person, false, id FROM streak, LATERAL (VALUES (user_a), (user_b)) AS people (person) ORDER BY 1")
+    session.ask(f"""INSERT INTO streak_member (streak_id, user_id, joined_at, newest_date)
+        SELECT id, person, started_at, {missed} - 1 FROM streak, unnest(members) AS person ORDER BY 1, 2""")
     due_streaks = f"generate_series(1, {due}) AS n"
     session.ask(f"""
-        INSERT INTO streak_checkpoint SELECT {streak}, {missed} - 1 - {dates}, 50, 50, {missed} - 1 - {dates}, {missed} - {50 + dates}, '{{}}', '{{}}'
+        INSERT INTO streak_checkpoint (streak_id, settled_through, current_count, longest_count, last_completed_date, run_start, freezes,
+            closed_from, closed_until)
+        SELECT {streak}, {missed} - 1 - {dates}, 50, 50, {missed} - 1 - {dates}, {missed} - {50 + dates}, 0, '{{}}', '{{}}'
         FROM {due_streaks}""")
     # One of the two has posted on the missed date of every other streak.
     session.ask(f"""
@@ -208,7 +211,7 @@ def seed(servers, due, crowd, dates, covered):
         WHERE day < {missed} OR (n % 2 = 0 AND u = {user_a})""")
     if covered:
         session.ask(f"""
-            INSERT INTO streak_recovery SELECT {streak}, {missed} + interval '30 minutes', {user_b}, {missed}, {missed} + 3, NULL, {streak}
+            INSERT INTO streak_cover SELECT {streak}, {missed} + interval '30 minutes', 1, {user_b}, {missed}, {missed} + 3, NULL, {streak}
             FROM {due_streaks} WHERE n % {covered} = 0""")
     people = f"generate_series(0, {2 * pairs - 1}) AS n"
     person = ids.format("7001", "n")
@@ -275,8 +278,8 @@ def measure(servers, title, replicas, due, covered=0, is_last=False, patience=18
                         time.monotonic() + number("BENCH_TOLD", 900))
         told_at = session.number("SELECT extract(epoch FROM clock_timestamp())")
         start, broken, kept = map(float, session.ask(f"""
-            SELECT extract(epoch FROM min(looked_at)), count(*) FILTER (WHERE status = 2), count(*) FILTER (WHERE status = 1)
-            FROM streak WHERE looked_at > now() - interval '1 day'""")[0].split("|"))
+            SELECT extract(epoch FROM min(settled_at)), count(*) FILTER (WHERE status = 2), count(*) FILTER (WHERE status = 1)
+            FROM streak WHERE settled_at > now() - interval '1 day'""")[0].split("|"))
         wrong = session.number("SELECT count(*) FROM outbox WHERE subject = 'evt.streaks.v1.StreakBroken'") - broken
         expected = due - (due // covered if covered else 0)
         if broken != expected or broken + kept != due or wrong:

@@ -81,7 +81,7 @@ struct Watch {
     private static func unfinished(isCounted: Bool) -> Query {
         """
         SELECT id::text FROM media.snap_operation o
-        WHERE state = 1 AND EXISTS (SELECT FROM streaks.contribution_operation c WHERE c.operation_id = o.id) = \(isCounted)
+        WHERE state = 1 AND EXISTS (SELECT FROM streaks.contribution c WHERE c.operation_id = o.id) = \(isCounted)
         """
     }
 

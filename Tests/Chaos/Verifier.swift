@@ -55,9 +55,9 @@ struct Verifier: Sendable {
         }
         found += try await texts(
             """
-            SELECT format('streak %s: status %s, count %s, longest %s, %s photos', id, status, current_count, longest_count, photo_count)
+            SELECT format('streak %s: status %s, count %s, longest %s, %s photos', id, status, current_count, longest_count, contribution_count)
             FROM streaks.streak
-            WHERE (status, current_count, longest_count, photo_count) <> (1, \(rounds), \(rounds), \(rounds * 2))
+            WHERE (status, current_count, longest_count, contribution_count) <> (1, \(rounds), \(rounds), \(rounds * 2))
             """
         )
         found += try await texts(

@@ -147,7 +147,7 @@ struct RevealLife {
     }
 
     /// The dates of which the reader could see the friend's snap on any route, and what the feed shows.
-    private func look(_ reader: Int, _ own: Set<CalendarDate>, _ friends: Set<CalendarDate>) -> (
+    private func settle(_ reader: Int, _ own: Set<CalendarDate>, _ friends: Set<CalendarDate>) -> (
         Set<CalendarDate>, StreakToday.FriendSlot
     ) {
         let (mine, theirs) = (clock(reader).date(at: now), clock(1 - reader).date(at: now))

@@ -14,7 +14,7 @@ struct CheckpointTests {
         let streak = try await ann.befriend(bob)
         _ = try await home.sql(
             """
-            UPDATE streaks.streak SET started_at = started_at - interval '\(days) days', looked_at = now() WHERE id = '\(streak)';
+            UPDATE streaks.streak SET started_at = started_at - interval '\(days) days', settled_at = now() WHERE id = '\(streak)';
             INSERT INTO streaks.contribution (streak_id, user_id, on_date, received_at, recorded_at, operation_id)
             SELECT '\(streak)', person, date::date, noon, noon, gen_random_uuid()
             FROM unnest(ARRAY['\(ann.id)', '\(bob.id)']::uuid[]) AS person,

@@ -88,21 +88,24 @@ extension RecoverTests {
             """
             CREATE TEMP TABLE crowd AS SELECT gen_random_uuid() AS id, least(a, b) AS a, greatest(a, b) AS b
             FROM unnest(ARRAY[\(ids)]::uuid[]) AS a, unnest(ARRAY[\(ids)]::uuid[]) AS b WHERE a < b;
-            INSERT INTO streaks.streak (id, user_a, user_b, started_at, status, current_count, longest_count, last_completed_date,
-                broken_at, missed_date, looked_at)
-            SELECT crowd.id, a, b, s.started_at, s.status, 1, 1, s.last_completed_date, s.broken_at, s.missed_date, s.looked_at
+            INSERT INTO streaks.streak (id, kind, started_at, status, current_count, longest_count, last_completed_date, broken_at,
+                missed_date, settled_at)
+            SELECT crowd.id, s.kind, s.started_at, s.status, 1, 1, s.last_completed_date, s.broken_at, s.missed_date, s.settled_at
             FROM crowd, streaks.streak s WHERE s.id = '\(pair.streak)';
+            INSERT INTO streaks.streak_member (streak_id, user_id, joined_at)
+            SELECT crowd.id, person, s.started_at FROM crowd, unnest(ARRAY[a, b]) AS person, streaks.streak s
+            WHERE s.id = '\(pair.streak)';
             INSERT INTO streaks.contribution (streak_id, user_id, on_date, received_at, recorded_at, operation_id)
             SELECT crowd.id, person, c.on_date, c.received_at, c.recorded_at, gen_random_uuid()
             FROM crowd, unnest(ARRAY[a, b]) AS person, streaks.contribution c
             WHERE c.streak_id = '\(pair.streak)' AND c.user_id = '\(pair.ann.id)';
             INSERT INTO streaks.streak_checkpoint (streak_id, settled_through, current_count, longest_count, last_completed_date,
-                run_start, closed_from, closed_until)
-            SELECT crowd.id, s.last_completed_date, 1, 1, s.last_completed_date, s.last_completed_date, '{}', '{}'
+                run_start, freezes, closed_from, closed_until)
+            SELECT crowd.id, s.last_completed_date, 1, 1, s.last_completed_date, s.last_completed_date, 0, '{}', '{}'
             FROM crowd, streaks.streak s WHERE s.id = '\(pair.streak)';
             """
         )
-        let hold = try await Hold("streaks.outage", "UPDATE", when: "OLD.looked_at_streaks = 100", at: home)
+        let hold = try await Hold("streaks.outage", "UPDATE", when: "OLD.settled_streaks = 100", at: home)
         let midnight = try await midnight(home)
         let declared = try await streaks(
             ["declare-outage", "\(midnight - .hours(36))", "\(midnight - .hours(2))"],
@@ -113,7 +116,7 @@ extension RecoverTests {
         try await RestartTests().killed("streaks", of: home)
         try await hold.end(isDead: true)
         try await finished(home)
-        let crowd = "SELECT status, current_count, count(*) FROM streaks.streak WHERE user_a IN (\(ids)) GROUP BY 1, 2"
+        let crowd = "SELECT status, current_count, count(*) FROM streaks.streak WHERE members[1] IN (\(ids)) GROUP BY 1, 2"
         #expect(try await home.sql(crowd) == "1|1|231")
         try await eventually("streaks answers") { try await pair.ann.get("/api/streaks/\(pair.streak)").status == 200 }
         #expect(try await pair.item()["status"].string == "active")
@@ -121,13 +124,13 @@ extension RecoverTests {
             try await home.sql(
                 """
                 SELECT count(*), count(DISTINCT aggregate) FROM streaks.outbox WHERE subject LIKE '%StreakRestored'
-                    AND aggregate IN (SELECT id::text FROM streaks.streak WHERE user_a IN (\(ids)))
+                    AND aggregate IN (SELECT id::text FROM streaks.streak WHERE members[1] IN (\(ids)))
                 """
             ) == "231|231"
         )
         #expect(
             try await home.sql(
-                "SELECT count(*) FROM streaks.streak_checkpoint JOIN streaks.streak ON id = streak_id WHERE user_a IN (\(ids))"
+                "SELECT count(*) FROM streaks.streak_checkpoint JOIN streaks.streak ON id = streak_id WHERE members[1] IN (\(ids))"
             ) == "0",
             "they were made before anybody knew of the outage"
         )

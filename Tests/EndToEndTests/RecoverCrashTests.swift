@@ -19,7 +19,7 @@ extension RecoverTests {
         var table: String {
             switch self {
             case .asking, .taking: "billing.token_entry"
-            case .restoring: "streaks.streak_recovery"
+            case .restoring: "streaks.streak_cover"
             case .finishing: "streaks.recovery_operation"
             }
         }
@@ -51,7 +51,7 @@ extension RecoverTests {
         #expect(try await pair.balances() == [0, 1])
         #expect(try await pair.entries("used") == 1)
         #expect(try await pair.entries("refunded") == 0)
-        #expect(try await home.sql("SELECT count(*) FROM streaks.streak_recovery WHERE streak_id = '\(pair.streak)'") == "1")
+        #expect(try await home.sql("SELECT count(*) FROM streaks.streak_cover WHERE streak_id = '\(pair.streak)'") == "1")
         #expect(try await pair.recover(pair.ben).code == "RECOVERY_ALREADY_USED")
     }
 

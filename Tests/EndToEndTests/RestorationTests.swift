@@ -90,7 +90,8 @@ struct RestorationTests {
         // They come by streams of their own, in any order.
         try await eventually("the acceptance and the friend's snap are in the log") {
             let friendship = try await bea.notifications("friend_accepted")
-            return try await !friendship.isEmpty && !bea.notifications("friend_posted").isEmpty
+            let snap = try await bea.notifications("friend_posted")
+            return !friendship.isEmpty && !snap.isEmpty
         }
 
         let reply = try await bea.export()

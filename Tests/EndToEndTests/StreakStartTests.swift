@@ -102,7 +102,7 @@ struct StreakStartTests {
         #expect(replies.filter { $0.status != 201 }.allSatisfy { $0.code == "STREAK_ALREADY_ACTIVE" })
         #expect(
             try await home.sql(
-                "SELECT count(*) FROM streaks.streak WHERE ARRAY[user_a, user_b] @> ARRAY['\(ann.id)', '\(ben.id)']::uuid[]"
+                "SELECT count(*) FROM streaks.streak WHERE members @> ARRAY['\(ann.id)', '\(ben.id)']::uuid[]"
             ) == "1"
         )
     }
@@ -130,8 +130,9 @@ struct StreakStartTests {
             try await eventually("every end was heard of") {
                 try await home.sql(
                     """
-                    SELECT count(*) FROM streaks.ended_friendship JOIN streaks.streak USING (friendship_id)
-                    WHERE ARRAY[user_a, user_b] @> ARRAY['\(ann.id)', '\(ben.id)']::uuid[]
+                    SELECT count(*) FROM streaks.ended_friendship JOIN streaks.mutual_streak USING (friendship_id)
+                    JOIN streaks.streak ON id = streak_id
+                    WHERE members @> ARRAY['\(ann.id)', '\(ben.id)']::uuid[]
                     """
                 ) == "15"
             }

@@ -30,7 +30,7 @@ struct UploadRepeatTests {
         #expect(try await person.home.sql("SELECT count(*) FROM media.snap WHERE user_id = '\(person.id)'") == "1")
         #expect(try await person.home.sql("SELECT count(*) FROM streaks.contribution WHERE user_id = '\(person.id)'") == "1")
         #expect(
-            try await person.home.sql("SELECT photo_count FROM streaks.streak WHERE '\(person.id)' IN (user_a, user_b)") == "1"
+            try await person.home.sql("SELECT contribution_count FROM streaks.streak WHERE '\(person.id)' = ANY(members)") == "1"
         )
         #expect(Self.files(of: person).count == 2, "\(Self.files(of: person).map(\.path))")
     }
@@ -96,7 +96,7 @@ struct UploadRepeatTests {
         let (una, vic, streak) = try await friends()
         let photo = try Photos.jpeg(220)
         // Nothing ends a friendship in this API yet, but the streak may have ended all the same.
-        _ = try await una.home.sql("UPDATE streaks.streak SET ended_at = looked_at, status = 3 WHERE id = '\(streak)'")
+        _ = try await una.home.sql("UPDATE streaks.streak SET ended_at = settled_at, status = 3 WHERE id = '\(streak)'")
         for key in ["refused", "refused", nil, nil] {
             let refused = try await una.upload(photo, to: streak, key: key)
             #expect(refused.status == 400, "\(refused.text)")

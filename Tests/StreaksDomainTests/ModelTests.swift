@@ -19,7 +19,7 @@ import Testing
         let cases = TestDepth.pick(quick: 15, full: 40)
         let file = try await python(["fill", "\(101 + seed)", "\(cases)"])
         for isIncremental in [false, true] {
-            let results = try CaseReplay(isIncremental: isIncremental).play(file)
+            let results = try await CaseReplay(isIncremental: isIncremental).play(file)
             #expect(results.count == cases)
             for result in results where !result.disagreements.isEmpty {
                 Issue.record("\(result.name): \(result.disagreements.joined(separator: "; "))")

@@ -51,7 +51,7 @@ struct Story {
         }
     }
 
-    mutating func look(_ time: String) throws -> StreakState { try at(time, .settle) }
+    mutating func settle(_ time: String) throws -> StreakState { try at(time, .settle) }
 
     func may(_ day: Int, _ time: String) -> String { "2026-05-\(day < 10 ? "0" : "")\(day)T\(time)Z" }
 

@@ -4,6 +4,11 @@ import StreaksAPI
 import StreaksDomain
 import Testing
 
+@testable import StreaksCore
+@testable import StreaksMutual
+@testable import StreaksProgress
+@testable import StreaksPrompts
+@testable import StreaksReminders
 @testable import StreaksService
 
 /// Achievements are given in the transaction that earns them, once (MS-7).
@@ -49,11 +54,11 @@ struct AchievementGrantTests {
             let streak = try await world.start(ann, bob)
             for user in [ann, bob] { try await world.post(user, to: [streak]) }
             world.clock.advance(by: .days(2))
-            let keeper = world.service.keeper
+            let writer = world.service.writer
             let bob = bob
             try await world.work.run(trace: "", requestID: "") { work in
-                for stored in try await keeper.streaks.lock([streak], work.sql) {
-                    let change = try await keeper.apply(.recover(bob), to: stored, work)
+                for stored in try await writer.store.lock([streak], work.sql) {
+                    let change = try await writer.apply(.recover(bob), to: stored, work).change
                     #expect(change.state.status == .active)
                 }
             }
@@ -117,35 +122,6 @@ struct AchievementGrantTests {
             #expect(try await world.post(ann, to: streaks) == [])
             #expect(try await world.told() == [])
             #expect(try await world.earned(ann) == ["prompt_master"])
-        }
-    }
-
-    @Test func `who had a long streak before there were achievements has them, dated when the count was reached`() async throws {
-        let (ann, bob, cat) = (ann, bob, cat)
-        let gone = StreaksWorld.person(9)
-        func insert(_ number: UInt64, _ one: UserID, _ two: UserID, count: Int, _ last: String, _ database: Database) async throws
-        {
-            try await database.execute(
-                """
-                INSERT INTO streak (id, user_a, user_b, started_at, status, current_count, longest_count, last_completed_date, looked_at)
-                VALUES (\(StreakID(high: 3, low: number)), \(one), \(two), now(), 2, \(Int32(count)), \(Int32(count)),
-                    \(CalendarDate(last)), now())
-                """
-            )
-        }
-        try await withStreaks { database in
-            try await insert(1, ann, bob, count: 6, "2026-02-01", database)
-            try await insert(2, ann, cat, count: 31, "2026-03-31", database)
-            try await insert(3, bob, gone, count: 120, "2026-04-30", database)
-            try await database.execute("INSERT INTO purged_user (user_id, purged_at) VALUES (\(gone), now())")
-        } _: { world in
-            #expect(try await world.earned(ann) == ["7_day_warrior", "30_day_legend"])
-            #expect(try await world.earned(bob) == ["7_day_warrior", "30_day_legend", "100_day_immortal"])
-            #expect(try await world.earned(cat) == ["7_day_warrior", "30_day_legend"])
-            #expect(try await world.earned(gone) == [])
-            let dates = try await world.achievements(ann).prefix(2).map { $0.earnedAt.map(Zone.utc.date(at:))?.description }
-            #expect(dates == ["2026-03-08", "2026-03-31"])
-            #expect(try await world.told() == [], "it is no news")
         }
     }
 

@@ -6,6 +6,11 @@ import StreaksDomain
 import TestSupport
 import Testing
 
+@testable import StreaksCore
+@testable import StreaksMutual
+@testable import StreaksProgress
+@testable import StreaksPrompts
+@testable import StreaksReminders
 @testable import StreaksService
 
 /// What settling left behind: everything but numbers that only say how often something was written.
@@ -62,8 +67,8 @@ private struct Outcome: Error, Equatable {
         let now = world.clock.now()
         _ = try await world.database.execute(
             """
-            INSERT INTO streak_recovery (streak_id, used_at, user_id, from_date, through_date, operation_id)
-            SELECT id, \(now), user_a, \(Zone.utc.date(at: now)), \(Zone.utc.date(at: now).advanced(by: 1)), gen_random_uuid()
+            INSERT INTO streak_cover (streak_id, used_at, kind, user_id, from_date, through_date, operation_id)
+            SELECT id, \(now), 1, members[1], \(Zone.utc.date(at: now)), \(Zone.utc.date(at: now).advanced(by: 1)), gen_random_uuid()
             FROM streak WHERE id = \(streak) AND status = 1
             """
         )
@@ -80,11 +85,11 @@ private struct Outcome: Error, Equatable {
         do {
             return try await world.work.run(trace: "", requestID: "") { work -> Outcome in
                 _ = try await work.sql.execute("DELETE FROM outbox")
-                let locked = try await world.service.streaks.lock(streaks, work.sql)
+                let locked = try await world.service.store.lock(streaks, work.sql)
                 var stored = Dictionary(uniqueKeysWithValues: locked.map { ($0.row.id, $0) })
                 for start in stride(from: 0, to: streaks.count, by: atOnce) {
                     let some = streaks[start..<min(start + atOnce, streaks.count)].compactMap { stored.removeValue(forKey: $0) }
-                    try await world.service.keeper.settle(some, work)
+                    try await world.service.writer.settle(some, work)
                 }
                 throw try await look(work.sql)
             }
@@ -95,7 +100,7 @@ private struct Outcome: Error, Equatable {
 
     private func look(_ sql: Transaction) async throws -> Outcome {
         var outcome = Outcome()
-        for table in ["streak", "streak_checkpoint", "streak_recovery", "user_moment", "achievement", "user_stats"] {
+        for table in ["streak", "streak_checkpoint", "streak_cover", "reminder_schedule", "achievement", "user_stats"] {
             outcome.rows[table] = try await sql.query(
                 "SELECT (to_jsonb(t) - 'version')::text FROM \(identifier: table) AS t ORDER BY 1"
             ).map { try $0.decode(as: String.self) }

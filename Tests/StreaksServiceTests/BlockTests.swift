@@ -5,6 +5,11 @@ import StreaksAPI
 import TestSupport
 import Testing
 
+@testable import StreaksCore
+@testable import StreaksMutual
+@testable import StreaksProgress
+@testable import StreaksPrompts
+@testable import StreaksReminders
 @testable import StreaksService
 
 /// What streaks says of two of whom one blocks the other (SO-7): nothing, on any route.

@@ -11,6 +11,11 @@ import Testing
 import Wire
 
 @testable import Runtime
+@testable import StreaksCore
+@testable import StreaksMutual
+@testable import StreaksProgress
+@testable import StreaksPrompts
+@testable import StreaksReminders
 @testable import StreaksService
 
 /// `social`, of which only one answer is wanted: who is whose friend.
@@ -77,8 +82,8 @@ private struct Friendships: Caller {
     private func streaks(_ one: UserID, _ two: UserID, _ world: World) async throws -> [String: Seen] {
         let rows = try await world.database.query(
             """
-            SELECT id, friendship_id, status, current_count, broken_by FROM streak
-            WHERE user_a = \(min(one, two)) AND user_b = \(max(one, two))
+            SELECT id, friendship_id, status, current_count, broken_by FROM streak JOIN mutual_streak ON id = streak_id
+            WHERE members = \([min(one, two), max(one, two)])
             """
         )
         return try rows.reduce(into: [:]) { streaks, row in

@@ -4,6 +4,11 @@ import StreaksDomain
 import TestSupport
 import Testing
 
+@testable import StreaksCore
+@testable import StreaksMutual
+@testable import StreaksProgress
+@testable import StreaksPrompts
+@testable import StreaksReminders
 @testable import StreaksService
 
 /// Which dates lists and memberships call over: those of the whole zone histories (SD-4, PH-4), however little of them is read.
@@ -73,10 +78,10 @@ struct OpenDateTests {
         try await withWorld(at: "2026-05-01T11:00:00Z") { world in
             let (ann, ben) = (try await world.person(1), try await world.person(2))
             let streak = try await world.befriend(ann, ben)
-            for stored in try await world.service.streaks.ledgers([streak]) {
+            for stored in try await world.service.store.load([streak]) {
                 try await world.work.run(trace: "", requestID: "") { work in
-                    for locked in try await world.service.streaks.lock([stored.row.id], work.sql) {
-                        _ = try await world.service.keeper.apply(.end, to: locked, work)
+                    for locked in try await world.service.store.lock([stored.row.id], work.sql) {
+                        _ = try await world.service.writer.apply(.end, to: locked, work)
                     }
                 }
             }

@@ -3,6 +3,11 @@ import StreaksAPI
 import StreaksDomain
 import Testing
 
+@testable import StreaksCore
+@testable import StreaksMutual
+@testable import StreaksProgress
+@testable import StreaksPrompts
+@testable import StreaksReminders
 @testable import StreaksService
 
 /// A streak's own prompts (PW-1), and late snaps where the window is enforced (PW-3).

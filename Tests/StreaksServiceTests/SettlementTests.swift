@@ -7,6 +7,11 @@ import TestSupport
 import Testing
 
 @testable import Runtime
+@testable import StreaksCore
+@testable import StreaksMutual
+@testable import StreaksProgress
+@testable import StreaksPrompts
+@testable import StreaksReminders
 @testable import StreaksService
 
 /// The job: in batches, shared by replicas, stopped anywhere, and as cheap as what is due (D7).
@@ -47,11 +52,11 @@ import Testing
             let now = world.clock.now()
             try await withThrowingTaskGroup(of: Void.self) { replicas in
                 for _ in 0..<4 {
-                    let job = world.settlement(mostAtOnce: 7)
+                    let job = world.service.settlement(mostAtOnce: 7)
                     replicas.addTask {
                         // Who finds nothing may have been passed over by others' locks: it looks again.
                         for _ in 0..<40 {
-                            if try await job.settle(at: now) == 0 { _ = try await job.tellTotals() }
+                            if try await job.settle(at: now) == 0 { _ = try await world.service.totals.emitStale() }
                         }
                     }
                 }
@@ -72,9 +77,9 @@ import Testing
             let now = world.clock.now()
             await #expect(throws: Crash.self) {
                 try await world.work.run(trace: "", requestID: "") { work in
-                    let due = try await world.service.streaks.lockDue(at: now, limit: 100, work.sql)
+                    let due = try await world.service.store.lockDue(.mutual, at: now, limit: 100, work.sql)
                     #expect(due.count == 10)
-                    try await world.service.keeper.settle(due, totals: .soon, work)
+                    try await world.service.writer.settle(due, urgency: .soon, work)
                     throw Crash()
                 }
             }
@@ -82,11 +87,11 @@ import Testing
             #expect(try await world.events(StreakBroken.self).isEmpty)
             #expect(try await stale(world) == 0)
 
-            #expect(try await world.settlement().settle(at: now) == 10)
+            #expect(try await world.service.settlement().settle(at: now) == 10)
             #expect(try await world.events(StreakBroken.self).count == 10)
             await #expect(throws: Crash.self) {
                 try await world.work.run(trace: "", requestID: "") { work in
-                    #expect(try await StatsRepository.takeStale(work.sql).count == 10)
+                    #expect(try await StatsRepository.deleteStale(work.sql).count == 10)
                     throw Crash()
                 }
             }
@@ -107,9 +112,10 @@ import Testing
             let key: Query = table == "contribution" ? "streak_id" : "id"
             _ = try await world.database.execute("UPDATE \(column) = 'infinity' WHERE \(key) = \(bad)")
             let metrics = Metrics()
-            let job = world.settlement(mostAtOnce: 16, metrics: metrics).job
+            let job = world.service.settlement(mostAtOnce: 16, metrics: metrics).job
             var runs = 0
             while try await job.run(world.clock.now()) > 0 { runs += 1 }
+            while try await world.service.totals.job.run(world.clock.now()) > 0 {}
             #expect(runs < 40, "it goes on by itself")
             let broken = try await world.events(StreakBroken.self).map(\.streakID)
             #expect(Set(broken) == Set(streaks.map(\.description)).subtracting([bad.description]) && broken.count == 23)
@@ -170,7 +176,7 @@ import Testing
                 try await StatsRepository.noteStale([ann, ben, ann], at: work.now, work.sql)
                 try await DepartureRepository.erase(ann, now: work.now, work.sql)
             }
-            #expect(try await world.settlement().tellTotals() == 2)
+            #expect(try await world.service.totals.emitStale() == 2)
             #expect(try await world.events(UserStreakStatsChanged.self).map(\.userID) == [ben.description])
             let known = try await world.database.query("SELECT user_id FROM user_stats").map { try $0.decode(as: UserID.self) }
             #expect(known == [ben])
@@ -182,22 +188,28 @@ import Testing
         _ = try await ring(world, of: 10)
         _ = try await world.database.execute(
             """
-            INSERT INTO streak (id, user_a, user_b, started_at, current_count, next_due, looked_at)
-            SELECT ('00000000-0000-0003-0000-' || lpad(to_hex(n), 12, '0'))::uuid,
-                ('00000000-0000-0002-0000-' || lpad(to_hex(2 * n), 12, '0'))::uuid,
-                ('00000000-0000-0002-0000-' || lpad(to_hex(2 * n + 1), 12, '0'))::uuid, \(world.clock.now() - .days(3)), 2,
+            INSERT INTO streak (id, kind, started_at, current_count, next_due, settled_at)
+            SELECT ('00000000-0000-0003-0000-' || lpad(to_hex(n), 12, '0'))::uuid, 1, \(world.clock.now() - .days(3)), 2,
                 \(world.clock.now()) + n * interval '1 second', \(world.clock.now() - .days(1))
             FROM generate_series(1, 10000) AS n
             """
         )
         _ = try await world.database.execute(
             """
+            INSERT INTO streak_member (streak_id, user_id, joined_at)
+            SELECT ('00000000-0000-0003-0000-' || lpad(to_hex(n), 12, '0'))::uuid,
+                ('00000000-0000-0002-0000-' || lpad(to_hex(2 * n + i), 12, '0'))::uuid, \(world.clock.now() - .days(3))
+            FROM generate_series(1, 10000) AS n, generate_series(0, 1) AS i
+            """
+        )
+        _ = try await world.database.execute(
+            """
             INSERT INTO contribution (streak_id, user_id, on_date, received_at, recorded_at, operation_id)
-            SELECT id, user_a, '2026-05-01', started_at, started_at, id FROM streak WHERE NOT EXISTS (
+            SELECT id, members[1], '2026-05-01', started_at, started_at, id FROM streak WHERE NOT EXISTS (
                 SELECT FROM contribution c WHERE c.streak_id = streak.id)
             """
         )
-        _ = try await world.database.execute("INSERT INTO user_stats (user_id) SELECT user_a FROM streak ON CONFLICT DO NOTHING")
+        _ = try await world.database.execute("INSERT INTO user_stats (user_id) SELECT members[1] FROM streak ON CONFLICT DO NOTHING")
         for table in ["streak", "streak_member", "contribution", "user_stats", "zone_change"] {
             _ = try await world.database.execute("ANALYZE \(identifier: table)")
         }
@@ -206,12 +218,12 @@ import Testing
     @Test func `what is due is found by its index, and totals are counted by those of the people`() async throws {
         try await withWorld(at: "2026-05-01T08:00:00Z") { world in
             try await crowd(world)
-            let due = try await plan(StreakRepository.dueQuery(at: world.clock.now(), limit: SettlementJob.mostAtOnce), world)
+            let due = try await plan(StreakRepository.dueQuery(.mutual, at: world.clock.now(), limit: SettlementJob.mostAtOnce), world)
             #expect(due.contains("Index Scan using streak_due"), "\(due)")
             #expect(!due.contains("Seq Scan") && !due.contains("Sort"), "\(due)")
             let people = (1...20).map { UserID(high: 2, low: UInt64($0)) }
-            let totals = try await plan(StatsRepository.countQuery(people), world)
-            #expect(totals.contains("streak_member_pkey") && totals.contains("streak_pkey"), "\(totals)")
+            let totals = try await plan(LedgerReads.totalsQuery(.mutual, people), world)
+            #expect(totals.contains("streak_member_user") && totals.contains("streak_pkey"), "\(totals)")
             #expect(!totals.contains("Seq Scan on streak"), "\(totals)")
         }
     }
@@ -226,13 +238,14 @@ import Testing
             let now = world.clock.now()
             let read = try await world.work.run(trace: "", requestID: "") { work in
                 let before = try await rowsRead(work.sql)
-                let due = try await world.service.streaks.lockDue(
+                let due = try await world.service.store.lockDue(
+                    .mutual,
                     at: now - .seconds(60),
                     limit: SettlementJob.mostAtOnce,
                     work.sql
                 )
                 #expect(due.count == 10)
-                try await world.service.keeper.settle(due, totals: .now, work)
+                try await world.service.writer.settle(due, urgency: .now, work)
                 return try await rowsRead(work.sql).merging(before, uniquingKeysWith: -)
             }
             #expect(try await world.events(StreakBroken.self).count == 10)
@@ -255,15 +268,17 @@ import Testing
 
     @Test func `the job says since when the oldest row is due, and since when totals wait`() async throws {
         try await withWorld(at: "2026-05-01T08:00:00Z") { world in
-            let job = world.settlement()
+            let job = world.service.settlement()
             let oldestDue = try #require(job.job.oldestDue)
             #expect(try await oldestDue() == nil)
             _ = try await ring(world, of: 3)
             #expect(try await oldestDue() == moment("2026-05-03T00:01:00Z"))
             #expect(try await job.settle(at: world.clock.now()) == 3)
-            #expect(try await oldestDue() == world.clock.now())
-            #expect(try await job.tellTotals() == 3)
             #expect(try await oldestDue() == nil)
+            let totals = try #require(world.service.totals.job.oldestDue)
+            #expect(try await totals() == world.clock.now())
+            #expect(try await world.service.totals.emitStale() == 3)
+            #expect(try await totals() == nil)
         }
     }
 }

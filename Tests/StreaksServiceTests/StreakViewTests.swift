@@ -4,6 +4,11 @@ import StreaksAPI
 import StreaksDomain
 import Testing
 
+@testable import StreaksCore
+@testable import StreaksMutual
+@testable import StreaksProgress
+@testable import StreaksPrompts
+@testable import StreaksReminders
 @testable import StreaksService
 
 /// What is shown of streaks besides lists (MS-5, MC-1).
@@ -60,7 +65,7 @@ struct StreakViewTests {
             for (one, two) in [(ann, ben), (ann, cat)] { try await world.befriend(one, two) }
             _ = try await world.database.execute("DELETE FROM zone_change WHERE user_id = \(cat)")
             func dates(of user: UserID) async throws -> [[String]] {
-                try await world.service.streaks.seen(.running, by: user, withFriends: false, now: world.clock.now())
+                try await world.service.store.seen(.running, by: user, withFriends: false, now: world.clock.now())
                     .map { [$0.yourDate.description, $0.friendDate.description] }
             }
             #expect(try await dates(of: ann) == [["2026-05-02", "2026-05-01"], ["2026-05-02", "2026-05-01"]])
@@ -128,7 +133,7 @@ struct StreakViewTests {
             let today = Zone.utc.date(at: world.clock.now())
             try await world.database.execute(
                 """
-                INSERT INTO streak (id, user_a, user_b, started_at, looked_at)
+                INSERT INTO streak (id, user_a, user_b, started_at, settled_at)
                 SELECT gen_random_uuid(), \(ann), gen_random_uuid(), now(), now() FROM generate_series(1, 50)
                 """
             )
@@ -192,9 +197,9 @@ struct StreakViewTests {
     }
 
     private func end(_ streak: StreakID, _ world: StreaksWorld) async throws {
-        let keeper = world.service.keeper
+        let writer = world.service.writer
         try await world.work.run(trace: "", requestID: "") { work in
-            for stored in try await keeper.streaks.lock([streak], work.sql) { _ = try await keeper.apply(.end, to: stored, work) }
+            for stored in try await writer.store.lock([streak], work.sql) { _ = try await writer.apply(.end, to: stored, work) }
         }
     }
 

@@ -14,6 +14,7 @@ import Wire
 
 @testable import Runtime
 @testable import ServiceRuntime
+@testable import StreaksCore
 @testable import StreaksService
 
 /// The services that `streaks` asks, answering what a test wants.
@@ -64,7 +65,7 @@ final class AskedServices: Caller {
 /// `streaks` on a schema of its own, everybody's clock on UTC.
 struct StreaksWorld {
     let database: Database
-    let service: StreaksService
+    let service: AllStreaks
     let work: UnitOfWorkFactory
     let others: AskedServices
     let clock: ManualClock
@@ -138,43 +139,23 @@ struct StreaksWorld {
             FROM unnest(\(dates)) AS on_date, unnest(\([one, two])) AS person
             """
         )
-        try await database.execute("UPDATE streak SET started_at = \(start), looked_at = \(clock.now()) WHERE id = \(streak)")
+        try await database.execute("UPDATE streak SET started_at = \(start), settled_at = \(clock.now()) WHERE id = \(streak)")
     }
 }
 
-nonisolated(nonsending) func withStreaks(
-    adjust: (Database) async throws -> Void = { _ in },
-    _ body: (StreaksWorld) async throws -> Void
-) async throws {
-    try await PostgresServer.shared().withDatabase(poolSize: 4, adjust: PostgresServer.patient) { database in
-        let sets = [MigrationSet("outbox", OutboxMigrations.all), MigrationSet("runtime", RuntimeMigrations.all)]
-        // Achievements last: what was there before them is what they find.
-        let (late, early) = (sets + StreaksModule.migrations).partitioned { $0.scope == "streaks_achievements" }
-        try await migrate(early, database)
-        try await adjust(database)
-        try await migrate(late, database)
-        // Inside everybody's window (PW-2).
+nonisolated(nonsending) func withStreaks(_ body: (StreaksWorld) async throws -> Void) async throws {
+    try await template.withDatabase(poolSize: 4, adjust: PostgresServer.patient) { database in
+        // Inside the window of users of whom nothing is known (PW-2).
         let clock = ManualClock(moment("2026-05-01T11:00:00Z"))
         let others = AskedServices()
         let work = UnitOfWorkFactory(database: database, clock: clock, ids: UUIDv7Source(clock: SystemClock()), relay: nil)
-        let service = StreaksModule.service(
+        let service = AllStreaks(
             database: database,
             bus: others,
             mutations: Mutations(work: work, database: database),
-            snapWindow: .label,
-            avatars: AvatarLinks(base: ""),
             clock: clock,
             logger: testLogger
         )
         try await body(StreaksWorld(database: database, service: service, work: work, others: others, clock: clock))
     }
-}
-
-nonisolated(nonsending) private func migrate(_ sets: [MigrationSet], _ database: Database) async throws {
-    for set in sets { try await Migrator(scope: set.scope, migrations: set.migrations).run(on: database) }
-}
-
-extension Array {
-    /// Those that fit and those that do not, each in order.
-    fileprivate func partitioned(by fits: (Element) -> Bool) -> ([Element], [Element]) { (filter(fits), filter { !fits($0) }) }
 }

@@ -6,6 +6,11 @@ import Testing
 
 @testable import Runtime
 @testable import ServiceRuntime
+@testable import StreaksCore
+@testable import StreaksMutual
+@testable import StreaksProgress
+@testable import StreaksPrompts
+@testable import StreaksReminders
 @testable import StreaksService
 
 /// Counts how often the tasks on it get a thread: one time more than they have given it up.
@@ -52,14 +57,14 @@ private final class CountingExecutor: TaskExecutor {
     }
 
     @Test func `settling gives its thread up between any two ledgers when the time is over, and never else`() async throws {
-        let greedy = try await turns(slice: .seconds(3_600)) { $0.settlement().job }
-        let fair = try await turns(slice: .zero) { $0.settlement().job }
+        let greedy = try await turns(slice: .seconds(3_600)) { $0.service.settlement().job }
+        let fair = try await turns(slice: .zero) { $0.service.settlement().job }
         #expect(greedy < Self.size, "the database's answers only")
         #expect(fair >= greedy + 2 * Self.size, "after planning each and after what is told of each: \(greedy), \(fair)")
     }
 
     @Test func `so does looking for what people are to be told`() async throws {
-        func job(_ world: World) -> Job { MomentJob(work: world.work, streaks: world.service.streaks).job }
+        func job(_ world: World) -> Job { world.service.reminders.job }
         let greedy = try await turns(slice: .seconds(3_600), job)
         let fair = try await turns(slice: .zero, job)
         #expect(fair >= greedy + 2 * Self.size, "\(greedy), \(fair)")

@@ -14,6 +14,9 @@ import Wire
 @testable import Outbox
 @testable import Runtime
 @testable import ServiceRuntime
+@testable import StreaksCore
+@testable import StreaksMutual
+@testable import StreaksReminders
 @testable import StreaksService
 
 /// Nobody to ask: what `streaks` must know of people was told to it before.
@@ -31,16 +34,15 @@ struct World {
     let clock: ManualClock
     let work: UnitOfWorkFactory
     let mutations: Mutations
-    let service: StreaksService
+    let service: AllStreaks
 
     /// The same service with another rule for late snaps.
-    func service(_ rule: SnapWindowRule) -> StreaksService {
-        StreaksModule.service(
+    func service(_ rule: SnapWindowRule) -> AllStreaks {
+        AllStreaks(
             database: database,
             bus: Nobody(),
             mutations: mutations,
             snapWindow: rule,
-            avatars: AvatarLinks(base: ""),
             clock: clock,
             logger: testLogger
         )
@@ -65,9 +67,9 @@ struct World {
     }
 
     /// What an event of another service does.
-    func hear(_ event: any Event) async throws {
+    func hear(_ event: any Event, by handlers: [EventHandler]? = nil) async throws {
         let body = try event.serialized()
-        for handler in StreaksModule.consumers(service) where handler.subject == type(of: event).subject {
+        for handler in handlers ?? service.consumers where handler.subject == type(of: event).subject {
             try await work.run(trace: "", requestID: "") { work in
                 let stored = StoredEvent(
                     id: work.ids.make(),
@@ -109,7 +111,7 @@ struct World {
     }
 
     @discardableResult
-    func post(_ user: UserID, to streaks: [StreakID], _ service: StreaksService? = nil) async throws -> RecordContributionReply {
+    func post(_ user: UserID, to streaks: [StreakID], _ service: AllStreaks? = nil) async throws -> RecordContributionReply {
         let operation: OperationID = UUIDv7Source(clock: SystemClock()).make()
         return try await (service ?? self.service).recordContribution(
             RecordContributionRequest(
@@ -122,34 +124,23 @@ struct World {
         )
     }
 
-    func settlement(mostAtOnce: Int = SettlementJob.mostAtOnce, metrics: Metrics = Metrics()) -> SettlementJob {
-        SettlementJob(
-            keeper: service.keeper,
-            work: work,
-            logger: PostgresServer.silence,
-            metrics: metrics,
-            mostAtOnce: mostAtOnce
-        )
-    }
-
-    /// Runs both jobs until nothing is due.
+    /// Runs the jobs until nothing is due.
     func settle() async throws {
-        let jobs = [
-            settlement().job, MomentJob(work: work, streaks: service.streaks).job,
-        ]
-        for job in jobs { while try await job.run(clock.now()) > 0 {} }
+        for job in [service.settlement().job, service.totals.job, service.reminders.job] {
+            while try await job.run(clock.now()) > 0 {}
+        }
     }
 
-    /// When somebody is looked at next.
+    /// When the next reminder of a user may be due.
     func nextAt(_ user: UserID) async throws -> Instant? {
-        try await database.query("SELECT next_at FROM user_moment WHERE user_id = \(user)").first?.decode(as: Instant?.self)
+        try await database.query("SELECT next_at FROM reminder_schedule WHERE user_id = \(user)").first?.decode(as: Instant?.self)
     }
 
     /// Lets time pass, stopping wherever somebody is due.
     func live(until end: Instant) async throws {
         while true {
             try await settle()
-            let next = try await MomentRepository.oldestDue(database)
+            let next = try await ReminderRepository.oldestDue(database)
             guard let next, next < end else { break }
             clock.set(max(next, clock.now()))
         }
@@ -168,7 +159,7 @@ let testLogger = Logger(label: "streaks-test")
 
 func moment(_ text: String) -> Instant { Instant(rfc3339: text) ?? .epoch }
 
-private let template = PostgresTemplate("streaks") { database in
+let template = PostgresTemplate("streaks") { database in
     for set in [MigrationSet("outbox", OutboxMigrations.all), MigrationSet("runtime", RuntimeMigrations.all)]
         + StreaksModule.migrations
     {
@@ -182,12 +173,11 @@ nonisolated(nonsending) func withWorld(at start: String, _ body: (World) async t
         let clock = ManualClock(moment(start))
         let work = UnitOfWorkFactory(database: database, clock: clock, ids: UUIDv7Source(clock: SystemClock()), relay: nil)
         let mutations = Mutations(work: work, database: database)
-        let service = StreaksModule.service(
+        let service = AllStreaks(
             database: database,
             bus: Nobody(),
             mutations: mutations,
             snapWindow: .label,
-            avatars: AvatarLinks(base: ""),
             clock: clock,
             logger: testLogger
         )

@@ -24,10 +24,10 @@ public struct CaseReplay: Sendable {
     ///
     /// - Returns: the disagreements and a summary line `N passed, M failed`; exit code 0 when all passed, 1 when one did not, 2 when
     ///   the file could not be read.
-    public func run(file path: String) -> (output: String, exitCode: Int32) {
+    public func run(file path: String) async -> (output: String, exitCode: Int32) {
         let results: [Result]
         do {
-            results = try play(Data(contentsOf: URL(filePath: path)))
+            results = try await play(Data(contentsOf: URL(filePath: path)))
         } catch let problem as CaseProblem {
             return ("\(path): \(problem.text)\n", 2)
         } catch {
@@ -43,85 +43,64 @@ public struct CaseReplay: Sendable {
         return (output, failed == 0 ? 0 : 1)
     }
 
-    /// Plays the cases of a file's bytes.
+    /// Plays the cases of a file's bytes on ledgers in memory.
     ///
     /// - Throws: when the bytes are no case file.
-    public func play(_ data: Data) throws -> [Result] {
-        let file = try object(try JSONDecoder().decode(JSONValue.self, from: data), "file")
-        guard case .array(let cases)? = file["cases"] else { throw CaseProblem(text: "cases is missing") }
-        return cases.enumerated().map { index, json in
-            do throws(CaseProblem) {
-                let streakCase = try StreakCase(json)
-                return Result(name: streakCase.name, rule: streakCase.rule, disagreements: play(streakCase))
-            } catch {
-                var name = "case \(index + 1)"
-                if case .object(let fields) = json, case .string(let text)? = fields["name"] { name = text }
-                return Result(name: name, rule: "", disagreements: [error.text])
-            }
-        }
+    public func play(_ data: Data) async throws -> [Result] {
+        try await play(data) { [isIncremental] in LedgerStreak($0, isIncremental: isIncremental) }
     }
 
-    private func play(_ streakCase: StreakCase) -> [String] {
-        var ledger = streakCase.ledger
-        var short = ledger
+    /// Plays the cases of a file's bytes.
+    ///
+    /// - Parameter begin: begins the streak of a case; nil leaves the case out.
+    /// - Throws: when the bytes are no case file, and what `begin` and the streaks throw that is no refusal.
+    public func play(_ data: Data, on begin: (CaseStart) async throws -> (any CaseStreak)?) async throws -> [Result] {
+        let file = try object(try JSONDecoder().decode(JSONValue.self, from: data), "file")
+        guard case .array(let cases)? = file["cases"] else { throw CaseProblem(text: "cases is missing") }
+        var results: [Result] = []
+        for (index, json) in cases.enumerated() {
+            do {
+                let streakCase = try StreakCase(json)
+                guard let streak = try await begin(CaseStart(streakCase)) else { continue }
+                let disagreements = try await play(streakCase, on: streak)
+                results.append(Result(name: streakCase.name, rule: streakCase.rule, disagreements: disagreements))
+            } catch let problem as CaseProblem {
+                var name = "case \(index + 1)"
+                if case .object(let fields) = json, case .string(let text)? = fields["name"] { name = text }
+                results.append(Result(name: name, rule: "", disagreements: [problem.text]))
+            }
+        }
+        return results
+    }
+
+    private func play(_ streakCase: StreakCase, on streak: any CaseStreak) async throws -> [String] {
         var disagreements: [String] = []
         for (index, step) in streakCase.steps.enumerated() {
             let place = "step \(index + 1) at \(step.at)"
             if let command = step.command {
-                do throws(ServiceError) {
-                    let change = try ledger.applying(command, streakCase.policy, at: step.at)
-                    ledger = change.ledger
-                    if isIncremental { short = try following(short, command, ledger, streakCase, step.at) }
+                do {
+                    let credited = try await streak.apply(command, at: step.at)
                     if let reason = step.error {
                         disagreements.append("\(place): expected the refusal \(reason), but it was accepted")
                     }
-                    if let date = step.creditedTo, change.creditedTo != date {
-                        let actual = change.creditedTo?.description ?? "nothing"
+                    if let date = step.creditedTo, credited != date {
+                        let actual = credited?.description ?? "nothing"
                         disagreements.append("\(place): expected credited_to \(date), got \(actual)")
                     }
-                } catch {
-                    if error.reason != step.error {
+                } catch let refusal as ServiceError {
+                    if refusal.reason != step.error {
                         let expected = step.error.map { "the refusal \($0)" } ?? "no refusal"
-                        disagreements.append("\(place): expected \(expected), got \(error.reason)")
+                        disagreements.append("\(place): expected \(expected), got \(refusal.reason)")
                     }
                 }
             }
-            let state = fold(ledger, streakCase.policy, at: step.at)
+            let state = try await streak.state(at: step.at)
             for (key, value) in step.expectations {
                 if let line = disagreement(key, value, state, streakCase) { disagreements.append("\(place): \(line)") }
             }
-            if isIncremental {
-                short = short.compacted(streakCase.policy, at: step.at)
-                if !agree(state, fold(short, streakCase.policy, at: step.at), after: short.base.settledThrough) {
-                    disagreements.append("\(place): folding from the checkpoint gives another state")
-                }
-            }
+            disagreements += try await streak.problems(at: step.at).map { "\(place): \($0)" }
         }
         return disagreements
-    }
-
-    /// The compacted ledger after the command; what reaches behind its checkpoint needs the whole one.
-    private func following(
-        _ short: StreakLedger,
-        _ command: StreakCommand,
-        _ whole: StreakLedger,
-        _ streakCase: StreakCase,
-        _ now: Instant
-    ) throws(ServiceError) -> StreakLedger {
-        do throws(ServiceError) {
-            return try short.applying(command, streakCase.policy, at: now).ledger
-        } catch {
-            guard error == .ledgerTooShort else { throw error }
-            return whole
-        }
-    }
-
-    /// Whether two looks show the same, as far as both reach back.
-    private func agree(_ whole: StreakState, _ short: StreakState, after date: CalendarDate) -> Bool {
-        var expected = whole
-        expected.days = whole.days.filter { $0.key > date }
-        expected.log = short.log
-        return expected == short
     }
 
     private func disagreement(

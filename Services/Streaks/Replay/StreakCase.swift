@@ -10,6 +10,7 @@ struct CaseProblem: Error {
 struct StreakCase {
     let name: String
     let rule: String
+    let kind: String
     let names: [UserID: String]
     let policy: StreakPolicy
     let ledger: StreakLedger
@@ -36,7 +37,7 @@ struct StreakCase {
         rule = try fields.optionalString("rule") ?? ""
         let start = try fields.instant("start")
         let zones = try object(try fields.required("participants"), "participants")
-        guard !zones.isEmpty else { throw CaseProblem(text: "participants: nobody") }
+        guard !zones.isEmpty else { throw CaseProblem(text: "participants: none") }
         var ids: [String: UserID] = [:]
         var participants: [StreakLedger.Participant] = []
         for (index, entry) in zones.sorted(by: { $0.key < $1.key }).enumerated() {
@@ -45,7 +46,8 @@ struct StreakCase {
             participants.append(StreakLedger.Participant(id, zone: try zone(entry.value)))
         }
         let freezes = try fields.optionalInteger("freezes") ?? 0
-        policy = try Self.policy(try fields.string("kind"), freezes: freezes)
+        kind = try fields.string("kind")
+        policy = try Self.policy(kind, freezes: freezes)
         names = Dictionary(uniqueKeysWithValues: ids.map { ($0.value, $0.key) })
         let grants = freezes > 0 ? [StreakLedger.FreezeGrant(at: start, count: freezes)] : []
         ledger = StreakLedger(start: start, participants: participants, freezeGrants: grants)

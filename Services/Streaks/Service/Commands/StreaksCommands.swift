@@ -36,7 +36,7 @@ public enum StreaksCommands {
             settings: []
         ) { words, _ in
             guard let file = words.first, words.count == 1 else { throw Settings.Invalid("Say which file: streaks replay FILE.") }
-            let (output, exitCode) = CaseReplay().run(file: file)
+            let (output, exitCode) = await CaseReplay().run(file: file)
             return .init(output, exitCode: exitCode)
         },
     ]

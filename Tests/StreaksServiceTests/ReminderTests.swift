@@ -7,10 +7,15 @@ import StreaksDomain
 import Testing
 
 @testable import Runtime
+@testable import StreaksCore
+@testable import StreaksMutual
+@testable import StreaksProgress
+@testable import StreaksPrompts
+@testable import StreaksReminders
 @testable import StreaksService
 
 /// What people are told of their day, from due rows (PW-2, NO-5, D7).
-@Suite(.timeLimit(.minutes(4))) struct MomentTests {
+@Suite(.timeLimit(.minutes(4))) struct ReminderTests {
     private func opened(_ world: World, _ user: UserID) async throws -> [String] {
         try await world.events(SnapWindowOpened.self).filter { $0.userID == user.description }.map(\.date)
     }
@@ -195,7 +200,7 @@ import Testing
             try await world.hear(AccountPurged(userID: ann, purgedAt: world.clock.now()))
             try await world.live(until: moment("2026-05-03T12:00:00Z"))
             let left = try await world.database.query(
-                "SELECT 1 FROM user_moment WHERE user_id = \(ann) UNION ALL SELECT 1 FROM streak_prompts WHERE set_by = \(ann)"
+                "SELECT 1 FROM reminder_schedule WHERE user_id = \(ann) UNION ALL SELECT 1 FROM streak_prompts WHERE set_by = \(ann)"
             )
             #expect(left.isEmpty)
             #expect(try await opened(world, ann) == ["2026-05-01"])

@@ -6,10 +6,15 @@ import StreaksDomain
 import Testing
 
 @testable import Runtime
+@testable import StreaksCore
+@testable import StreaksMutual
+@testable import StreaksProgress
+@testable import StreaksPrompts
+@testable import StreaksReminders
 @testable import StreaksService
 
 /// The job itself: shared by replicas, stopped anywhere, and as cheap as what is due (D7).
-@Suite(.timeLimit(.minutes(4))) struct MomentJobTests {
+@Suite(.timeLimit(.minutes(4))) struct ReminderJobTests {
     private struct Crash: Error {}
 
     @Test func `replicas share what is due; stopped in the middle, nothing is lost and nothing told twice`() async throws {
@@ -24,7 +29,7 @@ import Testing
             // Dies after what was told is in the outbox, before the end of the transaction.
             await #expect(throws: Crash.self) {
                 try await world.work.run(trace: "", requestID: "") { work in
-                    #expect(try await MomentJob.tell(dueAt: now, limit: 7, work) == 7)
+                    #expect(try await world.service.reminders.emit(dueAt: now, limit: 7, work) == 7)
                     throw Crash()
                 }
             }
@@ -36,7 +41,7 @@ import Testing
                         // A replica that finds nothing may have been passed over by others' locks: it looks again.
                         for _ in 0..<40 {
                             total += try await world.work.run(trace: "", requestID: "") { work in
-                                try await MomentJob.tell(dueAt: now, limit: 3, work)
+                                try await world.service.reminders.emit(dueAt: now, limit: 3, work)
                             }
                         }
                         return total
@@ -61,27 +66,35 @@ import Testing
         try await world.settle()
         _ = try await world.database.execute(
             """
-            INSERT INTO user_moment (user_id, since, next_at)
+            INSERT INTO reminder_schedule (user_id, since, next_at)
             SELECT ('00000000-0000-0002-0000-' || lpad(to_hex(n), 12, '0'))::uuid, \(world.clock.now()),
                 \(world.clock.now() + .days(3)) + n * interval '1 second' FROM generate_series(1, 10000) AS n
             """
         )
         _ = try await world.database.execute(
             """
-            INSERT INTO streak (id, user_a, user_b, started_at, looked_at)
-            SELECT gen_random_uuid(), ('00000000-0000-0002-0000-' || lpad(to_hex(n), 12, '0'))::uuid,
-                ('00000000-0000-0002-0000-' || lpad(to_hex(n + d), 12, '0'))::uuid, \(world.clock.now()), \(world.clock.now())
-            FROM generate_series(1, 10000) AS n, generate_series(1, 4) AS d
+            INSERT INTO streak (id, kind, started_at, settled_at)
+            SELECT ('00000000-0000-0003-0000-' || lpad(to_hex(4 * n + d), 12, '0'))::uuid, 1, \(world.clock.now()),
+                \(world.clock.now())
+            FROM generate_series(1, 10000) AS n, generate_series(0, 3) AS d
+            """
+        )
+        _ = try await world.database.execute(
+            """
+            INSERT INTO streak_member (streak_id, user_id, joined_at)
+            SELECT ('00000000-0000-0003-0000-' || lpad(to_hex(4 * n + d), 12, '0'))::uuid,
+                ('00000000-0000-0002-0000-' || lpad(to_hex(n + i * (d + 1)), 12, '0'))::uuid, \(world.clock.now())
+            FROM generate_series(1, 10000) AS n, generate_series(0, 3) AS d, generate_series(0, 1) AS i
             """
         )
         _ = try await world.database.execute(
             """
             INSERT INTO contribution (streak_id, user_id, on_date, received_at, recorded_at, operation_id)
-            SELECT id, user_a, '2026-05-01', started_at, started_at, gen_random_uuid() FROM streak
+            SELECT id, members[1], '2026-05-01', started_at, started_at, gen_random_uuid() FROM streak
             WHERE NOT EXISTS (SELECT FROM contribution c WHERE c.streak_id = streak.id)
             """
         )
-        for table in ["user_moment", "streak", "contribution"] {
+        for table in ["reminder_schedule", "streak", "streak_member", "contribution"] {
             _ = try await world.database.execute("ANALYZE \(identifier: table)")
         }
         return users
@@ -90,11 +103,11 @@ import Testing
     @Test func `who is due is found by the index`() async throws {
         try await withWorld(at: "2026-05-01T08:00:00Z") { world in
             _ = try await crowd(world)
-            let query = MomentRepository.dueQuery(at: moment("2026-05-01T21:00:00Z"), limit: 100)
+            let query = ReminderRepository.dueQuery(at: moment("2026-05-01T21:00:00Z"), limit: 100)
             let plan = try await world.database.query("EXPLAIN \(query)").map { try $0.decode(as: String.self) }.joined(
                 separator: "\n"
             )
-            #expect(plan.contains("Index Scan using user_moment_due"), "\(plan)")
+            #expect(plan.contains("Index Scan using reminder_schedule_due"), "\(plan)")
             #expect(!plan.contains("Seq Scan") && !plan.contains("Sort"), "\(plan)")
         }
     }
@@ -105,16 +118,16 @@ import Testing
             world.clock.set(moment("2026-05-02T21:00:00Z"))
             let now = world.clock.now()
             let read = try await world.work.run(trace: "", requestID: "") { work in
-                #expect(try await MomentJob.tell(dueAt: now, work) == 10)
+                #expect(try await world.service.reminders.emit(dueAt: now, work) == 10)
                 return try await work.sql.query(
                     """
                     SELECT relname::text, (seq_tup_read + idx_tup_fetch)::bigint FROM pg_stat_xact_user_tables
-                    WHERE schemaname = current_schema() AND relname IN ('user_moment', 'streak', 'contribution', 'zone_change')
+                    WHERE schemaname = current_schema() AND relname IN ('reminder_schedule', 'streak', 'contribution', 'zone_change')
                     """
                 ).map { try $0.decode(as: (String.self, Int64.self)) }.reduce(into: [String: Int64]()) { $0[$1.0] = $1.1 }
             }
             #expect(try await world.events(StreaksAtRisk.self).count == users.count)
-            #expect((1...60).contains(read["user_moment"] ?? 0), "\(read)")
+            #expect((1...60).contains(read["reminder_schedule"] ?? 0), "\(read)")
             #expect((10...60).contains(read["streak"] ?? 0), "\(read)")
             #expect((read["contribution"] ?? 0) < 100, "\(read)")
             #expect((read["zone_change"] ?? 0) < 100, "\(read)")
@@ -123,12 +136,12 @@ import Testing
 
     @Test func `the job says since when the oldest row is due`() async throws {
         try await withWorld(at: "2026-05-01T08:00:00Z") { world in
-            #expect(try await MomentRepository.oldestDue(world.database) == nil)
+            #expect(try await ReminderRepository.oldestDue(world.database) == nil)
             let (ann, ben) = (try await world.person(1), try await world.person(2))
             try await world.befriend(ann, ben)
-            #expect(try await MomentRepository.oldestDue(world.database) == world.clock.now())
+            #expect(try await ReminderRepository.oldestDue(world.database) == world.clock.now())
             try await world.settle()
-            let next = try #require(try await MomentRepository.oldestDue(world.database))
+            let next = try #require(try await ReminderRepository.oldestDue(world.database))
             #expect(next >= moment("2026-05-01T10:00:00Z") && next < moment("2026-05-01T12:00:00Z"))
         }
     }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// When people are told of their window and of a day that ends (PW-2, NO-5).
-@Suite struct MomentTests {
+@Suite struct ReminderTests {
     private let user = UserID(high: 7, low: 42)
 
     private func plan(_ zones: ZoneHistory, hour: Int = 10, at now: Instant) -> UserReminders {
@@ -26,7 +26,7 @@ import Testing
         }
 
         /// Looks at `now`. - Returns: when to look again.
-        mutating func look(at now: Instant) -> Instant {
+        mutating func settle(at now: Instant) -> Instant {
             let plan = UserReminders(of: user, zones: zones, startHour: hour, at: now)
             for moment in plan.due(after: progress) {
                 progress.note(moment)
@@ -39,7 +39,7 @@ import Testing
         mutating func live(from start: Instant, until end: Instant, delay: (Int) -> Interval = { _ in .zero }) {
             var now = start
             while now < end {
-                let next = look(at: now)
+                let next = settle(at: now)
                 now = max(next, now + .seconds(1)) + delay(looks)
             }
         }
