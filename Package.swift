@@ -57,8 +57,8 @@ func service(
     ]
 }
 
-/// One feature of a service, or the core that its features share (D14): a folder beside `Service/`, with tables of its own.
-func feature(_ service: String, _ name: String, _ dependencies: [Target.Dependency]) -> Target {
+/// One feature of a service, or the core that its features share (D14): a folder beside `Service/`, with tables of its own if it has any.
+func feature(_ service: String, _ name: String, _ dependencies: [Target.Dependency], hasTables: Bool = true) -> Target {
     .target(
         name: "\(service)\(name)",
         dependencies: [
@@ -67,7 +67,7 @@ func feature(_ service: String, _ name: String, _ dependencies: [Target.Dependen
             "ServiceRuntime", "CommonAPI",
         ] + dependencies,
         path: "Services/\(service)/\(name)",
-        resources: [.embedInCode("Migrations")],
+        resources: hasTables ? [.embedInCode("Migrations")] : nil,
         swiftSettings: strict
     )
 }
@@ -162,11 +162,34 @@ let contracts: [Target] = [
 ]
 
 let services: [[Target]] = [
-    service(
-        "Auth",
-        apis: ["AuthAPI", "BillingAPI", "MediaAPI", "NotificationsAPI", "SocialAPI", "StreaksAPI"],
-        extra: ["Passwords", "Replicas", "Tokens", "OutgoingHTTP", "WorkPool", crypto, logging]
-    ),
+    [
+        .target(name: "AuthDomain", dependencies: ["Kernel"], path: "Services/Auth/Domain", swiftSettings: strict),
+        feature("Auth", "Core", ["BillingAPI", "StreaksAPI", "Replicas"]),
+        feature(
+            "Auth",
+            "Accounts",
+            [
+                "AuthCore", "BillingAPI", "MediaAPI", "NotificationsAPI", "SocialAPI", "StreaksAPI", "Passwords", "Tokens",
+                "OutgoingHTTP", "WorkPool", crypto, logging,
+            ]
+        ),
+        feature("Auth", "Profiles", ["AuthCore", "MediaAPI", "Replicas"], hasTables: false),
+        .target(
+            name: "AuthService",
+            dependencies: [
+                "AuthCore", "AuthAccounts", "AuthProfiles", "AuthAPI", "Kernel", "Database", "Outbox", "Runtime",
+                "ServiceRuntime",
+            ],
+            path: "Services/Auth/Service",
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "auth",
+            dependencies: ["AuthService", "Runtime", "ServiceRuntime"],
+            path: "Services/Auth/Main",
+            swiftSettings: strict
+        ),
+    ],
     service("Social", apis: ["AuthAPI", "MediaAPI", "SocialAPI", "StreaksAPI"], extra: ["Replicas"]),
     [
         .target(name: "StreaksDomain", dependencies: ["Kernel"], path: "Services/Streaks/Domain", swiftSettings: strict),

@@ -7,7 +7,7 @@ public import Outbox
 /// Everybody's profile summary in a service's own schema: fed by events, complete from a snapshot, and asked for on a miss (D13).
 public struct ProfileReplica: Sendable {
     private let database: Database
-    private let auth: AuthClient
+    private let auth: ProfilesClient
     private let avatars: AvatarLinks
     private let stored: @Sendable (ProfileState, Transaction) async throws -> Void
 
@@ -23,7 +23,7 @@ public struct ProfileReplica: Sendable {
         stored: @escaping @Sendable (ProfileState, Transaction) async throws -> Void = { _, _ in }
     ) {
         self.database = database
-        self.auth = AuthClient(bus)
+        self.auth = ProfilesClient(bus)
         self.avatars = avatars
         self.stored = stored
     }
@@ -45,7 +45,7 @@ public struct ProfileReplica: Sendable {
         EventHandler(ProfileChanged.self) { event, work in
             guard let state = event.profile else { return }
             for news in try await store([state], work.sql) {
-                if let profile = Profile(news, avatars) { try await changed(profile, work) }
+                try await changed(Profile(news, avatars), work)
             }
         }
     }
@@ -58,7 +58,7 @@ public struct ProfileReplica: Sendable {
         for profile in try await select("user_id = ANY(\(wanted))") { found[profile.userID] = profile }
         let missing = wanted.filter { found[$0] == nil }
         for batch in missing.chunks(of: 200) {
-            let reply = try await auth.getSummaries(GetSummariesRequest(userIDs: batch.map(\.description)), context: context)
+            let reply = try await auth.getSummaries(GetSummariesRequest(userIDs: Array(batch)), context: context)
             for profile in try await take(reply) { found[profile.userID] = profile }
         }
         return found
@@ -87,7 +87,7 @@ public struct ProfileReplica: Sendable {
     /// because its event may be on its way.
     public func hasAcceptedTerms(_ id: UserID, context: CallContext) async throws -> Bool {
         if try await select("user_id = \(id)").first?.termsVersion.isEmpty == false { return true }
-        let reply = try await auth.getSummaries(GetSummariesRequest(userIDs: [id.description]), context: context)
+        let reply = try await auth.getSummaries(GetSummariesRequest(userIDs: [id]), context: context)
         return try await take(reply).contains { $0.userID == id && !$0.termsVersion.isEmpty }
     }
 
@@ -103,7 +103,7 @@ public struct ProfileReplica: Sendable {
     ///
     /// - Returns: how many were read.
     public func loadSnapshot(context: CallContext) async throws -> Int {
-        var after = ""
+        var after: UserID?
         var total = 0
         while true {
             let page = try await auth.listProfileSnapshots(
@@ -127,7 +127,7 @@ public struct ProfileReplica: Sendable {
     private func take(_ reply: GetSummariesReply) async throws -> [Profile] {
         guard !reply.profiles.isEmpty else { return [] }
         _ = try await database.transaction { try await store(reply.profiles, $0) }
-        return reply.profiles.compactMap { Profile($0, avatars) }
+        return reply.profiles.map { Profile($0, avatars) }
     }
 
     private func select(_ condition: Query) async throws -> [Profile] {
@@ -168,9 +168,8 @@ public struct ProfileReplica: Sendable {
     private func store(_ states: [ProfileState], _ sql: Transaction) async throws -> [ProfileState] {
         var newest: [UserID: ProfileState] = [:]
         for state in states {
-            let id = try UserID(parsing: state.userID, field: "user_id")
-            if let other = newest[id], other.version >= state.version { continue }
-            newest[id] = state
+            if let other = newest[state.userID], other.version >= state.version { continue }
+            newest[state.userID] = state
         }
         let sorted = newest.sorted { $0.key < $1.key }
         guard !sorted.isEmpty else { return [] }
@@ -202,10 +201,9 @@ public struct ProfileReplica: Sendable {
 }
 
 extension Profile {
-    init?(_ state: ProfileState, _ avatars: AvatarLinks) {
-        guard let id = UserID(state.userID) else { return nil }
+    init(_ state: ProfileState, _ avatars: AvatarLinks) {
         self.init(
-            userID: id,
+            userID: state.userID,
             username: state.username,
             displayName: state.displayName,
             avatarKey: state.avatarKey,

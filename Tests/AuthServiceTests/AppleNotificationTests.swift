@@ -15,17 +15,32 @@ import Testing
         asText: Bool = true,
         claims: (inout Claims) -> Void = { _ in }
     ) async throws -> APIReply {
+        try await send(world, try notification(world, type, sub, id: id, asText: asText, claims: claims))
+    }
+
+    private func send(_ world: World, _ token: String, key: String? = nil) async throws -> APIReply {
+        try await world.call("POST", "/api/webhooks/apple", "{\"payload\":\"\(token)\"}", key: key)
+    }
+
+    /// What Apple signs.
+    private func notification(
+        _ world: World,
+        _ type: String,
+        _ sub: String,
+        id: String,
+        asText: Bool = true,
+        claims: (inout Claims) -> Void = { _ in }
+    ) throws -> String {
         var outer = Claims(sub)
         let event = "{\"type\":\"\(type)\",\"sub\":\"\(sub)\",\"event_time\":\(world.now().milliseconds)}"
         let events = asText ? "\"\(event.replacing("\"", with: "\\\""))\"" : event
         outer.more = ",\"jti\":\"\(id)\",\"events\":\(events)"
         claims(&outer)
-        let token = try world.apple.token(outer.json(world.now()))
-        return try await world.call("POST", "/api/webhooks/apple", "{\"payload\":\"\(token)\"}")
+        return try world.apple.token(outer.json(world.now()))
     }
 
     private func signIn(_ world: World, _ claims: Claims) async throws -> SignInReply {
-        try await world.client.signInWithApple(
+        try await world.accounts.signInWithApple(
             SignInWithAppleRequest(identityToken: try world.apple.token(claims.json(world.now()))),
             context: World.context()
         )
@@ -44,12 +59,24 @@ import Testing
             try await world.call("GET", "/api/users/me", token: session.accessToken).code == "SESSION_REVOKED"
         }
         let refresh = RefreshRequest(refreshToken: session.refreshToken)
-        #expect(await reason { try await world.client.refresh(refresh, context: World.context()) } == "INVALID_REFRESH_TOKEN")
+        #expect(await reason { try await world.accounts.refresh(refresh, context: World.context()) } == "INVALID_REFRESH_TOKEN")
         let anew = try await signIn(world, claims)
         #expect(anew.user?.id == session.user?.id)
         let again = try await tell(world, "consent-revoked", claims.sub, id: "id-\(claims.sub)", asText: asText)
         #expect(again.status == 200 && again.bool("applied") == false, "a repeat changes nothing")
         #expect(try await world.call("GET", "/api/users/me", token: anew.accessToken).status == 200)
+    }
+
+    @Test func `with an idempotency key a repeat gets the first answer, without one it changes nothing`() async throws {
+        let world = try await World.shared.value
+        let claims = Claims(email: "\(World.unique("ali"))@example.com")
+        _ = try await signIn(world, claims)
+        let token = try notification(world, "email-disabled", claims.sub, id: "id-\(claims.sub)")
+        for _ in 0..<2 {
+            let reply = try await send(world, token, key: "key-\(claims.sub)")
+            #expect(reply.status == 200 && reply.bool("applied") == true, "\(reply.text)")
+        }
+        #expect(try await send(world, token).bool("applied") == false)
     }
 
     @Test(arguments: ["account-delete", "account-deleted"]) func `a deleted Apple Account ends the sessions`(type: String)

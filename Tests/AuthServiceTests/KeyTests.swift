@@ -12,7 +12,7 @@ import Testing
 /// Keys that change while everything runs, and administrators (AU-3).
 @Suite(.serialized, .timeLimit(.minutes(5))) struct KeyTests {
     private func published(_ world: World) async throws -> [String] {
-        try await world.client.getSigningKeys(GetSigningKeysRequest(), context: World.context()).keys.map(\.kid)
+        try await world.accounts.getSigningKeys(GetSigningKeysRequest(), context: World.context()).keys.map(\.kid)
     }
 
     private func signer(_ token: String) throws -> String? {
@@ -93,7 +93,8 @@ import Testing
                 try await world.call("GET", "/api/users/me", token: session.accessToken).code == "SESSION_REVOKED"
             }
             let refresh = RefreshRequest(refreshToken: session.refreshToken)
-            #expect(await reason { try await world.client.refresh(refresh, context: World.context()) } == "INVALID_REFRESH_TOKEN")
+            let refused = await reason { try await world.accounts.refresh(refresh, context: World.context()) }
+            #expect(refused == "INVALID_REFRESH_TOKEN")
             session = try await world.login(email)
             #expect(session.user?.isAdmin == isAdmin)
             #expect(try await world.call("GET", "/api/users/me", token: session.accessToken).bool("is_admin") == isAdmin)

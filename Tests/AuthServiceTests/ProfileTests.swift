@@ -45,14 +45,14 @@ import Testing
         let id = try #require(person.user?.id)
         func told() async throws -> Int {
             try await world.database.query(
-                "SELECT 1 FROM auth.outbox WHERE subject = 'evt.auth.v1.ProfileChanged' AND aggregate = \(id)"
+                "SELECT 1 FROM auth.outbox WHERE subject = 'evt.auth.v1.ProfileChanged' AND aggregate = \(id.description)"
             ).count
         }
         #expect(try await told() == 1)
         let body = "{\"display_name\":\"Bea\"}"
         for _ in 0..<3 { _ = try await world.call("PUT", "/api/users/me", body, token: person.accessToken) }
         #expect(try await told() == 2)
-        let state = try await world.client.getSummaries(GetSummariesRequest(userIDs: [id]), context: World.context()).profiles
+        let state = try await world.profiles.getSummaries(GetSummariesRequest(userIDs: [id]), context: World.context()).profiles
             .first
         #expect(state?.version == 2 && state?.displayName == "Bea")
     }
@@ -65,7 +65,7 @@ import Testing
         let context = { World.context(person.user?.id) }
         let (one, two) = (World.unique("one"), World.unique("two"))
         func change(_ name: String) async -> String? {
-            await reason { try await world.client.updateMe(UpdateMeRequest(username: name), context: context()) }
+            await reason { try await world.profiles.updateMe(UpdateMeRequest(username: name), context: context()) }
         }
         let other = try await world.register("dan")
         #expect(await change(try #require(other.user?.username)) == "USERNAME_TAKEN")
@@ -73,14 +73,14 @@ import Testing
         #expect(await change(one) == nil, "the same name is no change")
         #expect(await change(two) == "USERNAME_CHANGED_RECENTLY")
         let check = CheckUsernameRequest(username: old)
-        #expect(try await world.client.checkUsername(check, context: World.context()).available)
+        #expect(try await world.profiles.checkUsername(check, context: World.context()).available)
         clock.advance(by: .seconds(14 * 86_400 - 1))
         #expect(await change(two) == "USERNAME_CHANGED_RECENTLY")
-        let me = try await world.client.getMe(GetMeRequest(), context: context())
+        let me = try await world.profiles.getMe(GetMeRequest(), context: context())
         #expect(me.usernameChangeableAt == clock.now() + .seconds(1))
         clock.advance(by: .seconds(1))
         #expect(await change(two) == nil)
-        let renamed = try await world.client.updateMe(UpdateMeRequest(displayName: "Cem"), context: context())
+        let renamed = try await world.profiles.updateMe(UpdateMeRequest(displayName: "Cem"), context: context())
         #expect(renamed.username == two)
     }
 
@@ -127,7 +127,7 @@ import Testing
             try await world.call("GET", "/api/users/01890000-0000-7000-8000-000000000000", token: ida.accessToken).status == 404
         )
         for status in [2, 3, 4] {
-            try await world.database.execute("UPDATE auth.account SET status = \(status) WHERE id = \(UserID(id))")
+            try await world.database.execute("UPDATE auth.account SET status = \(status) WHERE id = \(id)")
             #expect(try await world.call("GET", "/api/users/\(id)", token: ida.accessToken).code == "NOT_FOUND")
         }
     }
@@ -138,25 +138,25 @@ import Testing
         let person = try await world.register("jo")
         let context = { World.context(person.user?.id) }
         #expect(person.user?.termsVersion == nil)
-        let first = try await world.client.acceptTerms(AcceptTermsRequest(version: "2026-01"), context: context())
+        let first = try await world.profiles.acceptTerms(AcceptTermsRequest(version: "2026-01"), context: context())
         #expect(first.termsAcceptedAt == clock.now())
         clock.advance(by: .days(1))
-        #expect(try await world.client.acceptTerms(AcceptTermsRequest(version: "2026-01"), context: context()) == first)
-        let me = try await world.client.getMe(GetMeRequest(), context: context())
+        #expect(try await world.profiles.acceptTerms(AcceptTermsRequest(version: "2026-01"), context: context()) == first)
+        let me = try await world.profiles.getMe(GetMeRequest(), context: context())
         #expect(me.termsVersion == "2026-01" && me.termsAcceptedAt == first.termsAcceptedAt)
-        let second = try await world.client.acceptTerms(AcceptTermsRequest(version: "2026-02"), context: context())
+        let second = try await world.profiles.acceptTerms(AcceptTermsRequest(version: "2026-02"), context: context())
         #expect(second.termsAcceptedAt == clock.now())
         let ids = GetSummariesRequest(userIDs: [try #require(person.user?.id)])
-        let state = try await world.client.getSummaries(ids, context: World.context()).profiles.first
+        let state = try await world.profiles.getSummaries(ids, context: World.context()).profiles.first
         #expect(state?.termsVersion == "2026-02" && state?.version == 3 && state?.verifiedEmail == "")
         for wrong in ["a b", "latest", "2026-", "", "2026-01"] {
             let error = await #expect(throws: ServiceError.self) {
-                try await world.client.acceptTerms(AcceptTermsRequest(version: wrong), context: context())
+                try await world.profiles.acceptTerms(AcceptTermsRequest(version: wrong), context: context())
             }
             let reason = wrong == "2026-01" ? "TERMS_VERSION_OUTDATED" : "VALIDATION_ERROR"
             #expect(error?.reason == reason && error?.details.map(\.field) == ["version"], "\(wrong)")
         }
-        #expect(try await world.client.getMe(GetMeRequest(), context: context()).termsVersion == "2026-02", "never back")
+        #expect(try await world.profiles.getMe(GetMeRequest(), context: context()).termsVersion == "2026-02", "never back")
     }
 
     @Test func `names that nobody could see, or that turn the text around them, are refused`() async throws {
@@ -169,7 +169,7 @@ import Testing
         ]
         for name in wrong {
             let error = await #expect(throws: ServiceError.self, "\(name.debugDescription)") {
-                try await world.client.updateMe(UpdateMeRequest(displayName: name), context: context())
+                try await world.profiles.updateMe(UpdateMeRequest(displayName: name), context: context())
             }
             #expect(
                 error?.code == .invalidArgument && error?.details.map(\.field) == ["display_name"],
@@ -177,7 +177,7 @@ import Testing
             )
             let unique = World.unique("lou")
             let refused = await #expect(throws: ServiceError.self) {
-                try await world.client.register(
+                try await world.accounts.register(
                     RegisterRequest(email: "\(unique)@example.com", password: World.password, displayName: name),
                     context: World.context()
                 )
@@ -185,7 +185,7 @@ import Testing
             #expect(refused?.details.map(\.field) == ["display_name"])
         }
         for name in ["Ann", "Ünïcödé", "李小龙", "شهرزاد", "👩‍👩‍👧‍👦", "🏴󠁧󠁢󠁥󠁮󠁧󠁿", "O’Neill-Smith Jr.", "می‌خواهم", "1"] {
-            let me = try await world.client.updateMe(UpdateMeRequest(displayName: "  \(name) "), context: context())
+            let me = try await world.profiles.updateMe(UpdateMeRequest(displayName: "  \(name) "), context: context())
             #expect(me.displayName == name, "white space around it goes")
         }
     }
@@ -195,13 +195,13 @@ import Testing
         let person = try await world.register("max")
         for name in ["admin", "support", "ad.min", "_admin_", "streaksnap", "streak.snap", "help", "me_", "..."] {
             let error = await #expect(throws: ServiceError.self) {
-                try await world.client.updateMe(UpdateMeRequest(username: name), context: World.context(person.user?.id))
+                try await world.profiles.updateMe(UpdateMeRequest(username: name), context: World.context(person.user?.id))
             }
             #expect(error?.details.map(\.field) == ["username"], "\(name)")
-            let answer = try await world.client.checkUsername(CheckUsernameRequest(username: name), context: World.context())
+            let answer = try await world.profiles.checkUsername(CheckUsernameRequest(username: name), context: World.context())
             #expect(!answer.available && answer.problem == .reserved, "\(name)")
         }
-        let made = try await world.client.register(
+        let made = try await world.accounts.register(
             RegisterRequest(email: "admin@\(World.unique("example")).com", password: World.password),
             context: World.context()
         )
@@ -223,12 +223,12 @@ import Testing
         let name = World.unique("Kim.CASE")
         let claims = Claims(email: "\(name)@Example.com")
         let token = try world.apple.token(claims.json(world.now()))
-        let session = try await world.client.signInWithApple(
+        let session = try await world.accounts.signInWithApple(
             SignInWithAppleRequest(identityToken: token),
             context: World.context()
         )
         let ids = GetSummariesRequest(userIDs: [try #require(session.user?.id)])
-        let state = try await world.client.getSummaries(ids, context: World.context()).profiles.first
+        let state = try await world.profiles.getSummaries(ids, context: World.context()).profiles.first
         #expect(state?.verifiedEmail == "\(name.lowercased())@example.com")
     }
 
@@ -236,25 +236,25 @@ import Testing
         let world = try await World(travelling: true)
         let clock = try #require(world.manualClock)
         let device = CreateGuestSessionRequest(deviceID: "device-0001")
-        let guest = try await world.client.createGuestSession(device, context: World.context())
+        let guest = try await world.accounts.createGuestSession(device, context: World.context())
         #expect(guest.guestPeeksRemaining == 3 && guest.expiresIn == 900)
         let context = { World.context(guest.guestID, role: .guest) }
         for left in [Int32(2), 1, 0] {
-            let reply = try await world.client.useGuestPeek(UseGuestPeekRequest(), context: context())
+            let reply = try await world.accounts.useGuestPeek(UseGuestPeekRequest(), context: context())
             #expect(reply.guestPeeksRemaining == left)
         }
         let refused = await #expect(throws: ServiceError.self) {
-            _ = try await world.client.useGuestPeek(UseGuestPeekRequest(), context: context())
+            _ = try await world.accounts.useGuestPeek(UseGuestPeekRequest(), context: context())
         }
         #expect(refused?.reason == "GUEST_PEEKS_USED_UP")
         #expect(refused?.retryAfter == Int((guest.guestPeeksResetAt ?? .epoch).seconds - clock.now().seconds) + 1)
-        let again = try await world.client.createGuestSession(device, context: World.context())
+        let again = try await world.accounts.createGuestSession(device, context: World.context())
         #expect(again.guestID == guest.guestID && again.guestPeeksRemaining == 0, "a new token gives no new peeks")
         let other = CreateGuestSessionRequest(deviceID: "device-0002")
-        #expect(try await world.client.createGuestSession(other, context: World.context()).guestPeeksRemaining == 3)
+        #expect(try await world.accounts.createGuestSession(other, context: World.context()).guestPeeksRemaining == 3)
         clock.set(try #require(guest.guestPeeksResetAt))
-        #expect(try await world.client.createGuestSession(device, context: World.context()).guestPeeksRemaining == 3)
-        #expect(try await world.client.useGuestPeek(UseGuestPeekRequest(), context: context()).guestPeeksRemaining == 2)
+        #expect(try await world.accounts.createGuestSession(device, context: World.context()).guestPeeksRemaining == 3)
+        #expect(try await world.accounts.useGuestPeek(UseGuestPeekRequest(), context: context()).guestPeeksRemaining == 2)
     }
 
     @Test func `sixteen peeks at once are three`() async throws {

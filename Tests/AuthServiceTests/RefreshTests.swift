@@ -8,7 +8,7 @@ import Testing
 /// Families of refresh tokens under concurrency and time (AU-4).
 @Suite(.serialized, .timeLimit(.minutes(5))) struct RefreshTests {
     private func refresh(_ world: World, _ token: String, key: String? = nil) async throws -> SignInReply {
-        try await world.client.refresh(RefreshRequest(refreshToken: token), context: World.context(key: key))
+        try await world.accounts.refresh(RefreshRequest(refreshToken: token), context: World.context(key: key))
     }
 
     private func atOnce(_ count: Int, _ world: World, _ token: String) async -> [String] {
@@ -49,8 +49,9 @@ import Testing
         #expect(answers.contains("REFRESH_TOKEN_REUSED"))
         #expect(Set(answers).isSubset(of: ["REFRESH_TOKEN_REUSED", "INVALID_REFRESH_TOKEN"]), "\(Set(answers))")
         #expect(await reason { try await refresh(world, successor) } == "INVALID_REFRESH_TOKEN")
+        let user = try #require(person.user?.id.description)
         let events = try await world.database.query(
-            "SELECT 1 FROM auth.outbox WHERE subject = 'evt.auth.v1.SessionsRevoked' AND aggregate = \(person.user?.id ?? "")"
+            "SELECT 1 FROM auth.outbox WHERE subject = 'evt.auth.v1.SessionsRevoked' AND aggregate = \(user)"
         )
         #expect(events.count == 1, "told once")
     }
@@ -84,18 +85,18 @@ import Testing
         let request = RegisterRequest(email: "\(name)@example.com", password: World.password, username: name)
         let context = World.context(key: "register-\(name)")
         // Nobody hears the first answer: as if the replica had died between commit and reply.
-        let first = try await world.client.register(request, context: context)
+        let first = try await world.accounts.register(request, context: context)
         try await world.replaceReplicas()
         try #require(world.manualClock).advance(by: .hours(1))
-        let again = try await world.client.register(request, context: World.context(key: "register-\(name)"))
+        let again = try await world.accounts.register(request, context: World.context(key: "register-\(name)"))
         #expect(again == first)
         let other = World.context(key: "another")
-        #expect(await reason { try await world.client.register(request, context: other) } == "EMAIL_TAKEN")
+        #expect(await reason { try await world.accounts.register(request, context: other) } == "EMAIL_TAKEN")
         let guest = CreateGuestSessionRequest(deviceID: "device-\(name)")
-        let token = try await world.client.createGuestSession(guest, context: World.context(key: "guest"))
-        #expect(try await world.client.createGuestSession(guest, context: World.context(key: "guest")) == token)
+        let token = try await world.accounts.createGuestSession(guest, context: World.context(key: "guest"))
+        #expect(try await world.accounts.createGuestSession(guest, context: World.context(key: "guest")) == token)
         let login = LoginRequest(email: request.email, password: World.password)
-        let session = try await world.client.login(login, context: World.context(key: "login"))
-        #expect(try await world.client.login(login, context: World.context(key: "login")) == session)
+        let session = try await world.accounts.login(login, context: World.context(key: "login"))
+        #expect(try await world.accounts.login(login, context: World.context(key: "login")) == session)
     }
 }

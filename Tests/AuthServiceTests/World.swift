@@ -41,8 +41,10 @@ final class World: Sendable {
     private let hosts = Mutex<[ServiceHost<AuthModule>]>([])
     private let gateway = Mutex<(host: GatewayHost, port: Int)?>(nil)
 
-    /// - Parameter travelling: starts with a clock that stands still until told, and without a gateway, which would not share it.
-    init(travelling: Bool = false, bcryptCost: Int = 4) async throws {
+    /// - Parameters:
+    ///   - travelling: starts with a clock that stands still until told, and without a gateway, which would not share it.
+    ///   - features: what each replica runs, as in `--features`; empty means all.
+    init(travelling: Bool = false, bcryptCost: Int = 4, features: [String] = [""]) async throws {
         nats = try await NatsServer.start()
         databaseURL = try await Self.makeDatabase()
         manualClock = travelling ? ManualClock(Instant(seconds: 1_800_000_000)) : nil
@@ -56,7 +58,7 @@ final class World: Sendable {
             logger: PostgresServer.silence
         )
         try await database.start()
-        try await addReplica()
+        for features in features { try await addReplica(features: features) }
         if !travelling { try await startGateway() }
     }
 
@@ -72,20 +74,24 @@ final class World: Sendable {
 
     private static let databases = Atomic(0)
 
-    /// Starts one more replica of `auth`.
-    func addReplica() async throws {
-        let settings = Settings(
-            values: [
-                "nats.url": nats.url, "database.url": databaseURL, "auth.key-folder": keyFolder.path,
-                "auth.bcrypt-cost": "\(bcryptCost)", "auth.refresh-secret": String(repeating: "secret", count: 6),
-                "auth.apple-client-ids": "com.example.app, com.example.web", "auth.apple-keys-url": apple.url,
-            ],
-            declared: AuthModule.settings
-        )
+    /// Starts one more replica of `auth`. One that runs profiles only is given no keys and no secret.
+    func addReplica(features: String = "") async throws {
+        var values = ["nats.url": nats.url, "database.url": databaseURL, "features": features]
+        if features != "profiles" {
+            values["auth.key-folder"] = keyFolder.path
+            values["auth.bcrypt-cost"] = "\(bcryptCost)"
+            values["auth.refresh-secret"] = String(repeating: "secret", count: 6)
+            values["auth.apple-client-ids"] = "com.example.app, com.example.web"
+            values["auth.apple-keys-url"] = apple.url
+        }
+        let settings = Settings(values: values, declared: AuthModule.settings)
         let host = try ServiceHost<AuthModule>(settings: settings, logger: Self.logger, clock: manualClock)
         try await host.start()
         hosts.withLock { $0.append(host) }
     }
+
+    /// Stops the replica that was started last.
+    func stopLastReplica() async { await hosts.withLock { $0.popLast() }?.stop() }
 
     /// Stops every replica and starts a fresh one.
     func replaceReplicas() async throws {
@@ -112,7 +118,8 @@ final class World: Sendable {
         try await eventually("the gateway is ready") { host.isReady }
     }
 
-    var client: AuthClient { AuthClient(bus) }
+    var accounts: AccountsClient { AccountsClient(bus) }
+    var profiles: ProfilesClient { ProfilesClient(bus) }
 
     func now() -> Instant { manualClock?.now() ?? SystemClock.now() }
 
@@ -161,25 +168,25 @@ final class World: Sendable {
     /// A new account over the bus.
     func register(_ name: String = "sam", context: CallContext? = nil) async throws -> SignInReply {
         let unique = Self.unique(name)
-        return try await client.register(
+        return try await accounts.register(
             RegisterRequest(email: "\(unique)@example.com", password: Self.password, username: unique),
             context: context ?? Self.context()
         )
     }
 
     func login(_ email: String, _ password: String = password, from address: String? = nil) async throws -> SignInReply {
-        try await client.login(LoginRequest(email: email, password: password), context: Self.context(from: address))
+        try await accounts.login(LoginRequest(email: email, password: password), context: Self.context(from: address))
     }
 
     static func context(
-        _ user: String? = nil,
+        _ user: UserID? = nil,
         role: Principal.Role = .user,
         from address: String? = nil,
         key: String? = nil
     ) -> CallContext {
         CallContext(
             deadline: SystemClock.now() + .seconds(30),
-            principal: user.flatMap { UserID($0) }.map { Principal(userID: $0, role: role) },
+            principal: user.map { Principal(userID: $0, role: role) },
             idempotencyKey: key,
             clientAddress: address.flatMap { IPAddress($0) }
         )

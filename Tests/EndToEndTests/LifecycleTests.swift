@@ -49,8 +49,9 @@ extension ClockTests {
 
         // Whatever is heard once more changes nothing and fails nowhere.
         let now = Instant(microseconds: 1)
-        let deletion = try await home.tell(AccountDeleted(userID: zelda.id, deletedAt: now, purgeAt: now), from: "auth")
-        let purge = try await home.tell(AccountPurged(userID: zelda.id, purgedAt: now), from: "auth")
+        let id = try #require(UserID(zelda.id))
+        let deletion = try await home.tell(AccountDeleted(userID: id, deletedAt: now, purgeAt: now), from: "auth")
+        let purge = try await home.tell(AccountPurged(userID: id, purgedAt: now), from: "auth")
         try await home.heard(deletion, by: ["social", "streaks", "notifications"])
         try await home.heard(purge, by: ["social", "streaks", "media", "notifications", "billing"])
         try await nell.signIn()

@@ -88,14 +88,14 @@ struct EventReplicaTests {
                 if version > newest { news.append("version \(version)") }
                 newest = max(newest, version)
                 let state = ProfileState(
-                    userID: Self.user.description,
+                    userID: Self.user,
                     version: version,
                     username: "user",
                     displayName: "version \(version)",
                     timeZone: "UTC",
                     status: .active
                 )
-                try await tell(ProfileChanged(profile: state), handler, fixture)
+                try await tell(ProfileChanged(userID: Self.user, profile: state), handler, fixture)
                 let known = try await replica.profile(Self.user, context: CallContext())
                 #expect(known?.displayName == "version \(newest)")
             }

@@ -30,7 +30,7 @@ private final class FakeAuth: Caller {
                 profiles: people.filter { request.userIDs.contains($0.userID) || request.usernames.contains($0.username) }
             )
         case let request as ListProfileSnapshotsRequest:
-            let rest = people.sorted { $0.userID < $1.userID }.filter { $0.userID > request.after }
+            let rest = people.sorted { $0.userID < $1.userID }.filter { state in request.after.map { state.userID > $0 } ?? true }
             reply = ListProfileSnapshotsReply(profiles: Array(rest.prefix(2)))
         default: throw ServiceError.internal
         }
@@ -43,7 +43,7 @@ private final class FakeAuth: Caller {
 struct ReplicaTests {
     private static func person(_ number: UInt64, version: Int64 = 1, name: String? = nil) -> ProfileState {
         ProfileState(
-            userID: UserID(high: 0, low: number).description,
+            userID: UserID(high: 0, low: number),
             version: version,
             username: name ?? "user\(number)",
             displayName: "version \(version)",

@@ -178,7 +178,7 @@ actor Player {
     private func tell(_ news: [ZoneNews]) async throws {
         let events = try news.map { news in
             let id = newID()
-            let user = Self.id(news.user).description
+            let user = Self.id(news.user)
             let event = ProfileChanged(
                 userID: user,
                 profile: ProfileState(
@@ -194,7 +194,7 @@ actor Player {
             return OutgoingEvent(
                 subject: ProfileChanged.subject,
                 messageID: id,
-                headers: ["event-id": id, "event-aggregate": user, "traceparent": "", "request-id": "soak"],
+                headers: ["event-id": id, "event-aggregate": user.description, "traceparent": "", "request-id": "soak"],
                 body: try event.serialized()
             )
         }

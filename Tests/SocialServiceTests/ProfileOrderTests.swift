@@ -34,7 +34,7 @@ private final class Runs: Sendable {
 struct ProfileOrderTests {
     private static func renamed(_ user: UserID) -> ProfileState {
         ProfileState(
-            userID: user.description,
+            userID: user,
             version: 2,
             username: "",
             displayName: "new name",
@@ -64,7 +64,7 @@ struct ProfileOrderTests {
 
     private static func store(_ batch: [UserID], in database: Database, _ runs: Runs) async throws {
         let replica = ProfileReplica(database: database, bus: Told(people: batch.map(renamed))) { state, _ in
-            guard state.userID == batch[0].description else { return }
+            guard state.userID == batch[0] else { return }
             runs.add()
             // Both have begun; or one of them waits for the other already.
             while runs.count < 2, try await isNobodyWaiting(database) {}

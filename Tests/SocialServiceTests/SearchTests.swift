@@ -19,7 +19,7 @@ struct SearchTests {
         version: Int64 = 1
     ) async throws {
         let state = ProfileState(
-            userID: UserID(high: 1, low: number).description,
+            userID: UserID(high: 1, low: number),
             version: version,
             username: username,
             displayName: name,

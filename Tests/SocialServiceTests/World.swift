@@ -74,7 +74,7 @@ struct World {
         let id = UserID(high: 1, low: number)
         others.state.withLock {
             $0.people[id] = ProfileState(
-                userID: id.description,
+                userID: id,
                 version: 1,
                 username: username ?? "person\(number)",
                 displayName: name,

@@ -196,8 +196,8 @@ import Testing
             try await world.live(until: moment("2026-05-01T12:00:00Z"))
             let export = try await DepartureRepository.export(ann, world.database)
             #expect(export.contains("Our dog") && export.contains("\"window_opened\": \"2026-05-01\""), "\(export)")
-            try await world.hear(AccountDeleted(userID: ann.description, deletedAt: world.clock.now()))
-            try await world.hear(AccountPurged(userID: ann.description, purgedAt: world.clock.now()))
+            try await world.hear(AccountDeleted(userID: ann, deletedAt: world.clock.now()))
+            try await world.hear(AccountPurged(userID: ann, purgedAt: world.clock.now()))
             try await world.live(until: moment("2026-05-03T12:00:00Z"))
             let left = try await world.database.query(
                 "SELECT 1 FROM reminder_schedule WHERE user_id = \(ann) UNION ALL SELECT 1 FROM streak_prompts WHERE set_by = \(ann)"

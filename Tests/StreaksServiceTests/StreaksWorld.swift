@@ -41,7 +41,7 @@ final class AskedServices: Caller {
                         ProfileState(
                             userID: $0,
                             version: 1,
-                            username: Self.name($0),
+                            username: Self.name($0.description),
                             displayName: "Somebody",
                             timeZone: "UTC",
                             status: .active

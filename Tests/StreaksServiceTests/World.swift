@@ -54,7 +54,7 @@ struct World {
     func person(_ number: UInt64, zone: String = "UTC", hour: Int32? = nil, version: Int64 = 1) async throws -> UserID {
         let id = UserID(high: 1, low: number)
         let state = ProfileState(
-            userID: id.description,
+            userID: id,
             version: version,
             username: "person\(number)",
             displayName: "Person \(number)",
@@ -63,7 +63,7 @@ struct World {
             timeZoneSince: clock.now(),
             windowStartHour: hour
         )
-        try await hear(ProfileChanged(userID: id.description, profile: state))
+        try await hear(ProfileChanged(userID: id, profile: state))
         return id
     }
 

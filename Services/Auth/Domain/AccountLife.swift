@@ -26,7 +26,7 @@ public struct AccountLife: Hashable, Sendable {
     public private(set) var suspendedUntil: Instant?
     /// Since when the account is banned; nil when it is not.
     public private(set) var bannedAt: Instant?
-    /// When its owner deleted it; nil when nobody did.
+    /// When its owner deleted it; nil when it is not deleted.
     public private(set) var deletedAt: Instant?
 
     /// A life as stored.
@@ -75,7 +75,7 @@ public struct AccountLife: Hashable, Sendable {
         liftSuspension(now: now)
     }
 
-    /// Why nobody may sign in; nil when it is allowed.
+    /// Why the account cannot sign in; nil when it can.
     public var refusal: ServiceError? {
         switch status {
         case .active: nil

@@ -72,7 +72,7 @@ public struct AppleToken: Hashable, Sendable {
 
     /// What is wrong with the token; nil when it is good.
     ///
-    /// A token that holds a nonce needs the request to send it: whoever has only got hold of the token cannot.
+    /// A token that holds a nonce needs the request to send it: a client that only got hold of the token cannot.
     ///
     /// - Parameter clients: our apps' ids.
     public func problem(clients: Set<String>, nonce sent: SentNonce?, now: Instant) -> Problem? {
@@ -102,7 +102,7 @@ public struct AppleToken: Hashable, Sendable {
     }
 }
 
-/// Which account somebody who signs in with Apple gets (AU-5, AU-13).
+/// Which account a user who signs in with Apple gets (AU-5, AU-13).
 public enum AppleSignIn {
     /// What is known of the account that has the token's e-mail.
     public struct Holder: Hashable, Sendable {
@@ -126,7 +126,7 @@ public enum AppleSignIn {
         case link
         /// A new account.
         case create
-        /// Somebody has an account with this e-mail who has not proved to own it, or Apple has not: linking would give one the other's.
+        /// An account has this e-mail whose owner has not proved to own it, or Apple has not: linking would give one user the other's account.
         case refuse
     }
 
@@ -134,7 +134,7 @@ public enum AppleSignIn {
     ///
     /// - Parameters:
     ///   - isKnown: whether this Apple user has an account.
-    ///   - holder: who has an account with the token's e-mail; nil when nobody has, or the token says none.
+    ///   - holder: the account with the token's e-mail; nil when there is none, or the token has no e-mail.
     public static func decide(isKnown: Bool, isEmailVerified: Bool, holder: Holder?) -> Decision {
         if isKnown { return .signIn }
         guard let holder else { return .create }

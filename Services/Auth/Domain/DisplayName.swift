@@ -24,7 +24,7 @@ public enum DisplayName {
         return name
     }
 
-    /// What can be used of a text that nobody typed as a name; nil when nothing can.
+    /// What can be used of a text that was not typed as a name; nil when nothing can.
     public static func cleaned(_ text: String) -> String? {
         let allowed = text.unicodeScalars.filter(isAllowed).prefix(longest)
         return try? checked(String(String.UnicodeScalarView(allowed)))

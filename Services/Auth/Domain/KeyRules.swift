@@ -3,7 +3,7 @@ public import Kernel
 /// Which of our own keys sign and which are published (AU-3).
 ///
 /// A key's name says when it was made: `20260102T030405Z.pem`. Such a key is published at once and signs a minute later, when every gateway
-/// has heard of it; the one before is published until the last token it signed has expired. A name without a time counts as made long ago.
+/// has fetched it; the one before is published until the last token it signed has expired. A name without a time counts as made long ago.
 public struct KeySchedule: Hashable, Sendable {
     /// How long a key is published before it signs: gateways ask every 30 s.
     public static let announcement = Interval.minutes(1)
@@ -44,11 +44,11 @@ public struct KeySchedule: Hashable, Sendable {
 
 /// When to ask another server for its keys again (AU-5).
 public struct KeySetFreshness: Hashable, Sendable {
-    /// A key that is not among the known ones is looked for at most this often.
+    /// A key that is not among the known ones is fetched at most this often.
     public static let shortest = Interval.minutes(1)
     /// Keys are asked for anew after this long, so that withdrawn ones stop to count.
     public static let longest = Interval.hours(24)
-    /// After a failure, sooner: nobody can sign in meanwhile.
+    /// After a failure, sooner: no one can sign in with Apple meanwhile.
     public static let afterFailure = Interval.seconds(5)
 
     private var fetchedAt: Instant?

@@ -4,7 +4,7 @@ public import Kernel
 public struct LoginLimit: Hashable, Sendable {
     /// The length of the window.
     public static let window = Interval.minutes(15)
-    /// For one account, whoever tries.
+    /// For one account, from all addresses.
     public static let account = LoginLimit(failures: 10)
     /// For one address, whatever it tries.
     public static let address = LoginLimit(failures: 50)
@@ -23,7 +23,7 @@ public struct LoginLimit: Hashable, Sendable {
         case refused(retryAfter: Int)
     }
 
-    /// Whether a login may be tried, or its outcome told, at `now`.
+    /// Whether a login may be tried, or its outcome answered, at `now`.
     ///
     /// - Parameter failed: earlier failures, in any order.
     public func decide(_ failed: [Instant], now: Instant) -> Decision {
@@ -34,7 +34,7 @@ public struct LoginLimit: Hashable, Sendable {
         return .refused(retryAfter: max(1, Int((leaves - now).microseconds / 1_000_000) + 1))
     }
 
-    /// The failures to remember after one more at `now`; those that left the window are forgotten.
+    /// The failures to remember after one more at `now`; those that left the window are dropped.
     public func adding(to failed: [Instant], now: Instant) -> [Instant] { (recent(failed, now: now) + [now]).sorted() }
 
     private func recent(_ failed: [Instant], now: Instant) -> [Instant] { failed.filter { $0 > now - Self.window }.sorted() }

@@ -14,7 +14,7 @@ public struct TermsVersion: Comparable, Sendable, CustomStringConvertible {
         self.numbers = parts.map { Array($0.drop { $0 == UInt8(ascii: "0") }) }
     }
 
-    /// What somebody accepts.
+    /// The version that a user accepts.
     ///
     /// - Parameters:
     ///   - accepted: what the same person has accepted before.

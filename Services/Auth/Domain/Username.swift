@@ -10,7 +10,7 @@ public enum Username {
     /// How long after a change the next one must wait (AU-10).
     public static let changeInterval = Interval.days(14)
 
-    /// Names that speak for the service or its staff, and addresses that must reach it: nobody may have them, however they are punctuated.
+    /// Names that speak for the service or its staff, and addresses that must reach it: no user may have them, however they are punctuated.
     private static let reserved: Set = [
         "abuse", "account", "accounts", "admin", "administrator", "all", "anonymous", "api", "auth", "billing", "bot",
         "contact", "deleted", "everyone", "guest", "help", "helpdesk", "here", "hostmaster", "info", "legal", "login",
@@ -21,7 +21,7 @@ public enum Username {
         "verified", "verify", "webmaster", "www",
     ]
 
-    /// Whether the name is one that nobody may choose; `ad.min_` is as little anybody's as `admin`.
+    /// Whether the name is one that no user may choose: `ad.min_` as little as `admin`.
     public static func isReserved(_ name: String) -> Bool {
         let letters = name.filter { $0 != "." && $0 != "_" }
         return letters.isEmpty || reserved.contains(letters)

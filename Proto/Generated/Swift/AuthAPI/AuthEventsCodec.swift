@@ -15,7 +15,7 @@ extension ProfileChanged: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__ProfileChanged.self)
-        self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
         if let stored = c.pointee.profile {
             self.profile = try ProfileState(stored: UnsafeRawPointer(stored), unreadable)
         }
@@ -24,7 +24,7 @@ extension ProfileChanged: Wire.CMessage {
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Auth__V1__ProfileChanged.self)
         streaksnap__auth__v1__profile_changed__init(c)
-        if !self.userID.isEmpty { c.pointee.user_id = try arena.string(self.userID, "user_id") }
+        c.pointee.user_id = arena.id(self.userID)
         if let value = self.profile {
             c.pointee.profile = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Auth__V1__ProfileState.self)
         }
@@ -43,8 +43,8 @@ extension SessionsRevoked: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__SessionsRevoked.self)
-        self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
-        self.sessionIDs = try Wire.Decode.strings(c.pointee.session_ids, count: c.pointee.n_session_ids, "session_ids")
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
+        self.sessionIDs = try Wire.Decode.ids(c.pointee.session_ids, count: c.pointee.n_session_ids, "session_ids", unreadable)
         if let stored = c.pointee.revoked_at {
             self.revokedAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "revoked_at")
         }
@@ -53,10 +53,10 @@ extension SessionsRevoked: Wire.CMessage {
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Auth__V1__SessionsRevoked.self)
         streaksnap__auth__v1__sessions_revoked__init(c)
-        if !self.userID.isEmpty { c.pointee.user_id = try arena.string(self.userID, "user_id") }
+        c.pointee.user_id = arena.id(self.userID)
         if !self.sessionIDs.isEmpty {
             c.pointee.n_session_ids = self.sessionIDs.count
-            c.pointee.session_ids = try arena.strings(self.sessionIDs, "session_ids")
+            c.pointee.session_ids = arena.ids(self.sessionIDs)
         }
         if let value = self.revokedAt {
             c.pointee.revoked_at = try storeTimestamp(value, arena, "revoked_at")
@@ -76,7 +76,7 @@ extension AccountDeleted: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__AccountDeleted.self)
-        self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
         if let stored = c.pointee.deleted_at {
             self.deletedAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "deleted_at")
         }
@@ -88,7 +88,7 @@ extension AccountDeleted: Wire.CMessage {
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Auth__V1__AccountDeleted.self)
         streaksnap__auth__v1__account_deleted__init(c)
-        if !self.userID.isEmpty { c.pointee.user_id = try arena.string(self.userID, "user_id") }
+        c.pointee.user_id = arena.id(self.userID)
         if let value = self.deletedAt {
             c.pointee.deleted_at = try storeTimestamp(value, arena, "deleted_at")
         }
@@ -110,7 +110,7 @@ extension AccountRestored: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__AccountRestored.self)
-        self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
         if let stored = c.pointee.restored_at {
             self.restoredAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "restored_at")
         }
@@ -119,7 +119,7 @@ extension AccountRestored: Wire.CMessage {
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Auth__V1__AccountRestored.self)
         streaksnap__auth__v1__account_restored__init(c)
-        if !self.userID.isEmpty { c.pointee.user_id = try arena.string(self.userID, "user_id") }
+        c.pointee.user_id = arena.id(self.userID)
         if let value = self.restoredAt {
             c.pointee.restored_at = try storeTimestamp(value, arena, "restored_at")
         }
@@ -138,7 +138,7 @@ extension AccountPurged: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__AccountPurged.self)
-        self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
         if let stored = c.pointee.purged_at {
             self.purgedAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "purged_at")
         }
@@ -147,7 +147,7 @@ extension AccountPurged: Wire.CMessage {
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Auth__V1__AccountPurged.self)
         streaksnap__auth__v1__account_purged__init(c)
-        if !self.userID.isEmpty { c.pointee.user_id = try arena.string(self.userID, "user_id") }
+        c.pointee.user_id = arena.id(self.userID)
         if let value = self.purgedAt {
             c.pointee.purged_at = try storeTimestamp(value, arena, "purged_at")
         }

@@ -5,14 +5,11 @@ public import Wire
 
 /// An account was made, or its profile, zone or status changed: the whole state (D13).
 public struct ProfileChanged: Sendable, Equatable {
-    public var userID: String = ""
+    public var userID: Kernel.UserID
     public var profile: ProfileState? = nil
 
-    /// All fields unset.
-    public init() {}
-
     /// The given fields set, the others unset.
-    public init(userID: String = "", profile: ProfileState? = nil) {
+    public init(userID: Kernel.UserID, profile: ProfileState? = nil) {
         self.userID = userID
         self.profile = profile
     }
@@ -20,35 +17,29 @@ public struct ProfileChanged: Sendable, Equatable {
 
 /// Sessions stopped being valid before their access tokens expire; gateways refuse them from now on (AU-3).
 public struct SessionsRevoked: Sendable, Equatable {
-    public var userID: String = ""
+    public var userID: Kernel.UserID
     /// At least one.
-    public var sessionIDs: [String] = []
+    public var sessionIDs: [Kernel.SessionID] = []
     public var revokedAt: Kernel.Instant? = nil
 
-    /// All fields unset.
-    public init() {}
-
     /// The given fields set, the others unset.
-    public init(userID: String = "", sessionIDs: [String] = [], revokedAt: Kernel.Instant? = nil) {
+    public init(userID: Kernel.UserID, sessionIDs: [Kernel.SessionID] = [], revokedAt: Kernel.Instant? = nil) {
         self.userID = userID
         self.sessionIDs = sessionIDs
         self.revokedAt = revokedAt
     }
 }
 
-/// An account was deleted by its owner (AU-7): everybody hides the person at once and ends what others share with them. A restoration brings
-/// back what was hidden, not what was ended.
+/// An account was deleted by its owner (AU-7): every service hides the user at once and ends what others share with them. A restoration
+/// brings back what was hidden, not what was ended.
 public struct AccountDeleted: Sendable, Equatable {
-    public var userID: String = ""
+    public var userID: Kernel.UserID
     public var deletedAt: Kernel.Instant? = nil
     /// When everything personal is removed, unless the account is restored before.
     public var purgeAt: Kernel.Instant? = nil
 
-    /// All fields unset.
-    public init() {}
-
     /// The given fields set, the others unset.
-    public init(userID: String = "", deletedAt: Kernel.Instant? = nil, purgeAt: Kernel.Instant? = nil) {
+    public init(userID: Kernel.UserID, deletedAt: Kernel.Instant? = nil, purgeAt: Kernel.Instant? = nil) {
         self.userID = userID
         self.deletedAt = deletedAt
         self.purgeAt = purgeAt
@@ -57,29 +48,23 @@ public struct AccountDeleted: Sendable, Equatable {
 
 /// A deleted account is back (AU-7).
 public struct AccountRestored: Sendable, Equatable {
-    public var userID: String = ""
+    public var userID: Kernel.UserID
     public var restoredAt: Kernel.Instant? = nil
 
-    /// All fields unset.
-    public init() {}
-
     /// The given fields set, the others unset.
-    public init(userID: String = "", restoredAt: Kernel.Instant? = nil) {
+    public init(userID: Kernel.UserID, restoredAt: Kernel.Instant? = nil) {
         self.userID = userID
         self.restoredAt = restoredAt
     }
 }
 
-/// A deleted account's time is over: everybody removes what is personal, for good; the bare id may remain (AU-7).
+/// A deleted account's time is over: every service removes what is personal, for good; the bare id may remain (AU-7).
 public struct AccountPurged: Sendable, Equatable {
-    public var userID: String = ""
+    public var userID: Kernel.UserID
     public var purgedAt: Kernel.Instant? = nil
 
-    /// All fields unset.
-    public init() {}
-
     /// The given fields set, the others unset.
-    public init(userID: String = "", purgedAt: Kernel.Instant? = nil) {
+    public init(userID: Kernel.UserID, purgedAt: Kernel.Instant? = nil) {
         self.userID = userID
         self.purgedAt = purgedAt
     }
@@ -87,25 +72,25 @@ public struct AccountPurged: Sendable, Equatable {
 
 extension ProfileChanged: Wire.Event {
     public static var subject: String { "evt.auth.v1.ProfileChanged" }
-    public var aggregateID: String { userID }
+    public var aggregateID: String { userID.description }
 }
 
 extension SessionsRevoked: Wire.Event {
     public static var subject: String { "evt.auth.v1.SessionsRevoked" }
-    public var aggregateID: String { userID }
+    public var aggregateID: String { userID.description }
 }
 
 extension AccountDeleted: Wire.Event {
     public static var subject: String { "evt.auth.v1.AccountDeleted" }
-    public var aggregateID: String { userID }
+    public var aggregateID: String { userID.description }
 }
 
 extension AccountRestored: Wire.Event {
     public static var subject: String { "evt.auth.v1.AccountRestored" }
-    public var aggregateID: String { userID }
+    public var aggregateID: String { userID.description }
 }
 
 extension AccountPurged: Wire.Event {
     public static var subject: String { "evt.auth.v1.AccountPurged" }
-    public var aggregateID: String { userID }
+    public var aggregateID: String { userID.description }
 }

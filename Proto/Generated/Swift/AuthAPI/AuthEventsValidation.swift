@@ -3,21 +3,37 @@
 public import Wire
 
 extension ProfileChanged {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.userID, at: path, "user_id")
+        if let value = self.profile {
+            value.collectViolations(into: &violations, path: path.child("profile"))
+        }
+    }
 }
 
 extension SessionsRevoked {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.userID, at: path, "user_id")
+        for (index, value) in self.sessionIDs.enumerated() {
+            violations.id(value, at: path, "session_ids", index: index)
+        }
+    }
 }
 
 extension AccountDeleted {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.userID, at: path, "user_id")
+    }
 }
 
 extension AccountRestored {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.userID, at: path, "user_id")
+    }
 }
 
 extension AccountPurged {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.userID, at: path, "user_id")
+    }
 }

@@ -1,3 +1,5 @@
+internal import AuthAccounts
+internal import AuthCore
 internal import Database
 internal import Kernel
 internal import Outbox
@@ -13,7 +15,7 @@ public enum AuthCommands {
             settings: AuthModule.settings
         ) { words, settings in
             guard words.isEmpty else { throw Settings.Invalid("Nothing follows rotate-key but settings.") }
-            return .init(try rotateKey(folder: try settings.get(AuthModule.keyFolder)) + "\n")
+            return .init(try rotateKey(folder: try settings.get(AccountsFeature.keyFolder)) + "\n")
         },
         setAdmin("make-admin", "makes a user an administrator", isAdmin: true),
         setAdmin("remove-admin", "makes an administrator an ordinary user again", isAdmin: false),
@@ -48,7 +50,7 @@ public enum AuthCommands {
             let clock = SystemClock()
             let work = UnitOfWorkFactory(database: database, clock: clock, ids: UUIDv7Source(clock: clock), relay: nil)
             let accounts = AccountRepository(database: database)
-            let ender = SessionEnder(sessions: SessionRepository(database: database))
+            let ender = SessionEnder(database: database)
             return try await work.run(trace: "", requestID: "auth-command") { work -> String in
                 guard var account = try await accounts.lock(email: email, work.sql) else {
                     throw ServiceError(.notFound, "NOT_FOUND", "No account has the e-mail \(email).")
@@ -58,7 +60,7 @@ public enum AuthCommands {
                 }
                 account.isAdmin = isAdmin
                 _ = try await accounts.update(account, now: work.now, work.sql)
-                let count = try await ender.end(of: account.id, work)
+                let count = try await ender.endAll(of: account.id, work)
                 return "\(email) is \(isAdmin ? "an administrator" : "no longer an administrator"); \(count) sessions ended"
             }
         }

@@ -7,7 +7,7 @@ internal import ServiceRuntime
 enum LifecycleConsumers {
     static let all: [EventHandler] = [
         EventHandler(AccountPurged.self) { event, work in
-            let user = try UserID(parsing: event.userID, field: "user_id")
+            let user = event.userID
             try await DepartureRepository.anonymise(user, work.sql)
             try await Mutations.forget(caller: user, work.sql)
         }

@@ -11,7 +11,7 @@ enum LifecycleConsumers {
         EventHandler(ProfileChanged.self) { event, work in
             guard let profile = event.profile else { return }
             try await OwnerRepository.store(
-                try UserID(parsing: event.userID, field: "user_id"),
+                event.userID,
                 version: profile.version,
                 isWithheld: profile.status != .active,
                 work.sql
@@ -34,7 +34,7 @@ enum LifecycleConsumers {
             )
         },
         EventHandler(AccountPurged.self) { event, work in
-            let user = try UserID(parsing: event.userID, field: "user_id")
+            let user = event.userID
             try await OwnerRepository.purge(user, work.sql)
             try await AvatarRepository.purge(user, work.sql)
             try await HiddenPairRepository.noteAll(of: user, work.sql)

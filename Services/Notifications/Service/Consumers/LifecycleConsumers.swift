@@ -7,11 +7,11 @@ internal import Replicas
 enum LifecycleConsumers {
     static let all: [EventHandler] = [
         EventHandler(AccountDeleted.self) { event, work in
-            try await DepartureRepository.erase(try UserID(parsing: event.userID, field: "user_id"), work.sql)
+            try await DepartureRepository.erase(event.userID, work.sql)
         },
         // Once more: an event that was heard late may have told something since.
         EventHandler(AccountPurged.self) { event, work in
-            let user = try UserID(parsing: event.userID, field: "user_id")
+            let user = event.userID
             try await DepartureRepository.erase(user, work.sql)
             try await BlockReplica.erase(user, work.sql)
         },

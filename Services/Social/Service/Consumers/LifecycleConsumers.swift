@@ -8,10 +8,10 @@ internal import SocialAPI
 enum LifecycleConsumers {
     static let all: [EventHandler] = [
         EventHandler(AccountDeleted.self) { event, work in
-            try await end(try UserID(parsing: event.userID, field: "user_id"), work)
+            try await end(event.userID, work)
         },
         EventHandler(AccountPurged.self) { event, work in
-            let user = try UserID(parsing: event.userID, field: "user_id")
+            let user = event.userID
             // A request that was under way at the deletion may have left something since.
             try await end(user, work)
             try await DepartureRepository.erase(user, work.sql)

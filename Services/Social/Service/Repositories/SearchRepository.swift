@@ -12,7 +12,7 @@ struct SearchRepository: Sendable {
 
     /// Takes up a profile that is newer than what was known, in the transaction that stores it.
     static func store(_ state: ProfileState, _ sql: Transaction) async throws {
-        let id = try UserID(parsing: state.userID, field: "user_id")
+        let id = state.userID
         let new = state.status == .active ? [state.username, state.displayName, state.verifiedEmail] : nil
         let row = try await sql.query("SELECT username, display_name, email FROM search_person WHERE user_id = \(id)").first
         let old = try row?.decode(as: (String.self, String.self, String.self))

@@ -17,10 +17,10 @@ struct AccountConsumers: Sendable {
     var handlers: [EventHandler] {
         [
             EventHandler(AccountDeleted.self) { event, work in
-                try await endAll(of: try UserID(parsing: event.userID, field: "user_id"), work)
+                try await endAll(of: event.userID, work)
             },
             EventHandler(AccountPurged.self) { event, work in
-                let user = try UserID(parsing: event.userID, field: "user_id")
+                let user = event.userID
                 // A request that was under way at the deletion may have started one since.
                 try await endAll(of: user, work)
                 try await DepartureRepository.erase(user, now: work.now, work.sql)

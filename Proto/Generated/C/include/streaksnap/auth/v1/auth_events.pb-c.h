@@ -15,7 +15,7 @@ PROTOBUF_C__BEGIN_DECLS
 #endif
 
 #include "google/protobuf/timestamp.pb-c.h"
-#include "streaksnap/auth/v1/auth.pb-c.h"
+#include "streaksnap/auth/v1/profiles.pb-c.h"
 
 typedef struct Streaksnap__Auth__V1__ProfileChanged Streaksnap__Auth__V1__ProfileChanged;
 typedef struct Streaksnap__Auth__V1__SessionsRevoked Streaksnap__Auth__V1__SessionsRevoked;

@@ -1,0 +1,49 @@
+internal import AuthAPI
+internal import AuthCore
+internal import AuthDomain
+internal import Database
+internal import Kernel
+internal import Outbox
+internal import OutgoingHTTP
+internal import Passwords
+package import Runtime
+package import ServiceRuntime
+
+/// Registration, sign-in, sessions, guests, and the life of an account (AU-1 … AU-8).
+package enum AccountsFeature {
+    package static let keyFolder = Setting<String>(
+        "auth.key-folder",
+        default: nil,
+        help: "Folder of P-256 keys in PEM (*.pem) that sign access tokens; the newest signs. One is made when it is empty."
+    )
+    static let bcryptCost = Setting(
+        "auth.bcrypt-cost",
+        default: 12,
+        help: "Cost of new password hashes, 4 to 14; each step doubles the time."
+    )
+    static let refreshSecret = Setting<String>(
+        "auth.refresh-secret",
+        default: nil,
+        isSecret: true,
+        help: "At least 32 characters; successors of refresh tokens are derived with it."
+    )
+    static let appleClients = Setting(
+        "auth.apple-client-ids",
+        default: "",
+        help:
+            "Ids of the apps that sign in with Apple (bundle or service ids), separated by commas. None: Sign in with Apple is off."
+    )
+    static let appleKeys = Setting(
+        "auth.apple-keys-url",
+        default: "https://appleid.apple.com/auth/keys",
+        help: "Where Apple's public keys are; https, or http on this machine."
+    )
+
+    package static let feature = ServiceFeature(
+        "accounts",
+        settings: [keyFolder, bcryptCost, refreshSecret, appleClients, appleKeys],
+        migrations: [
+            MigrationSet("accounts", [Migration(version: 1, name: "sessions", sql: PackageResources.V0001_sessions_sql)])
+        ]
+    ) { environment in try await AccountsParts(environment).all }
+}

@@ -1,0 +1,141 @@
+internal import AuthAPI
+internal import AuthCore
+internal import Bus
+internal import Kernel
+internal import OutgoingHTTP
+internal import Passwords
+internal import ServiceRuntime
+
+/// How the feature is put together.
+struct AccountsParts {
+    private let environment: ServiceEnvironment
+    private let core: AuthCore
+    private let sessions: SessionRepository
+    private let loginFailures: LoginFailureRepository
+    private let guests: GuestRepository
+    private let appleUsers: AppleRepository
+    private let apple: AppleVerifier
+    private let passwords: PasswordHasher
+    private let keys: KeyRing
+    private let refreshTokens: RefreshTokens
+    private let ender: SessionEnder
+    private let issuer: SessionIssuer
+    private let lifecycle: AccountLifecycle
+
+    init(_ environment: ServiceEnvironment) async throws {
+        let (settings, database) = (environment.settings, environment.database)
+        self.environment = environment
+        core = try AuthCore(environment)
+        sessions = SessionRepository(database: database)
+        loginFailures = LoginFailureRepository(database: database)
+        guests = GuestRepository(database: database)
+        appleUsers = AppleRepository(database: database)
+        apple = try Self.appleVerifier(environment)
+        passwords = PasswordHasher(cost: try settings.get(AccountsFeature.bcryptCost))
+        keys = try await KeyRing.open(
+            KeyFolder(path: try settings.get(AccountsFeature.keyFolder)),
+            logger: environment.logger
+        )
+        refreshTokens = try RefreshTokens(secret: try settings.get(AccountsFeature.refreshSecret))
+        ender = SessionEnder(database: database)
+        issuer = SessionIssuer(core: core, sessions: sessions, keys: keys, refreshTokens: refreshTokens)
+        lifecycle = AccountLifecycle(repository: core.lifecycle, writer: core.writer, ender: ender)
+    }
+
+    var all: FeatureParts {
+        FeatureParts(endpoints: endpoints, consumers: [ModerationConsumer(lifecycle: lifecycle).handler], jobs: jobs)
+    }
+
+    private var endpoints: [Endpoint] {
+        let (mutations, clock, database) = (environment.mutations, environment.clock, environment.database)
+        return AccountsService.endpoints(
+            register: Register(
+                writer: core.writer,
+                naming: AccountNaming(ids: environment.ids),
+                passwords: passwords,
+                issuer: issuer,
+                mutations: mutations
+            ),
+            login: Login(
+                lifecycle: core.lifecycle,
+                loginFailures: loginFailures,
+                passwords: passwords,
+                issuer: issuer,
+                mutations: mutations,
+                clock: clock
+            ),
+            refresh: Refresh(
+                accounts: core.accounts,
+                sessions: sessions,
+                refreshTokens: refreshTokens,
+                issuer: issuer,
+                ender: ender,
+                mutations: mutations
+            ),
+            logout: Logout(ender: ender, mutations: mutations),
+            getSigningKeys: GetSigningKeys(keys: keys),
+            listRevocations: ListRevocations(revocations: RevocationRepository(database: database)),
+            signInWithApple: SignInWithApple(
+                apple: apple,
+                appleAccounts: AppleAccounts(appleUsers: appleUsers, accounts: core.accounts, writer: core.writer),
+                naming: AccountNaming(ids: environment.ids),
+                issuer: issuer,
+                mutations: mutations
+            ),
+            appleNotification: AppleNotification(
+                apple: apple,
+                appleUsers: appleUsers,
+                accounts: core.accounts,
+                lifecycle: lifecycle,
+                mutations: mutations
+            ),
+            createGuestSession: CreateGuestSession(guests: guests, keys: keys, mutations: mutations),
+            useGuestPeek: UseGuestPeek(guests: guests, mutations: mutations),
+            deleteAccount: DeleteAccount(
+                accounts: core.accounts,
+                lifecycle: lifecycle,
+                loginFailures: loginFailures,
+                passwords: passwords,
+                apple: apple,
+                appleUsers: appleUsers,
+                mutations: mutations,
+                clock: clock
+            ),
+            restoreAccount: RestoreAccount(accounts: core.accounts, lifecycle: lifecycle, mutations: mutations),
+            exportMyData: ExportMyData(
+                exports: ExportRepository(database: database),
+                sources: DataSources(environment.bus),
+                clock: clock
+            )
+        )
+    }
+
+    private var jobs: [Job] {
+        let (sessions, loginFailures, guests, appleUsers, keys) = (sessions, loginFailures, guests, appleUsers, keys)
+        return [
+            Job("expired_sessions", every: .seconds(60)) { now in try await sessions.purge(now: now) },
+            Job("old_login_failures", every: .seconds(60)) { now in try await loginFailures.purge(now: now) },
+            Job("idle_guests", every: .seconds(600)) { now in try await guests.purge(now: now) },
+            Job("old_apple_notifications", every: .seconds(600)) { now in try await appleUsers.purge(now: now) },
+            Job("signing_keys", every: .seconds(5)) { _ in
+                try await keys.refresh()
+                return 0
+            },
+        ] + AccountJobs(lifecycle: lifecycle, work: environment.work).all
+    }
+
+    private static func appleVerifier(_ environment: ServiceEnvironment) throws -> AppleVerifier {
+        let list = try environment.settings.get(AccountsFeature.appleClients)
+        let clients = list.split(separator: ",").map { $0.filter { $0 != " " } }
+        return AppleVerifier(
+            clients: Set(clients.filter { !$0.isEmpty }),
+            keys: AppleKeys(
+                url: try environment.settings.get(AccountsFeature.appleKeys),
+                http: OutgoingHTTP(),
+                clock: environment.clock,
+                logger: environment.logger
+            ),
+            clock: environment.clock
+        )
+    }
+}

@@ -1,0 +1,47 @@
+internal import AuthCore
+internal import AuthDomain
+internal import Kernel
+internal import Outbox
+
+/// Finds or creates the account of an Apple user (AU-5, AU-13).
+struct AppleAccounts: Sendable {
+    let appleUsers: AppleRepository
+    let accounts: AccountRepository
+    let writer: AccountWriter
+
+    /// The account that the Apple user had before, the one it may be linked to, or `new`.
+    ///
+    /// - Throws: `EMAIL_TAKEN` when another account has the e-mail and may not be linked.
+    func account(of token: AppleToken, new: Account, _ work: UnitOfWork) async throws -> UserID {
+        // Accounts are locked before what belongs to them, here as everywhere.
+        if let account = try await appleUsers.account(of: token.subject, work.sql) {
+            _ = try await accounts.lockShared(account, work.sql)
+        }
+        var known = try await appleUsers.lock(token.subject, work.sql)
+        let holder = known != nil || token.email == nil ? nil : try await accounts.lock(email: new.email, work.sql)
+        // The account may be the one that the same user's first sign-in has made while this one waited.
+        if holder != nil { known = try await appleUsers.lock(token.subject, work.sql) }
+        var state: AppleSignIn.Holder?
+        if let holder {
+            state = AppleSignIn.Holder(
+                isEmailVerified: holder.emailVerifiedAt != nil,
+                hasAppleUser: try await appleUsers.hasIdentity(holder.id, work.sql)
+            )
+        }
+        switch AppleSignIn.decide(isKnown: known != nil, isEmailVerified: token.isEmailVerified, holder: state) {
+        case .signIn:
+            guard let known else { throw ServiceError.internal }
+            try await appleUsers.restore(token.subject, now: work.now, work.sql)
+            return known.account
+        case .link:
+            guard let holder else { throw ServiceError.internal }
+            try await appleUsers.insert(token.subject, account: holder.id, now: work.now, work.sql)
+            return holder.id
+        case .create:
+            try await writer.create(new, work)
+            try await appleUsers.insert(token.subject, account: new.id, now: work.now, work.sql)
+            return new.id
+        case .refuse: throw ServiceError.emailTaken
+        }
+    }
+}

@@ -1,0 +1,30 @@
+internal import AuthDomain
+internal import Kernel
+internal import Outbox
+internal import SocialAPI
+
+/// Carries out what an administrator decided in `social`, each decision once (SO-9). Warnings change no account.
+struct ModerationConsumer: Sendable {
+    let lifecycle: AccountLifecycle
+
+    var handler: EventHandler {
+        EventHandler(ModerationActionTaken.self) { event, work in
+            guard event.action == .suspend || event.action == .ban else { return }
+            let user = try UserID(parsing: event.userID, field: "user_id")
+            let action = try OperationID(parsing: event.actionID, field: "action_id")
+            // An account that was purged cannot be shut any more.
+            guard var life = try await lifecycle.repository.lock(user, work.sql) else { return }
+            let takenAt = event.takenAt ?? work.now
+            let until = event.action == .suspend ? event.until ?? takenAt + AccountLife.suspension : nil
+            let kind = event.action.rawValue
+            guard try await ModerationRepository.insert(action, kind, of: user, takenAt: takenAt, until: until, work.sql) else {
+                return
+            }
+            let before = life
+            if let until { life.suspend(until: until, now: work.now) } else { life.ban(at: takenAt) }
+            guard life != before else { return }
+            // A longer suspension finds no open session, and a deleted account has none already.
+            try await lifecycle.change(user, to: life, signOut: life.status != before.status, work)
+        }
+    }
+}

@@ -1,0 +1,85 @@
+internal import Database
+internal import Kernel
+
+/// Who signs in with Apple, and which notifications Apple's servers have sent (AU-5).
+struct AppleRepository: Sendable {
+    let database: Database
+
+    /// An Apple user and the account it signs in to.
+    struct Identity: Sendable {
+        let account: UserID
+        let consentedAt: Instant
+        let isRevoked: Bool
+    }
+
+    /// An Apple user, locked until the transaction ends; nil when it never signed in.
+    func lock(_ subject: String, _ sql: Transaction) async throws -> Identity? {
+        let rows = try await sql.query(
+            "SELECT account_id, consented_at, revoked_at IS NOT NULL FROM apple_identity WHERE subject = \(subject) FOR UPDATE"
+        )
+        return try rows.first.map { row in
+            let (account, consentedAt, isRevoked) = try row.decode(as: (UserID.self, Instant.self, Bool.self))
+            return Identity(account: account, consentedAt: consentedAt, isRevoked: isRevoked)
+        }
+    }
+
+    /// Whose account an Apple user signs in to.
+    func account(of subject: String, _ sql: Transaction) async throws -> UserID? {
+        try await sql.query("SELECT account_id FROM apple_identity WHERE subject = \(subject)").first.map {
+            try $0.decode(as: UserID.self)
+        }
+    }
+
+    /// The same, outside a transaction.
+    func account(of subject: String) async throws -> UserID? {
+        try await database.query("SELECT account_id FROM apple_identity WHERE subject = \(subject)").first.map {
+            try $0.decode(as: UserID.self)
+        }
+    }
+
+    func hasIdentity(_ account: UserID, _ sql: Transaction) async throws -> Bool {
+        try await !sql.query("SELECT 1 FROM apple_identity WHERE account_id = \(account)").isEmpty
+    }
+
+    func insert(_ subject: String, account: UserID, now: Instant, _ sql: Transaction) async throws {
+        _ = try await sql.execute(
+            "INSERT INTO apple_identity (subject, account_id, consented_at) VALUES (\(subject), \(account), \(now))"
+        )
+    }
+
+    /// The user consented anew.
+    func restore(_ subject: String, now: Instant, _ sql: Transaction) async throws {
+        _ = try await sql.execute(
+            "UPDATE apple_identity SET revoked_at = NULL, consented_at = \(now) WHERE subject = \(subject) AND revoked_at IS NOT NULL"
+        )
+    }
+
+    func revoke(_ subject: String, now: Instant, _ sql: Transaction) async throws {
+        _ = try await sql.execute("UPDATE apple_identity SET revoked_at = \(now) WHERE subject = \(subject)")
+    }
+
+    func setForwardsMail(_ subject: String, _ forwards: Bool, _ sql: Transaction) async throws {
+        _ = try await sql.execute("UPDATE apple_identity SET forwards_mail = \(forwards) WHERE subject = \(subject)")
+    }
+
+    /// Stores that a notification has come. - Returns: whether it is new.
+    func insert(notification id: String, kind: String, now: Instant, _ sql: Transaction) async throws -> Bool {
+        try await sql.execute(
+            """
+            INSERT INTO apple_notification (id, kind, received_at) VALUES (\(id), \(kind), \(now)) ON CONFLICT (id) DO NOTHING
+            """
+        ) == 1
+    }
+
+    /// Deletes notifications older than 90 days, up to 1,000. - Returns: how many.
+    func purge(now: Instant) async throws -> Int {
+        let limit = now - .days(90)
+        return try await database.execute(
+            """
+            DELETE FROM apple_notification WHERE id IN
+                (SELECT id FROM apple_notification WHERE received_at < \(limit) ORDER BY received_at LIMIT 1000
+                FOR UPDATE SKIP LOCKED)
+            """
+        )
+    }
+}

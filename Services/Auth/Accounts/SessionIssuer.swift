@@ -1,0 +1,69 @@
+internal import AuthAPI
+internal import AuthCore
+internal import AuthDomain
+internal import Kernel
+internal import Outbox
+internal import Tokens
+
+/// Begins sessions and issues their tokens (AU-3, AU-4).
+struct SessionIssuer: Sendable {
+    /// Seconds an access token lives (AU-3).
+    static let accessTokenLifetime: Int32 = 900
+
+    let core: AuthCore
+    let sessions: SessionRepository
+    let keys: KeyRing
+    let refreshTokens: RefreshTokens
+
+    /// A new session of an account, with its first pair of tokens.
+    ///
+    /// - Parameter verified: the hash the password was compared with; one that was changed meanwhile lets no one in.
+    /// - Throws: `PERMISSION_DENIED` for accounts that may not sign in, `INVALID_CREDENTIALS` for one that was removed.
+    func signIn(_ id: UserID, verified: String? = nil, _ work: UnitOfWork) async throws -> SignInReply {
+        guard let account = try await core.accounts.lockShared(id, work.sql),
+            verified == nil || account.passwordHash == verified
+        else { throw ServiceError.invalidCredentials }
+        try await requireUsable(id, work)
+        let session: SessionID = work.ids.make()
+        let token = refreshTokens.first()
+        try await sessions.insert(
+            session,
+            account: account.id,
+            tokenHash: refreshTokens.hash(token),
+            now: work.now,
+            work.sql
+        )
+        return try await reply(account, session: session, refreshToken: token, work)
+    }
+
+    /// The pair of tokens with the profile.
+    func reply(_ account: Account, session: SessionID, refreshToken: String, _ work: UnitOfWork) async throws -> SignInReply {
+        guard let me = try await core.accounts.me(account.id, now: work.now, on: work.sql) else { throw ServiceError.internal }
+        let access = AccessToken(
+            userID: account.id,
+            sessionID: session,
+            email: account.email,
+            role: account.isAdmin ? .admin : .user,
+            issuedAt: work.now,
+            expiresAt: work.now + .seconds(Int64(Self.accessTokenLifetime))
+        )
+        return SignInReply(
+            accessToken: try await keys.sign(access),
+            refreshToken: refreshToken,
+            tokenType: "Bearer",
+            expiresIn: Self.accessTokenLifetime,
+            user: me
+        )
+    }
+
+    /// Suspended, banned and deleted accounts cannot sign in; the refusal says when that ends (SO-9, AU-7). It stays so until the
+    /// transaction ends.
+    func requireUsable(_ id: UserID, _ work: UnitOfWork) async throws {
+        guard let life = try await core.lifecycle.lockShared(id, work.sql) else { throw ServiceError.notFound("account") }
+        if let refusal = life.refusal { throw refusal }
+    }
+}
+
+extension ServiceError {
+    static let invalidCredentials = ServiceError(.unauthenticated, "INVALID_CREDENTIALS", "E-mail or password is wrong.")
+}

@@ -1,0 +1,37 @@
+internal import Database
+internal import Outbox
+internal import Replicas
+internal import Runtime
+package import ServiceRuntime
+
+/// What every feature of `auth` stands on: accounts, and the facts of other services that the profile shows (D13). Loaded by every replica.
+package enum CoreFeature {
+    package static let feature = ServiceFeature(
+        "core",
+        settings: [LinkSettings.publicURL],
+        migrations: [
+            MigrationSet("entitlement_replica", EntitlementReplica.migrations),
+            MigrationSet("core", [Migration(version: 1, name: "accounts", sql: PackageResources.V0001_accounts_sql)]),
+        ],
+        isAlwaysLoaded: true
+    ) { _ in FeatureParts(consumers: FactConsumers.all) }
+}
+
+/// What the features of `auth` share.
+package struct AuthCore: Sendable {
+    package let accounts: AccountRepository
+    package let lifecycle: LifecycleRepository
+    package let writer: AccountWriter
+
+    /// From the parts of a replica.
+    ///
+    /// - Throws: `Settings.Invalid`.
+    package init(_ environment: ServiceEnvironment) throws {
+        accounts = AccountRepository(
+            database: environment.database,
+            avatars: AvatarLinks(base: try environment.settings.get(LinkSettings.publicURL))
+        )
+        lifecycle = LifecycleRepository(database: environment.database)
+        writer = AccountWriter(accounts: accounts)
+    }
+}

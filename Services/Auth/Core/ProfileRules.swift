@@ -1,0 +1,44 @@
+internal import AuthDomain
+package import Kernel
+
+extension ServiceError {
+    /// What gateways answer once they know that the sessions of an account have ended. For a moment it is found out here.
+    package static let sessionRevoked = ServiceError(.unauthenticated, "SESSION_REVOKED", "This session has ended.")
+
+    package static let usernameTaken = ServiceError(
+        .alreadyExists,
+        "USERNAME_TAKEN",
+        "This username is taken.",
+        details: [.init(field: "username", message: "is taken")]
+    )
+}
+
+/// What clients may choose for a profile, and how it is refused.
+package enum ProfileRules {
+    /// Checks a username that a client has chosen; nil when it has chosen none.
+    ///
+    /// - Throws: `VALIDATION_ERROR` for a username that is reserved.
+    package static func requireUnreserved(_ username: String?) throws(ServiceError) {
+        guard let username, Username.isReserved(username) else { return }
+        throw ServiceError.validation(field: "username", "is reserved")
+    }
+
+    /// The zone that a client has sent (AU-11).
+    ///
+    /// - Parameters:
+    ///   - name: an IANA name; it wins.
+    ///   - offsetMinutes: minutes east of UTC, from older clients.
+    /// - Returns: nil when neither was sent.
+    /// - Throws: `VALIDATION_ERROR` naming the field.
+    package static func zone(name: String?, offsetMinutes: Int32?) throws(ServiceError) -> Zone? {
+        if let name {
+            guard let zone = Zone(name) else { throw ServiceError.validation(field: "time_zone", "must be an IANA time zone") }
+            return zone
+        }
+        guard let offsetMinutes else { return nil }
+        guard let zone = Zone(offsetMinutes: Int(offsetMinutes)) else {
+            throw ServiceError.validation(field: "timezone_offset", "must be from -840 to 840")
+        }
+        return zone
+    }
+}

@@ -1,0 +1,16 @@
+internal import AuthCore
+internal import Kernel
+internal import MediaAPI
+internal import Outbox
+
+/// Stores the avatar that media has made, and emits it as part of the profile (AU-10).
+struct AvatarConsumer: Sendable {
+    let writer: AccountWriter
+
+    var handler: EventHandler {
+        EventHandler(AvatarChanged.self) { event, work in
+            let user = try UserID(parsing: event.userID, field: "user_id")
+            try await writer.store(avatar: event.avatarKey, version: event.version, of: user, work)
+        }
+    }
+}

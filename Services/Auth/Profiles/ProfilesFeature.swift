@@ -1,0 +1,60 @@
+internal import AuthAPI
+internal import AuthCore
+internal import AuthDomain
+internal import Bus
+internal import Kernel
+internal import Replicas
+internal import Runtime
+package import ServiceRuntime
+
+/// Profiles: of the caller, as others see them, and as other services keep them (AU-9 … AU-11). It needs no signing keys: what only reads
+/// profiles cannot sign tokens.
+package enum ProfilesFeature {
+    static let termsVersion = Setting(
+        "auth.terms-version",
+        default: "",
+        help:
+            "The version of the terms in force, as 2026-01 or 2.1: only it can be accepted. Empty: any that is not older than the accepted one."
+    )
+
+    package static let feature = ServiceFeature(
+        "profiles",
+        settings: [termsVersion],
+        migrations: [MigrationSet("block_replica", BlockReplica.migrations)]
+    ) { environment in
+        let core = try AuthCore(environment)
+        let accounts = core.accounts
+        let blocks = BlockReplica(database: environment.database, bus: environment.bus)
+        return FeatureParts(
+            endpoints: ProfilesService.endpoints(
+                getMe: GetMe(accounts: accounts, clock: environment.clock),
+                updateMe: UpdateMe(accounts: accounts, writer: core.writer, mutations: environment.mutations),
+                acceptTerms: AcceptTerms(
+                    writer: core.writer,
+                    inForce: try termsInForce(environment.settings),
+                    mutations: environment.mutations
+                ),
+                checkUsername: CheckUsername(accounts: accounts),
+                getProfile: GetProfile(accounts: accounts, blocks: blocks),
+                getSummaries: GetSummaries(accounts: accounts),
+                listProfileSnapshots: ListProfileSnapshots(accounts: accounts)
+            ),
+            consumers: blocks.handlers() + [AvatarConsumer(writer: core.writer).handler],
+            jobs: [
+                Job("block_snapshot", every: .seconds(60)) { _ in
+                    try await blocks.loadSnapshotOnce(context: .expiring(in: .minutes(10)))
+                    return 0
+                }
+            ]
+        )
+    }
+
+    private static func termsInForce(_ settings: Settings) throws -> TermsVersion? {
+        let text = try settings.get(termsVersion)
+        guard !text.isEmpty else { return nil }
+        guard let version = TermsVersion(text) else {
+            throw Settings.Invalid("--auth-terms-version must be numbers between dots or hyphens, 2.1 or 2026-01.")
+        }
+        return version
+    }
+}
