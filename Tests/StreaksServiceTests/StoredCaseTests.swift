@@ -63,7 +63,7 @@ import Wire
         private func changeZone(of user: UserID, to zone: Zone) async throws {
             let accounts = AccountConsumers(writer: writer)
             let profile = ProfileState(
-                userID: user.description,
+                userID: user,
                 version: versions.next(),
                 username: "user",
                 displayName: "User",
@@ -72,7 +72,7 @@ import Wire
                 timeZoneSince: world.clock.now()
             )
             let handler = world.service.core.profiles.handler(changed: accounts.profileChanged)
-            try await world.hear(ProfileChanged(userID: user.description, profile: profile), by: [handler])
+            try await world.hear(ProfileChanged(userID: user, profile: profile), by: [handler])
         }
 
         private func settle() async throws {
