@@ -82,7 +82,11 @@ struct HostTests {
             ],
             declared: TestModule.settings
         )
-        return try ServiceHost(settings: settings, logger: Logger(label: "test") { _ in Recorder(lines: lines) }, metrics: Metrics())
+        return try ServiceHost(
+            settings: settings,
+            logger: Logger(label: "test") { _ in Recorder(lines: lines) },
+            metrics: Metrics()
+        )
     }
 
     /// The connections of replicas to their database.

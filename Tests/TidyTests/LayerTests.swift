@@ -67,7 +67,7 @@ struct LayerTests {
         }
         expectNone(violations, "A reply is stored with its change: `Mutations` does it, and nothing else can answer a mutation.")
         let makers = tree.swift(below: "Shared/").filter { !$0.swift.offsets(of: "@_spi(Once)").isEmpty }.map(\.path)
-        #expect(makers.sorted() == ["Shared/Bus/Service/Handlers.swift", "Shared/Runtime/Once/Mutations.swift"])
+        #expect(makers.sorted() == ["Shared/Bus/Service/Handlers.swift", "Shared/ServiceRuntime/Once/Mutations.swift"])
     }
 
     @Test func `no service imports another`() {

@@ -11,7 +11,8 @@ struct VocabularyTests {
         "Shared/Kernel/", "Shared/Wire/", "Shared/Bus/", "Shared/Database/", "Shared/BlobStore/", "Shared/BlobConfiguration/",
         "Shared/Images/", "Shared/WorkPool/", "Shared/OutgoingHTTP/", "Shared/Tokens/", "Shared/Processes/", "Shared/Gzip/",
         "Shared/CCrypt/", "Shared/CCurl/", "Shared/CEpoll/", "Shared/CHashProcess/", "Shared/CNats/", "Shared/CPostgres/",
-        "Shared/CProtobufC/", "Shared/CSpawn/", "Shared/CVips/", "Shared/CZlib/", "Proto/Generator/Plugin/", "Proto/streaksnap/auth/",
+        "Shared/CProtobufC/", "Shared/CSpawn/", "Shared/CVips/", "Shared/CZlib/", "Proto/Generator/Plugin/",
+        "Proto/streaksnap/auth/",
         "Services/Auth/",
     ]
 
