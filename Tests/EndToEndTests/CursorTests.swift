@@ -1,5 +1,6 @@
 import AuthAPI
 import Bus
+import CommonAPI
 import Foundation
 import Kernel
 import SocialAPI
@@ -193,15 +194,23 @@ struct CursorTests {
     @Test func `snapshots that services ask each other for go on after any id, and after nothing else`() async throws {
         let home = try await Installation.shared.value
         let bus = try await home.bus()
-        let (auth, social) = (AuthClient(bus), SocialClient(bus))
+        let (auth, safety) = (AuthClient(bus), SafetyClient(bus))
         var context: CallContext { CallContext(principal: Principal(role: .service)) }
+        // A request whose first field is any text: the client of the method sends ids only.
+        let afterText = Method<ExportUserDataRequest, ListBlockSnapshotsReply>(
+            service: "social",
+            version: "v1",
+            name: "ListBlockSnapshots",
+            isIdempotent: true,
+            timeout: .seconds(10)
+        )
         var random = Seeded(8)
         for text in garbage(&random) where !text.utf8.contains(0) {
             let error = await #expect(throws: ServiceError.self, "\(text)") {
                 _ = try await auth.listProfileSnapshots(ListProfileSnapshotsRequest(after: text), context: context)
             }
             let blocks = await #expect(throws: ServiceError.self, "\(text)") {
-                _ = try await social.listBlockSnapshots(ListBlockSnapshotsRequest(after: text), context: context)
+                _ = try await bus.call(afterText, ExportUserDataRequest(userID: text), context: context)
             }
             let sessions = await #expect(throws: ServiceError.self, "\(text)") {
                 _ = try await auth.listRevocations(ListRevocationsRequest(since: .epoch, after: text), context: context)
@@ -216,7 +225,8 @@ struct CursorTests {
         for id in [UserID(high: 0, low: 0), UserID(high: .max, low: .max), UserID(high: random.next(), low: random.next())] {
             let after = id.description
             _ = try await auth.listProfileSnapshots(ListProfileSnapshotsRequest(after: after), context: context)
-            _ = try await social.listBlockSnapshots(ListBlockSnapshotsRequest(after: after), context: context)
+            let block = ListBlockSnapshotsRequest(after: id.cast(to: Tag.Block.self))
+            _ = try await safety.listBlockSnapshots(block, context: context)
             for since in [Instant.writable.lowerBound, .epoch, Instant.writable.upperBound] {
                 _ = try await auth.listRevocations(ListRevocationsRequest(since: since, after: after), context: context)
             }

@@ -89,8 +89,8 @@ struct RestorationTests {
         #expect(try await cal.upload(try Photos.jpeg(84), caption: "the friend's words").status == 201)
         // They come by streams of their own, in any order.
         try await eventually("the acceptance and the friend's snap are in the log") {
-            let friendship = try await bea.notifications("friend_accepted")
-            return try await !friendship.isEmpty && !bea.notifications("friend_posted").isEmpty
+            guard try await !bea.notifications("friend_accepted").isEmpty else { return false }
+            return try await !bea.notifications("friend_posted").isEmpty
         }
 
         let reply = try await bea.export()

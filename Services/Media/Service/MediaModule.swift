@@ -110,7 +110,7 @@ public enum MediaModule: ServiceModule {
             blobs: blobs,
             profiles: profiles,
             streaks: streaks,
-            social: SocialClient(environment.bus),
+            friends: FriendsClient(environment.bus),
             links: links,
             mutations: environment.mutations,
             clock: environment.clock,

@@ -22,7 +22,7 @@ struct MediaService: MediaServiceProtocol {
     let blobs: any BlobStore
     let profiles: ProfileReplica
     let streaks: MutualClient
-    let social: SocialClient
+    let friends: FriendsClient
     let links: MediaLinks
     let mutations: Mutations
     let clock: any Clock

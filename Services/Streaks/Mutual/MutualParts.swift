@@ -51,7 +51,7 @@ struct MutualParts {
 
     private var endpoints: [Endpoint] {
         let (mutations, clock) = (environment.mutations, environment.clock)
-        let (media, social) = (MediaClient(environment.bus), SocialClient(environment.bus))
+        let (media, friends) = (MediaClient(environment.bus), FriendsClient(environment.bus))
         return MutualService.endpoints(
             listStreaks: ListStreaks(views: views),
             getStreak: GetStreak(views: views, media: media, billing: BillingClient(environment.bus)),
@@ -59,7 +59,7 @@ struct MutualParts {
             startStreak: StartStreak(
                 views: views,
                 starts: starts,
-                social: social,
+                friends: friends,
                 profiles: core.profiles,
                 mutations: mutations
             ),

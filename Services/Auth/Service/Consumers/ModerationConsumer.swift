@@ -9,8 +9,8 @@ extension AuthService {
     var moderationHandler: EventHandler {
         EventHandler(ModerationActionTaken.self) { [self] event, work in
             guard event.action == .suspend || event.action == .ban else { return }
-            let user = try UserID(parsing: event.userID, field: "user_id")
-            let action = try OperationID(parsing: event.actionID, field: "action_id")
+            let user = event.userID
+            let action = event.actionID.cast(to: Tag.Operation.self)
             // An account that is gone for good cannot be shut any more.
             guard var life = try await lifecycle.lock(user, work.sql) else { return }
             let takenAt = event.takenAt ?? work.now

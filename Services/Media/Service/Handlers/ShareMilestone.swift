@@ -34,8 +34,8 @@ extension MediaService {
 
     private func areFriends(_ user: UserID, _ friend: UserID, _ context: CallContext) async throws -> Bool {
         do {
-            let request = FindFriendshipRequest(userID: user.description, friendID: friend.description)
-            _ = try await social.findFriendship(request, context: context)
+            let request = FindFriendshipRequest(userID: user, friendID: friend)
+            _ = try await friends.findFriendship(request, context: context)
             return true
         } catch let error as ServiceError where error.code == .notFound {
             return false
