@@ -21,7 +21,7 @@ struct Service: Sendable {
     private let users: SearchRepository
     private let reports: ReportRepository
     private let streaks: FriendStreaks
-    private let media: MediaClient
+    private let snaps: SnapsClient
 
     init(database: Database, bus: any Caller, mutations: Mutations, keptFriendPages: Int = 1_000) {
         core = SocialCore(database: database, bus: bus, avatars: AvatarLinks(), SocialModule.followers)
@@ -30,7 +30,7 @@ struct Service: Sendable {
         users = SearchRepository(database: database, avatars: core.avatars)
         reports = ReportRepository(database: database)
         streaks = FriendStreaks(MutualClient(bus))
-        media = MediaClient(bus)
+        snaps = SnapsClient(bus)
         self.mutations = mutations
     }
 
@@ -107,7 +107,7 @@ struct Service: Sendable {
             reports: reports,
             friendships: core.friendships,
             profiles: core.profiles,
-            media: media,
+            snaps: snaps,
             mutations: mutations
         ).handle(request, context).reply
     }

@@ -19,7 +19,7 @@ import Wire
 final class Others: Caller {
     struct State {
         var people: [UserID: ProfileState] = [:]
-        var snapOwners: [String: String] = [:]
+        var snapOwners: [SnapID: UserID] = [:]
         /// The friend has posted today; nil without a running streak.
         var friendHasPosted: Bool? = false
     }

@@ -12,7 +12,7 @@ struct VocabularyTests {
         "Shared/Images/", "Shared/WorkPool/", "Shared/OutgoingHTTP/", "Shared/Tokens/", "Shared/Processes/", "Shared/Gzip/",
         "Shared/CCrypt/", "Shared/CCurl/", "Shared/CEpoll/", "Shared/CHashProcess/", "Shared/CNats/", "Shared/CPostgres/",
         "Shared/CProtobufC/", "Shared/CSpawn/", "Shared/CVips/", "Shared/CZlib/", "Proto/Generator/Plugin/",
-        "Proto/streaksnap/social/", "Services/Social/",
+        "Proto/streaksnap/media/", "Proto/streaksnap/social/", "Services/Media/", "Services/Social/",
     ]
 
     /// Words of an earlier vocabulary, and what to say instead. Only words that have no other meaning here.

@@ -40,7 +40,7 @@ package enum SafetyFeature {
                 reports: reports,
                 friendships: core.friendships,
                 profiles: core.profiles,
-                media: MediaClient(environment.bus),
+                snaps: SnapsClient(environment.bus),
                 mutations: mutations
             ),
             listReports: ListReports(reports: reports, profiles: core.profiles),

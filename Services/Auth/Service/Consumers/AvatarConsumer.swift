@@ -4,10 +4,10 @@ internal import MediaAPI
 internal import Outbox
 
 extension AuthService {
-    /// The avatar is part of the profile: what media stored is told to everybody from here (AU-10).
+    /// The avatar is part of the profile: what media stored is emitted to all services from here (AU-10).
     var avatarHandler: EventHandler {
         EventHandler(AvatarChanged.self) { [self] event, work in
-            let user = try UserID(parsing: event.userID, field: "user_id")
+            let user = event.userID
             guard
                 let account = try await accounts.store(
                     avatar: event.avatarKey,
@@ -17,7 +17,7 @@ extension AuthService {
                     work.sql
                 )
             else { return }
-            try await work.emit(ProfileChanged(userID: event.userID, profile: account.profileState))
+            try await work.emit(ProfileChanged(userID: user.description, profile: account.profileState))
         }
     }
 }

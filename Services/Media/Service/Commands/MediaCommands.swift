@@ -26,7 +26,10 @@ enum MediaCommands {
     }
 
     private static func check(_ settings: Settings, olderThan age: Interval) async throws -> BlobCheck.Result {
-        let blobs = try await BlobSettings.store(settings, logger: Logger(label: MediaModule.name) { _ in SwiftLogNoOpLogHandler() })
+        let blobs = try await BlobSettings.store(
+            settings,
+            logger: Logger(label: MediaModule.name) { _ in SwiftLogNoOpLogHandler() }
+        )
         let url = try settings.get(ServiceSettings.databaseURL)
         return try await CommandDatabase.open(schema: MediaModule.name, url: url) { database in
             let check = BlobCheck(repository: BlobCheckRepository(database: database), blobs: blobs, tables: BlobTable.all)

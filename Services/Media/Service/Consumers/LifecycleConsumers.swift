@@ -25,7 +25,7 @@ enum LifecycleConsumers {
                 work.sql
             )
         },
-        // A page names both: it goes with what it tells of, and friends again share anew.
+        // A page names both: it is withdrawn with the friendship, and new friends share it again.
         EventHandler(FriendshipEnded.self) { event, work in
             try await CardRepository.withdraw(
                 between: event.userAID,

@@ -14,7 +14,7 @@ struct Report: MutationHandler {
     let reports: ReportRepository
     let friendships: FriendshipRepository
     let profiles: ProfileReplica
-    let media: MediaClient
+    let snaps: SnapsClient
     let mutations: Mutations
 
     func handle(_ request: ReportRequest, _ context: CallContext) async throws -> Once<ReportReply> {
@@ -68,8 +68,11 @@ struct Report: MutationHandler {
             }
             return owner
         case .photo:
-            let reply = try await media.findSnapOwner(FindSnapOwnerRequest(snapID: subject.description), context: context)
-            guard let owner = reply.userID.flatMap({ UserID($0) }) else { throw ServiceError.notFound("photo") }
+            let reply = try await snaps.findSnapOwner(
+                FindSnapOwnerRequest(snapID: subject.cast(to: Tag.Snap.self)),
+                context: context
+            )
+            guard let owner = reply.userID else { throw ServiceError.notFound("photo") }
             // Snaps are shown to friends only, so friends and former friends may report them.
             if owner != user {
                 let pair = try await friendships.find(user, owner, friendships.database)
