@@ -190,7 +190,24 @@ let services: [[Target]] = [
             swiftSettings: strict
         ),
     ],
-    service("Social", apis: ["AuthAPI", "MediaAPI", "SocialAPI", "StreaksAPI"], extra: ["Replicas"]),
+    [
+        .target(name: "SocialDomain", dependencies: ["Kernel"], path: "Services/Social/Domain", swiftSettings: strict),
+        feature("Social", "Core", ["AuthAPI", "Replicas"]),
+        feature("Social", "Friends", ["SocialCore", "AuthAPI", "StreaksAPI", "Replicas"]),
+        feature("Social", "Safety", ["SocialCore", "MediaAPI", "Replicas"]),
+        .target(
+            name: "SocialService",
+            dependencies: ["SocialCore", "SocialFriends", "SocialSafety", "SocialAPI", "ServiceRuntime"],
+            path: "Services/Social/Service",
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "social",
+            dependencies: ["SocialService", "Runtime", "ServiceRuntime"],
+            path: "Services/Social/Main",
+            swiftSettings: strict
+        ),
+    ],
     [
         .target(name: "StreaksDomain", dependencies: ["Kernel"], path: "Services/Streaks/Domain", swiftSettings: strict),
         .target(
@@ -334,8 +351,8 @@ let testTargets: [Target] = [
     tests(
         "SocialServiceTests",
         [
-            "SocialService", "SocialDomain", "SocialAPI", "StreaksAPI", "MediaAPI", "AuthAPI", "CommonAPI", "Replicas", "Outbox",
-            "Runtime", "ServiceRuntime", "Bus", "Database", "Kernel", "Wire", "TestSupport", logging,
+            "SocialService", "SocialCore", "SocialFriends", "SocialSafety", "SocialDomain", "SocialAPI", "StreaksAPI", "MediaAPI", "AuthAPI",
+            "CommonAPI", "Replicas", "Outbox", "Runtime", "ServiceRuntime", "Bus", "Database", "Kernel", "Wire", "TestSupport", logging,
         ]
     ),
     tests(

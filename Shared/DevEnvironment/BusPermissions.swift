@@ -26,7 +26,7 @@ public struct BusPermissions: Sendable, Equatable {
     /// Whose events each feature of a service consumes. The operator's process makes a durable consumer for each (`streaksnap streams`).
     public static let sources: [String: [String: [String]]] = [
         "auth": ["core": ["billing", "streaks"], "accounts": ["social"], "profiles": ["media", "social"]],
-        "social": ["friends": ["auth"]],
+        "social": ["core": ["auth"]],
         "streaks": ["core": ["auth", "billing", "social"], "mutual": ["social"]],
         "media": ["snaps": ["auth", "social"]],
         "notifications": ["log": ["auth", "social", "streaks"]],

@@ -6,10 +6,10 @@ internal import SocialAPI
 
 /// Who blocks whom, in a service's own schema: fed by `social`'s events, complete from a snapshot (SO-7, D13).
 ///
-/// A service that shows people or what they made to others leaves out those that either blocks.
+/// A service that shows users, or what they made, to others leaves out those that either blocks.
 public struct BlockReplica: Sendable {
     private let database: Database
-    private let social: SocialClient
+    private let safety: SafetyClient
     private let stored: @Sendable (_ blocker: UserID, _ blocked: UserID, Transaction) async throws -> Void
 
     /// - Parameters:
@@ -22,11 +22,11 @@ public struct BlockReplica: Sendable {
         stored: @escaping @Sendable (_ blocker: UserID, _ blocked: UserID, Transaction) async throws -> Void = { _, _, _ in }
     ) {
         self.database = database
-        self.social = SocialClient(bus)
+        self.safety = SafetyClient(bus)
         self.stored = stored
     }
 
-    /// Forgets whom a person blocked and who blocked them: for accounts that are gone for good (AU-7).
+    /// Deletes the blocks of a user and those by others of them: for accounts that are purged (AU-7).
     public static func erase(_ user: UserID, _ sql: Transaction) async throws {
         _ = try await sql.execute("DELETE FROM block_replica WHERE blocker = \(user) OR blocked = \(user)")
     }
@@ -67,8 +67,8 @@ public struct BlockReplica: Sendable {
         return Set(try rows.map { try $0.decode(as: UserID.self) })
     }
 
-    /// A condition for a service's own statements: whether `person` may be shown to `user`, because neither blocks the other. Who `user`
-    /// blocks and is blocked by is read once a statement, however many rows it is asked of.
+    /// A condition for a service's own statements: whether `person` may be shown to `user`, because neither blocks the other. The blocks of
+    /// `user` are read once a statement, however many rows it has.
     ///
     /// - Parameter person: an expression of the statement, a user's id.
     public static func isShown(_ person: Query, to user: UserID) -> Query {
@@ -81,9 +81,9 @@ public struct BlockReplica: Sendable {
     /// Fetches every block from `social` unless that was done before; for a job of the service. Safe to repeat.
     public func loadSnapshotOnce(context: CallContext) async throws {
         guard try await database.query("SELECT 1 FROM block_snapshot").isEmpty else { return }
-        var after = ""
+        var after: BlockID?
         while true {
-            let page = try await social.listBlockSnapshots(ListBlockSnapshotsRequest(after: after, limit: 500), context: context)
+            let page = try await safety.listBlockSnapshots(ListBlockSnapshotsRequest(after: after, limit: 500), context: context)
             guard let last = page.blocks.last else { break }
             try await database.transaction { sql in
                 for state in page.blocks { try await store(state, sql) }
@@ -94,17 +94,14 @@ public struct BlockReplica: Sendable {
     }
 
     private func store(_ state: BlockState, _ sql: Transaction) async throws {
-        let id = try BlockID(parsing: state.blockID, field: "block_id")
-        let blocker = try UserID(parsing: state.blockerID, field: "blocker_id")
-        let blocked = try UserID(parsing: state.blockedID, field: "blocked_id")
         let changes = try await sql.execute(
             """
             INSERT INTO block_replica AS known (block_id, version, blocker, blocked, active)
-            VALUES (\(id), \(state.version), \(blocker), \(blocked), \(state.active))
+            VALUES (\(state.blockID), \(state.version), \(state.blockerID), \(state.blockedID), \(state.active))
             ON CONFLICT (block_id) DO UPDATE SET version = EXCLUDED.version, active = EXCLUDED.active
             WHERE known.version < EXCLUDED.version
             """
         )
-        if changes == 1 { try await stored(blocker, blocked, sql) }
+        if changes == 1 { try await stored(state.blockerID, state.blockedID, sql) }
     }
 }

@@ -85,7 +85,7 @@ import Testing
             let social = try RawNATS(url: url, user: "social", password: endpoints.natsPassword(of: "social"))
             for subject in [
                 "rpc.auth.v1.GetMe", "rpc.streaks.v1.X", "evt.social.v1.X", "_INBOX.gateway.1", "relay.social.x",
-                "$JS.API.CONSUMER.MSG.NEXT.EVT_AUTH.social-friends", "$JS.API.CONSUMER.INFO.EVT_AUTH.social-friends",
+                "$JS.API.CONSUMER.MSG.NEXT.EVT_AUTH.social-core", "$JS.API.CONSUMER.INFO.EVT_AUTH.social-core",
                 "$JS.API.STREAM.MSG.GET.EVT_AUTH",
             ] { #expect(try social.canPublish(subject), "social to \(subject)") }
             for subject in [

@@ -7,21 +7,21 @@ struct SocialRuleTests {
     private let now = Instant(seconds: 1_700_000_000)
 
     @Test func `A nudge needs friends, a running streak, a friend who has not posted, and four hours since the last`() throws {
-        func reason(_ friends: Bool, _ streak: Nudge.Streak, _ last: Instant?) -> String? {
+        func reason(_ friends: Bool, _ streak: NudgeRule.Streak, _ last: Instant?) -> String? {
             do {
-                #expect(try Nudge.check(areFriends: friends, streak: streak, last: last, now: now) == now + .hours(4))
+                #expect(try NudgeRule.check(areFriends: friends, streak: streak, last: last, now: now).nextAt == now + .hours(4))
                 return nil
             } catch { return error.reason }
         }
-        let open = Nudge.Streak.active(friendPosted: false)
+        let open = NudgeRule.Streak.active(StreakID(high: 7, low: 7), friendPosted: false)
         #expect(reason(false, open, nil) == "NOT_FOUND")
         #expect(reason(true, .none, nil) == "STREAK_NOT_ACTIVE")
-        #expect(reason(true, .active(friendPosted: true), nil) == "FRIEND_ALREADY_POSTED")
+        #expect(reason(true, .active(StreakID(high: 7, low: 7), friendPosted: true), nil) == "FRIEND_ALREADY_POSTED")
         #expect(reason(true, open, now - .hours(4) + .seconds(1)) == "NUDGED_RECENTLY")
         #expect(reason(true, open, now - .hours(4)) == nil)
         #expect(reason(true, open, nil) == nil)
         let error = #expect(throws: ServiceError.self) {
-            try Nudge.check(areFriends: true, streak: open, last: now - .hours(3), now: now)
+            try NudgeRule.check(areFriends: true, streak: open, last: now - .hours(3), now: now)
         }
         #expect(error?.retryAfter == 3_601)
     }

@@ -1,5 +1,6 @@
 import AuthAPI
 import Bus
+import CommonAPI
 import Foundation
 import Kernel
 import TestSupport

@@ -196,7 +196,7 @@ extension ClockTests {
             try await pal.get("/api/streaks/\(streak)").data["streak"]["status"].string == "active",
             "a streak that counts nothing cannot break (SD-8)"
         )
-        (event.actionID, event.action, event.until) = (UUID().uuidString.lowercased(), .ban, nil)
+        (event.actionID, event.action, event.until) = (ids.make(), .ban, nil)
         try await home.heard(try await home.tell(event, from: "social"), by: ["auth", "streaks"])
         #expect(try await vile.login().code == "ACCOUNT_BANNED")
         #expect(try await pal.get("/api/streaks/\(streak)").data["streak"]["status"].string == "ended")
@@ -206,7 +206,7 @@ extension ClockTests {
         // A banned person cannot sign in to delete the account; an account that was deleted before comes back as it would be.
         let sly = try await Person.register("sly", at: home)
         #expect(try await sly.delete().status == 200)
-        (event.actionID, event.userID) = (UUID().uuidString.lowercased(), sly.id)
+        (event.actionID, event.userID) = (ids.make(), try #require(UserID(sly.id)))
         try await home.heard(try await home.tell(event, from: "social"), by: ["auth", "streaks"])
         #expect(try await sly.login().code == "ACCOUNT_SCHEDULED_FOR_DELETION")
         let restored = try await Person.administrator(at: home).restore(sly.id)
@@ -214,17 +214,19 @@ extension ClockTests {
         #expect(try await sly.login().code == "ACCOUNT_BANNED")
     }
 
+    private var ids: UUIDv7Source { UUIDv7Source(clock: SystemClock()) }
+
     private func suspension(of person: Person, at home: Installation) async throws -> ModerationActionTaken {
         let text = try #require(try await home.call("GET", "/api/dev/clock").data["now"].string)
         let now = try #require(Instant(rfc3339: text))
         return ModerationActionTaken(
-            actionID: UUID().uuidString.lowercased(),
-            userID: person.id,
+            actionID: ids.make(),
+            userID: try #require(UserID(person.id)),
             action: .suspend,
             takenAt: now,
             until: now + .days(7),
-            moderatorID: UUID().uuidString.lowercased(),
-            reportID: UUID().uuidString.lowercased()
+            moderatorID: ids.make(),
+            reportID: ids.make()
         )
     }
 }

@@ -150,10 +150,15 @@ struct StreakStartTests {
         try await befriendWithoutStreak(ann, ben)
         try await premium(ann, .premium, version: 1)
         let friendship = try #require(
-            try await ben.get("/api/friends").data["friends"][0]["friendship_id"].string
+            try await ben.get("/api/friends").data["friends"][0]["friendship_id"].string.flatMap { FriendshipID($0) }
         )
-        // Streaks hears of the end before social has it: what a start that asked social just before would meet.
-        let end = FriendshipEnded(friendshipID: friendship, userAID: ann.id, userBID: ben.id, endedAt: SystemClock.now())
+        // Streaks receives the end before social has it, like a start that asked social just before.
+        let end = FriendshipEnded(
+            friendshipID: friendship,
+            userAID: try #require(UserID(ann.id)),
+            userBID: try #require(UserID(ben.id)),
+            endedAt: SystemClock.now()
+        )
         try await home.heard(try await home.tell(end, from: "social"), by: ["streaks"])
         #expect(try await start(ben, with: ann.id).code == "NOT_FRIENDS")
         #expect(try await ben.get("/api/streaks").data["streaks"].list.isEmpty)

@@ -121,7 +121,7 @@ import Testing
     @Test func `the style sheet is the one that the policy allows`() {
         let hash = Data(SHA256.hash(data: Array(SharePage.style.utf8))).base64EncodedString()
         let descriptor = MediaDescriptor.bytes
-        #expect(descriptor.firstRange(of: Array("style-src 'sha256-\(hash)'".utf8)) != nil, "put sha256-\(hash) into media.proto")
+        #expect(descriptor.firstRange(of: Array("style-src 'sha256-\(hash)'".utf8)) != nil, "put sha256-\(hash) into cards.proto")
         for page in [SharePage.nothing] {
             #expect(page.contains("<style>\(SharePage.style)</style>") && !page.contains("style=\""))
         }

@@ -26,7 +26,7 @@ struct ProvisionerTests {
 
     /// Whether everything is there.
     private func isThere(_ jetStream: JetStream) async throws -> Bool {
-        for (stream, readers) in [("EVT_AUTH", ["media-snaps", "social-friends"]), ("EVT_SOCIAL", ["media-snaps"])] {
+        for (stream, readers) in [("EVT_AUTH", ["media-snaps", "social-core"]), ("EVT_SOCIAL", ["media-snaps"])] {
             for reader in readers { _ = try await jetStream.consumerInfo(stream: stream, durable: reader) }
         }
         return true

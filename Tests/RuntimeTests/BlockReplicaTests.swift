@@ -19,7 +19,9 @@ private final class FakeSocial: Caller {
         context: CallContext
     ) async throws -> Reply {
         guard let request = request as? ListBlockSnapshotsRequest else { throw ServiceError.internal }
-        let rest = blocks.withLock { $0 }.sorted { $0.blockID < $1.blockID }.filter { $0.blockID > request.after }
+        let rest = blocks.withLock { $0 }.sorted { $0.blockID < $1.blockID }.filter { block in
+            request.after.map { block.blockID > $0 } ?? true
+        }
         guard let reply = ListBlockSnapshotsReply(blocks: Array(rest.prefix(2))) as? Reply else { throw ServiceError.internal }
         return reply
     }
@@ -33,10 +35,10 @@ struct BlockReplicaTests {
         -> BlockState
     {
         BlockState(
-            blockID: BlockID(high: 1, low: number).description,
+            blockID: BlockID(high: 1, low: number),
             version: version,
-            blockerID: user(blocker).description,
-            blockedID: user(blocked).description,
+            blockerID: user(blocker),
+            blockedID: user(blocked),
             active: active
         )
     }

@@ -51,7 +51,7 @@ struct SoakSystem {
                 connection: socials,
                 name: "social",
                 version: "1.0.0",
-                endpoints: [Endpoint(SocialMethods.listBlockSnapshots) { _, _ in ListBlockSnapshotsReply() }],
+                endpoints: [Endpoint(SafetyMethods.listBlockSnapshots) { _, _ in ListBlockSnapshotsReply() }],
                 logger: logger
             )
             try await social.start()

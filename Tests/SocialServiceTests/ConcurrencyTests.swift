@@ -3,7 +3,7 @@ import SocialAPI
 import SocialDomain
 import Testing
 
-@testable import SocialService
+@testable import SocialFriends
 
 @Suite("Two people at once", .timeLimit(.minutes(4)))
 struct ConcurrencyTests {
@@ -128,13 +128,13 @@ struct ConcurrencyTests {
             let outcomes1 = try await atOnce(64) { _ = try await world.request(ann, people[$0]) }
             #expect(outcomes1 == ["OK": 20, "TOO_MANY_FRIEND_REQUESTS": 44])
             for row in try await world.service.friendships.list(of: ann, state: .pending, before: nil, limit: 100) {
-                _ = try await world.remove(ann, row.id.description)
+                _ = try await world.remove(ann, row.id)
             }
             let refused = await #expect(throws: ServiceError.self) { try await world.request(ann, people[0]) }
             #expect(refused?.reason == "TOO_MANY_FRIEND_REQUESTS" && refused?.retryAfter == 3_601)
             world.clock.advance(by: .hours(1))
             #expect(try await world.request(ann, people[0]).status == .pending)
-            #expect(try await world.service.friendships.forgetSent(before: world.clock.now() - .minutes(1)) == 20)
+            #expect(try await world.service.requests.deleteSent(before: world.clock.now() - .minutes(1)) == 20)
         }
     }
 
@@ -150,7 +150,7 @@ struct ConcurrencyTests {
             let outcomes2 = try await atOnce(10) { _ = try await world.request(ann, people[100 + $0]) }
             #expect(outcomes2 == ["TOO_MANY_PENDING_REQUESTS": 10])
             let pending = try #require(try await world.service.friendships.find(ann, people[0], world.database))
-            _ = try await world.respond(people[0], pending.id.description, .decline)
+            _ = try await world.respond(people[0], pending.id, .decline)
             let last = try await atOnce(10) { _ = try await world.request(ann, people[110 + $0]) }
             #expect(last == ["OK": 1, "TOO_MANY_PENDING_REQUESTS": 9])
         }
@@ -161,15 +161,15 @@ struct ConcurrencyTests {
             let (ann, ben) = (world.person(1), world.person(2))
             try await world.befriend(ann, ben)
             @Sendable func nudge() async throws {
-                _ = try await world.service.nudge(NudgeRequest(friendID: ben.description), context: World.by(ann))
+                _ = try await world.service.nudge(NudgeRequest(friendID: ben), context: World.by(ann))
             }
             let outcomes3 = try await atOnce(64) { _ in try await nudge() }
             #expect(outcomes3 == ["OK": 1, "NUDGED_RECENTLY": 63])
             #expect(try await world.events() == ["FriendNudged"])
-            world.clock.advance(by: Nudge.wait)
+            world.clock.advance(by: NudgeRule.wait)
             try await nudge()
             world.others.state.withLock { $0.friendHasPosted = true }
-            world.clock.advance(by: Nudge.wait)
+            world.clock.advance(by: NudgeRule.wait)
             let outcomes4 = try await atOnce(1) { _ in try await nudge() }
             #expect(outcomes4 == ["FRIEND_ALREADY_POSTED": 1])
             world.others.state.withLock { $0.friendHasPosted = nil }
@@ -184,7 +184,7 @@ struct ConcurrencyTests {
             let people = (1...16).map { world.person(UInt64($0)) }
             @Sendable func report(_ user: UserID) async throws {
                 _ = try await world.service.report(
-                    ReportRequest(subjectType: .user, subjectID: bad.description, reason: .spam),
+                    ReportRequest(subjectType: .user, subjectID: bad.cast(to: Tag.Subject.self), reason: .spam),
                     context: World.by(user)
                 )
             }

@@ -4,13 +4,11 @@ import SocialAPI
 import TestSupport
 import Testing
 
-@testable import SocialService
-
 @Suite("The friend list", .timeLimit(.minutes(4)))
 struct FriendListTests {
     /// A further replica of `social`, which keeps so many pages.
-    private func replica(_ world: World, keeping pages: Int) -> SocialService {
-        SocialModule.service(
+    private func replica(_ world: World, keeping pages: Int) -> Service {
+        Service(
             database: world.database,
             bus: world.others,
             mutations: world.service.mutations,
@@ -19,7 +17,7 @@ struct FriendListTests {
     }
 
     /// All pages, by pages of `limit`.
-    private func list(_ service: SocialService, _ user: UserID, limit: Int32 = 0) async throws -> [Friend] {
+    private func list(_ service: Service, _ user: UserID, limit: Int32 = 0) async throws -> [Friend] {
         var friends: [Friend] = []
         var cursor: String?
         repeat {
@@ -33,7 +31,7 @@ struct FriendListTests {
         return friends
     }
 
-    private func names(_ service: SocialService, _ user: UserID) async throws -> [String] {
+    private func names(_ service: Service, _ user: UserID) async throws -> [String] {
         try await list(service, user).compactMap { $0.user?.displayName }
     }
 
@@ -123,7 +121,7 @@ struct FriendListTests {
         }
     }
 
-    @Test(arguments: [0, 1, 4]) func `is forgotten when others were asked for more recently, and keeps none when told so`(
+    @Test(arguments: [0, 1, 4]) func `is dropped when others were asked for more recently, and keeps none when told so`(
         capacity: Int
     ) async throws {
         try await withWorld { world in

@@ -9,8 +9,6 @@ import TestSupport
 import Testing
 import Wire
 
-@testable import SocialService
-
 /// An `auth` that answers with these profiles in this order.
 private struct Told: Caller {
     let people: [ProfileState]

@@ -5,7 +5,7 @@ import SocialAPI
 import SocialDomain
 import Testing
 
-@testable import SocialService
+@testable import SocialFriends
 
 @Suite("The search for people", .timeLimit(.minutes(4)))
 struct SearchTests {

@@ -19,7 +19,7 @@ import Wire
 final class Others: Caller {
     struct State {
         var people: [UserID: ProfileState] = [:]
-        var snapOwners: [String: String] = [:]
+        var snapOwners: [SnapID: UserID] = [:]
         /// The friend has posted today; nil without a running streak.
         var friendHasPosted: Bool? = false
     }
@@ -65,11 +65,11 @@ final class Others: Caller {
 /// `social` on a database of its own.
 struct World {
     let database: Database
-    let service: SocialService
+    let service: Service
     let others: Others
     let clock: ManualClock
 
-    /// Somebody whom `auth` knows.
+    /// A user whom `auth` knows.
     func person(_ number: UInt64, username: String? = nil, name: String = "Somebody", status: AccountStatus = .active) -> UserID {
         let id = UserID(high: 1, low: number)
         others.state.withLock {
@@ -89,34 +89,34 @@ struct World {
         CallContext(deadline: SystemClock.now() + .minutes(2), principal: Principal(userID: user, role: role))
     }
 
-    /// Names of the events told since the last look, in order.
+    /// Names of the events emitted since the last call, in order.
     func events() async throws -> [String] {
         try await database.query(
-            "WITH told AS (DELETE FROM outbox RETURNING position, subject) SELECT subject FROM told ORDER BY position"
+            "WITH emitted AS (DELETE FROM outbox RETURNING position, subject) SELECT subject FROM emitted ORDER BY position"
         )
         .map { String(try $0.decode(as: String.self).split(separator: ".").last ?? "") }
     }
 
     func request(_ from: UserID, _ to: UserID) async throws -> FriendshipReply {
         try await service.sendFriendRequest(
-            SendFriendRequestRequest(target: .userID(to.description)),
+            SendFriendRequestRequest(target: .userID(to)),
             context: Self.by(from)
         )
     }
 
-    func respond(_ user: UserID, _ friendship: String, _ action: FriendRequestAction) async throws -> FriendshipReply {
+    func respond(_ user: UserID, _ friendship: FriendshipID, _ action: FriendRequestAction) async throws -> FriendshipReply {
         try await service.respondToFriendRequest(
             RespondToFriendRequestRequest(friendshipID: friendship, action: action),
             context: Self.by(user)
         )
     }
 
-    func remove(_ user: UserID, _ friendship: String) async throws -> RemoveFriendReply {
+    func remove(_ user: UserID, _ friendship: FriendshipID) async throws -> RemoveFriendReply {
         try await service.removeFriend(RemoveFriendRequest(friendshipID: friendship), context: Self.by(user))
     }
 
     func block(_ user: UserID, _ other: UserID) async throws -> Block {
-        try await service.blockUser(BlockUserRequest(userID: other.description), context: Self.by(user))
+        try await service.blockUser(BlockUserRequest(userID: other), context: Self.by(user))
     }
 
     func search(_ user: UserID, _ q: String) async throws -> [String] {
@@ -125,7 +125,7 @@ struct World {
 
     /// Two friends. - Returns: the friendship's id.
     @discardableResult
-    func befriend(_ one: UserID, _ two: UserID) async throws -> String {
+    func befriend(_ one: UserID, _ two: UserID) async throws -> FriendshipID {
         let asked = try await request(one, two)
         _ = try await respond(two, asked.friendshipID, .accept)
         _ = try await events()
@@ -164,7 +164,7 @@ nonisolated(nonsending) func withWorld(_ body: (World) async throws -> Void) asy
             work: UnitOfWorkFactory(database: database, clock: clock, ids: ids, relay: relay),
             database: database
         )
-        let service = SocialModule.service(database: database, bus: others, mutations: mutations)
+        let service = Service(database: database, bus: others, mutations: mutations)
         try await body(World(database: database, service: service, others: others, clock: clock))
     }
     await bus.close()

@@ -1,41 +1,39 @@
 import Testing
 
-/// Cursors of lists are made and read by `CursorScope` (PF-3).
+/// Cursors of lists are made and read by `Page` (PF-3).
 struct CursorTests {
     private let tree: SourceTree
 
     init() throws { tree = try SourceTree.loaded.get() }
 
-    @Test func `a handler that takes a cursor reads it by a scope`() {
-        var handlers = 0
-        let violations = tree.swift(below: "Services/").flatMap { file -> [Violation] in
-            let offsets = file.swift.offsets(of: "request.cursor")
-            handlers += offsets.isEmpty ? 0 : 1
-            guard file.swift.offsets(of: "CursorScope(").isEmpty else { return [] }
-            return offsets.map {
-                Violation(path: file.path, line: file.swift.line(at: $0), problem: "reads a cursor without a CursorScope")
-            }
-        }
-        expectNone(violations, "A cursor belongs to a list, a user and filters, and is checked whole.")
-        #expect(handlers >= 5, "the rule finds the handlers")
-    }
-
-    @Test func `each list's cursors have a name of their own`() {
-        var seen: [String: String] = [:]
-        var violations: [Violation] = []
-        for file in tree.swift(below: "Services/") {
-            for offset in file.swift.offsets(of: "CursorScope(") {
-                let line = file.swift.line(at: offset)
-                let name = file.swift.literals.first { $0.line >= line }?.text ?? ""
-                if !name.contains(".") {
-                    violations.append(Violation(path: file.path, line: line, problem: "names no list: <service>.<Method>"))
-                } else if let other = seen.updateValue(file.path, forKey: name) {
-                    violations.append(Violation(path: file.path, line: line, problem: "\(name) is the list of \(other)"))
+    @Test func `no service makes or reads a cursor itself`() {
+        let violations = tree.swift(below: "Services/").flatMap { file in
+            ["request.cursor", "CursorScope("].flatMap { word in
+                file.swift.offsets(of: word).map {
+                    Violation(path: file.path, line: file.swift.line(at: $0), problem: "uses \(word): take a Page")
                 }
             }
         }
-        expectNone(violations, "A cursor of one list is none of another.")
-        #expect(seen.count >= 5, "the rule finds the scopes")
+        expectNone(violations, "A cursor belongs to a list, a user and filters, and is checked whole.")
+        let pages = tree.swift(below: "Services/").filter { file in
+            ["Page<PageCursor>(", "Page<CalendarDate>("].contains { !file.swift.offsets(of: $0).isEmpty }
+        }
+        #expect(pages.count >= 6, "the rule finds the handlers")
+    }
+
+    @Test func `a message with a cursor is the request of a list`() {
+        var lists = 0
+        let violations = tree.files(below: "Proto/streaksnap/", ending: ".proto").flatMap { file -> [Violation] in
+            file.text.split(separator: "\nmessage ").dropFirst().compactMap { message in
+                guard message.contains(" string cursor =") else { return nil }
+                lists += 1
+                guard !message.contains("option (streaksnap.options.v1.page) =") else { return nil }
+                let name = message.prefix { $0.isLetter || $0.isNumber }
+                return Violation(path: file.path, line: 1, problem: "\(name) has a cursor and no option `page`")
+            }
+        }
+        expectNone(violations, "The sizes of a list's pages are declared, and its cursors checked in one place.")
+        #expect(lists >= 6, "the rule finds the messages")
     }
 
     @Test func `a request's cursor is bounded by its proto`() {

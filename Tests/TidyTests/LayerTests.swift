@@ -67,7 +67,14 @@ struct LayerTests {
         }
         expectNone(violations, "A reply is stored with its change: `Mutations` does it, and nothing else can answer a mutation.")
         let makers = tree.swift(below: "Shared/").filter { !$0.swift.offsets(of: "@_spi(Once)").isEmpty }.map(\.path)
-        #expect(makers.sorted() == ["Shared/Bus/Service/Handlers.swift", "Shared/ServiceRuntime/Once/Mutations.swift"])
+        #expect(
+            makers.sorted() == [
+                "Shared/Bus/Service/Handlers.swift", "Shared/ServiceRuntime/Once/Mutations.swift",
+                "Shared/ServiceRuntime/Once/OperationStore.swift",
+            ]
+        )
+        let stores = tree.swift(below: "Services/").filter { $0.text.contains(": OperationStore {") }.map(\.path)
+        #expect(stores == ["Services/Media/Service/SnapOperations.swift"], "a row of one's own is for changes across services")
     }
 
     @Test func `no service imports another`() {

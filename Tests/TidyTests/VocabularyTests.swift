@@ -14,6 +14,7 @@ struct VocabularyTests {
         "Shared/CProtobufC/", "Shared/CSpawn/", "Shared/CVips/", "Shared/CZlib/", "Proto/Generator/Plugin/",
         "Proto/streaksnap/auth/",
         "Services/Auth/",
+        "Proto/streaksnap/media/", "Proto/streaksnap/social/", "Services/Media/", "Services/Social/",
     ]
 
     /// Words of an earlier vocabulary, and what to say instead. Only words that have no other meaning here.

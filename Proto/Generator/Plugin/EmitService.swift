@@ -1,7 +1,7 @@
 // Per service: the method table, the typed client, and what makes its endpoints of one handler a method.
 extension ModuleEmitter {
     /// Services of which one type still answers every method. To be removed with `oldProtocol` when the last of them has handlers.
-    private static let withOldProtocol: Set<String> = ["Media", "Social"]
+    private static let withOldProtocol: Set<String> = []
 
     func service(_ service: ProtoService, _ file: ProtoFile) throws -> String {
         let types = service.methods.flatMap { [$0.input, $0.output] }

@@ -15,7 +15,7 @@ struct DataSources: Sendable {
     let services: [(name: String, export: Export)]
 
     init(_ bus: any Caller) {
-        let (social, streaks, media) = (SocialClient(bus), ProgressClient(bus), MediaClient(bus))
+        let (social, streaks, media) = (FriendsClient(bus), ProgressClient(bus), SnapsClient(bus))
         let (notifications, billing) = (NotificationsClient(bus), BillingClient(bus))
         services = [
             ("social", { try await social.exportUserData($0, context: $1) }),

@@ -35,7 +35,7 @@ public struct StreakToday: Hashable, Sendable {
         friendDates = first...max(first, friendNewest)
     }
 
-    /// The dates to look up of the reader: their own slot's, and those that decide what they may see of the friend's.
+    /// The dates to load of the reader: their own slot's, and those that decide what they may see of the friend's.
     public var ownDates: [CalendarDate] { friendDates.contains(yourDate) ? Array(friendDates) : [yourDate] + Array(friendDates) }
 
     /// What is in the friend's slot.

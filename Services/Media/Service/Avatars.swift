@@ -6,12 +6,12 @@ internal import Logging
 internal import MediaAPI
 internal import ServiceRuntime
 
-/// Pictures of people: recorded → stored → shown and told, in this order (D6). What does not come to its end is deleted by the collector.
+/// Pictures of users: recorded → stored → shown and emitted, in this order (D6). A job deletes what does not come to its end.
 struct Avatars: Sendable {
-    /// How long a picture may take to be shown; far more than any request lives.
-    private static let patience = Interval.hours(1)
-    /// How long one that was replaced can still be fetched: until the last list with its link is out of every cache.
-    private static let afterglow = Interval.seconds(60)
+    /// How long a picture may take to be shown; far longer than any request.
+    private static let timeout = Interval.hours(1)
+    /// How long a replaced picture can still be fetched: until the last list with its link is out of every cache.
+    private static let gracePeriod = Interval.seconds(60)
 
     let repository: AvatarRepository
     let mutations: Mutations
@@ -27,46 +27,47 @@ struct Avatars: Sendable {
         of user: UserID,
         _ request: UploadAvatarRequest,
         _ context: CallContext
-    ) async throws -> UploadAvatarReply {
+    ) async throws -> Once<UploadAvatarReply> {
         let made = try await images.avatar(of: bytes)
         let avatar = Avatar(id: ids.make(), user: user)
-        try await repository.begin(avatar, deadline: SystemClock.now() + Self.patience)
+        try await repository.begin(avatar, deadline: SystemClock.now() + Self.timeout)
         do {
             _ = try await blobs.put(try avatar.large, made.large)
             _ = try await blobs.put(try avatar.small, made.small)
-            let reply = try await show(avatar, request, context)
+            let once = try await show(avatar, request, context)
             // The answer of an earlier request with this key (PF-4): its picture is the one.
-            if reply.avatarURL != links.avatar(try avatar.large) { await giveUp(avatar) }
-            return reply
+            if once.reply.avatarURL != links.avatar(try avatar.large) { await giveUp(avatar) }
+            return once
         } catch {
             await giveUp(avatar)
             throw error
         }
     }
 
-    private func show(_ avatar: Avatar, _ request: UploadAvatarRequest, _ context: CallContext) async throws -> UploadAvatarReply
+    private func show(_ avatar: Avatar, _ request: UploadAvatarRequest, _ context: CallContext) async throws
+        -> Once<UploadAvatarReply>
     {
         let reply = UploadAvatarReply(avatarURL: links.avatar(try avatar.large), thumbnailURL: links.avatar(try avatar.small))
         // A repeat is uploaded under another key in the blob store.
         var same = request
         same.avatar?.key = ""
-        return try await mutations.run(context, same) { [repository] work in
-            let retireAt = SystemClock.now() + Self.afterglow
+        return try await mutations.once(context, same) { [repository] work in
+            let retireAt = SystemClock.now() + Self.gracePeriod
             guard let version = try await repository.show(avatar, retireAt: retireAt, work.sql) else {
                 throw ServiceError.unavailable("The picture took too long to store.")
             }
             try await work.emit(
-                AvatarChanged(userID: avatar.user.description, version: version, avatarKey: try avatar.large.description)
+                AvatarChanged(userID: avatar.user, version: version, avatarKey: try avatar.large.description)
             )
             return reply
         }
     }
 
     /// Shows none any more.
-    func remove(of user: UserID, _ request: RemoveAvatarRequest, _ context: CallContext) async throws -> RemoveAvatarReply {
-        try await mutations.run(context, request) { [repository] work in
+    func remove(of user: UserID, _ request: RemoveAvatarRequest, _ context: CallContext) async throws -> Once<RemoveAvatarReply> {
+        try await mutations.once(context, request) { [repository] work in
             if let version = try await repository.remove(of: user, now: SystemClock.now(), work.sql) {
-                try await work.emit(AvatarChanged(userID: user.description, version: version, avatarKey: ""))
+                try await work.emit(AvatarChanged(userID: user, version: version, avatarKey: ""))
             }
             return RemoveAvatarReply()
         }

@@ -7,7 +7,7 @@ internal import Runtime
 struct MediaLinks: Sendable {
     /// How long a link lives, or up to `step` less.
     static let lifetime = Interval.hours(24)
-    /// Links end at multiples of this: those made within it are the same, so that an app that looks at its feed again finds the pictures in its cache.
+    /// Links end at multiples of this: those made within it are the same, so that an app that loads its feed again finds the pictures in its cache.
     static let step = Interval.minutes(15)
 
     private let signer: SignedURL

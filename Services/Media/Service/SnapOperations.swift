@@ -6,17 +6,18 @@ internal import Logging
 internal import MediaAPI
 internal import MediaDomain
 internal import Outbox
+internal import ServiceRuntime
 internal import StreaksAPI
 
 /// Drives snaps to their end (D6, RC-4's pattern): claimed → stored → counted by `streaks` → recorded here. Each step may be repeated.
 ///
-/// The operation's row comes first, and `streaks` gives one operation id one answer. So whoever finds an unfinished operation, the
-/// request, a repeat of it or the sweeper after a crash, brings it to the same end.
-struct SnapOperations: Sendable {
+/// The operation's row comes first, and `streaks` gives one operation id one answer. So the request, a repeat of it and, after a crash, the
+/// sweeper all bring an unfinished operation to the same end.
+struct SnapOperations: OperationStore {
     /// How long the maker of renditions, and then the request, has before others take its operation up.
     static let lease = Interval.seconds(15)
-    /// How often a repeat looks whether the first has made its renditions.
-    private static let glance = Duration.milliseconds(20)
+    /// How often a repeat checks whether the first has made its renditions.
+    private static let pollInterval = Duration.milliseconds(20)
     /// Least time of a request that waiting makes sense in.
     private static let leastTime = Interval.milliseconds(200)
 
@@ -32,7 +33,7 @@ struct SnapOperations: Sendable {
 
     /// Claims the operation, stores the photo's renditions and drives it to its end.
     ///
-    /// - Returns: the reply of the upload; nil when the same was claimed before, or somebody has taken it away.
+    /// - Returns: the reply of the upload; nil when the same was claimed before, or another has abandoned it.
     func start(_ operation: SnapOperation, from incoming: BlobKey, context: CallContext) async throws -> UploadSnapReply? {
         guard try await repository.claim(operation, until: SystemClock.now() + Self.lease) else { return nil }
         var made = operation
@@ -47,14 +48,14 @@ struct SnapOperations: Sendable {
             }
         } catch {
             try await abandon(operation)
-            // Nobody writes for it any more: of a photo that is refused nothing is kept (PH-1).
+            // Nothing is written for it any more: of a refused photo nothing is kept (PH-1).
             try await repository.delete([operation.id])
             throw error
         }
         return try await drive(made, context: context)
     }
 
-    /// The answer of an operation that somebody else has begun, waiting for its renditions and driving it on if need be.
+    /// The answer of an operation that another request has begun, waiting for its renditions and driving it on if need be.
     ///
     /// - Returns: nil when it has come to nothing, so that everything is to be asked again.
     /// - Throws: the refusal when no streak takes it.
@@ -73,7 +74,7 @@ struct SnapOperations: Sendable {
                 guard context.remaining > Self.leastTime else {
                     throw ServiceError.unavailable("The first upload of this photo has not ended.")
                 }
-                try await Task.sleep(for: Self.glance)
+                try await Task.sleep(for: Self.pollInterval)
             }
             guard let next = try await repository.find(stored.operation.id) else { return nil }
             current = next
@@ -108,7 +109,7 @@ struct SnapOperations: Sendable {
         return first
     }
 
-    /// The snap, its event and the answer in one transaction. - Returns: false when somebody else has ended the operation.
+    /// The snap, its event and the answer in one transaction. - Returns: false when another has ended the operation.
     private func record(
         _ operation: SnapOperation,
         _ counted: RecordContributionReply,
@@ -126,9 +127,9 @@ struct SnapOperations: Sendable {
             try await snaps.insert(operation, isOnTime: counted.onTime, dates: dates, work.sql)
             try await work.emit(
                 SnapPosted(
-                    snapID: operation.id.description,
-                    userID: operation.user.description,
-                    streakIDs: dates.map(\.0.description),
+                    snapID: operation.id.cast(to: Tag.Snap.self),
+                    userID: operation.user,
+                    streakIDs: dates.map(\.0),
                     postedAt: operation.receivedAt,
                     onTime: counted.onTime
                 )
@@ -141,7 +142,7 @@ struct SnapOperations: Sendable {
     func sweep() async throws -> Int {
         // Leases run on the machine's clock: moving the development clock must not take a request's operation away.
         let now = SystemClock.now()
-        for stored in try await repository.takeStranded(now: now, until: now + Self.lease, limit: 20) {
+        for stored in try await repository.lockStranded(now: now, until: now + Self.lease, limit: 20) {
             let id = stored.operation.id
             do {
                 if case .beingMade = stored.standing {
@@ -157,13 +158,14 @@ struct SnapOperations: Sendable {
         return 0
     }
 
-    /// The row first: whoever makes the renditions learns from it that they are not wanted. What he writes after this, and does not live
-    /// to delete, goes with the row (`OldOperations`).
+    /// The row first: the maker of the renditions learns from it that they are not wanted. What it writes after this, and does not live to
+    /// delete, is deleted with the row (`OldOperations`).
     private func abandon(_ operation: SnapOperation) async throws {
         guard try await repository.abandon(operation.id, now: clock.now()) else { return }
         try await deleteRenditions(of: operation)
     }
 
+    /// Deletes what the operation has stored.
     func deleteRenditions(of operation: SnapOperation) async throws {
         for key in [operation.displayKey, operation.thumbnailKey] { try await blobs.delete(try BlobKey(key)) }
     }
@@ -172,8 +174,8 @@ struct SnapOperations: Sendable {
         let now = clock.now()
         return UploadSnapReply(
             snap: MediaAPI.Snap(
-                id: operation.id.description,
-                userID: operation.user.description,
+                id: operation.id.cast(to: Tag.Snap.self),
+                userID: operation.user,
                 photoURL: try links.link(operation.displayKey, now: now),
                 thumbnailURL: try links.link(operation.thumbnailKey, now: now),
                 width: operation.width,
@@ -183,12 +185,12 @@ struct SnapOperations: Sendable {
                 postedAt: operation.receivedAt,
                 onTime: counted.onTime
             ),
-            streaks: counted.outcomes.map { outcome in
+            streaks: try counted.outcomes.map { outcome in
                 SnapOutcome(
-                    streakID: outcome.streakID,
+                    streakID: try StreakID(parsing: outcome.streakID, field: "streak_id"),
                     accepted: outcome.refused == nil,
                     reason: outcome.refused,
-                    date: outcome.date,
+                    date: outcome.date.flatMap { CalendarDate($0) },
                     dateCompleted: outcome.dateCompleted,
                     currentCount: outcome.currentCount,
                     longestCount: outcome.longestCount

@@ -1,6 +1,6 @@
 public import Kernel
 
-/// What two people are to each other (SO-1, SO-2, SO-4, SO-7): a state machine of one pair.
+/// What two users are to each other (SO-1, SO-2, SO-4, SO-7): a state machine of one pair.
 ///
 /// | state | request by x | accept by receiver | decline by receiver | remove by requester | remove by receiver | block |
 /// |---|---|---|---|---|---|---|
@@ -15,7 +15,7 @@ public struct Friendship: Hashable, Sendable {
     public static let declinedWait = Interval.days(7)
     /// Outgoing requests that may be pending at once (SO-1).
     public static let pendingLimit = 100
-    /// New requests a person may send in an hour (SO-1).
+    /// New requests a user may send in an hour (SO-1).
     public static let hourlyLimit = 20
 
     /// Where the two stand.
@@ -116,10 +116,10 @@ public struct Friendship: Hashable, Sendable {
         }
     }
 
-    /// One blocks the other: whatever was open or shared is over (SO-7). A declined request stays declined, so that unblocking spares
-    /// nobody the wait.
+    /// One blocks the other: a request or friendship ends (SO-7). A declined request stays declined, so that unblocking does not shorten the
+    /// wait.
     ///
-    /// - Returns: `.ended` for a friendship, `.withdrawn` for a request that nobody has heard an answer to.
+    /// - Returns: `.ended` for a friendship, `.withdrawn` for a pending request.
     public mutating func sever(now: Instant) -> Change {
         switch state {
         case .accepted: return move(to: .ended, now, .ended)

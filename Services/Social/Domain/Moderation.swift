@@ -20,7 +20,7 @@ public enum Moderation {
         case dismissed = 3
     }
 
-    /// What an action comes to.
+    /// What an action results in.
     public struct Decision: Hashable, Sendable {
         /// Where the report stands from now on.
         public let status: Status
@@ -30,15 +30,15 @@ public enum Moderation {
 
     /// A moderator acts on a report: once.
     ///
-    /// - Throws: `ALREADY_ACTIONED` unless it is pending, `CANNOT_MODERATE_SELF` when the moderator is whom it is about.
+    /// - Throws: `ALREADY_ACTIONED` unless it is pending, `CANNOT_MODERATE_SELF` when the report is about the moderator.
     public static func decide(_ action: Action, on status: Status, of owner: UserID, by moderator: UserID, now: Instant)
         throws(ServiceError) -> Decision
     {
         guard status == .pending else {
-            throw ServiceError(.alreadyExists, "ALREADY_ACTIONED", "Somebody has acted on this report already.")
+            throw ServiceError(.alreadyExists, "ALREADY_ACTIONED", "A moderator has acted on this report already.")
         }
         guard owner != moderator else {
-            throw ServiceError(.permissionDenied, "CANNOT_MODERATE_SELF", "Another moderator has to look at this report.")
+            throw ServiceError(.permissionDenied, "CANNOT_MODERATE_SELF", "Another moderator must act on this report.")
         }
         return Decision(
             status: action == .dismiss ? .dismissed : .actioned,

@@ -1,15 +1,15 @@
 public import Kernel
 
-/// What somebody searches people by (SO-5), made ready for the index.
+/// The text of a search for users (SO-5), made ready for the index.
 public struct SearchText: Hashable, Sendable {
     /// Results, at most.
     public static let mostResults = 20
-    /// Fewer characters find beginnings of names only: what holds one or two given letters is nearly everybody.
+    /// Fewer characters find beginnings of names only: one or two given letters are in nearly every name.
     public static let fewestForSubstring = 3
 
-    /// What is looked for; its case is left to the index.
+    /// What is searched; its case is left to the index.
     public let text: String
-    /// Whether names that hold it, and e-mails that begin with it, are looked for too.
+    /// Whether names that contain it, and e-mails that begin with it, are searched too.
     public let findsInside: Bool
 
     /// - Parameter typed: as the user typed it: spaces around it and a leading @ do not count.

@@ -51,21 +51,21 @@ struct MutualParts {
 
     private var endpoints: [Endpoint] {
         let (mutations, clock) = (environment.mutations, environment.clock)
-        let (media, social) = (MediaClient(environment.bus), SocialClient(environment.bus))
+        let (snaps, friends) = (SnapsClient(environment.bus), FriendsClient(environment.bus))
         return MutualService.endpoints(
             listStreaks: ListStreaks(views: views),
-            getStreak: GetStreak(views: views, media: media, billing: BillingClient(environment.bus)),
+            getStreak: GetStreak(views: views, snaps: snaps, billing: BillingClient(environment.bus)),
             listSampleStreaks: ListSampleStreaks(clock: clock),
             startStreak: StartStreak(
                 views: views,
                 starts: starts,
-                social: social,
+                friends: friends,
                 profiles: core.profiles,
                 mutations: mutations
             ),
             recover: Recover(views: views, recoveries: recoveries, mutations: mutations, clock: clock),
             getCalendar: GetCalendar(views: views),
-            getMilestoneData: GetMilestoneData(views: views, profiles: core.profiles, media: media),
+            getMilestoneData: GetMilestoneData(views: views, profiles: core.profiles, cards: CardsClient(environment.bus)),
             startForFriendship: StartForFriendship(starts: starts, profiles: core.profiles, mutations: mutations),
             getFriendSummaries: GetFriendSummaries(views: views),
             planContribution: PlanContribution(store: core.store, snapWindow: snapWindow, clock: clock),

@@ -15,9 +15,9 @@ extension SnapPosted: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__SnapPosted.self)
-        self.snapID = try Wire.Decode.string(c.pointee.snap_id, "snap_id")
-        self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
-        self.streakIDs = try Wire.Decode.strings(c.pointee.streak_ids, count: c.pointee.n_streak_ids, "streak_ids")
+        self.snapID = try Wire.Decode.id(c.pointee.snap_id, "snap_id", unreadable)
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
+        self.streakIDs = try Wire.Decode.ids(c.pointee.streak_ids, count: c.pointee.n_streak_ids, "streak_ids", unreadable)
         if let stored = c.pointee.posted_at {
             self.postedAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "posted_at")
         }
@@ -27,11 +27,11 @@ extension SnapPosted: Wire.CMessage {
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Media__V1__SnapPosted.self)
         streaksnap__media__v1__snap_posted__init(c)
-        if !self.snapID.isEmpty { c.pointee.snap_id = try arena.string(self.snapID, "snap_id") }
-        if !self.userID.isEmpty { c.pointee.user_id = try arena.string(self.userID, "user_id") }
+        c.pointee.snap_id = arena.id(self.snapID)
+        c.pointee.user_id = arena.id(self.userID)
         if !self.streakIDs.isEmpty {
             c.pointee.n_streak_ids = self.streakIDs.count
-            c.pointee.streak_ids = try arena.strings(self.streakIDs, "streak_ids")
+            c.pointee.streak_ids = arena.ids(self.streakIDs)
         }
         if let value = self.postedAt {
             c.pointee.posted_at = try storeTimestamp(value, arena, "posted_at")
@@ -52,7 +52,7 @@ extension AvatarChanged: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Media__V1__AvatarChanged.self)
-        self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
         self.version = c.pointee.version
         self.avatarKey = try Wire.Decode.string(c.pointee.avatar_key, "avatar_key")
     }
@@ -60,7 +60,7 @@ extension AvatarChanged: Wire.CMessage {
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Media__V1__AvatarChanged.self)
         streaksnap__media__v1__avatar_changed__init(c)
-        if !self.userID.isEmpty { c.pointee.user_id = try arena.string(self.userID, "user_id") }
+        c.pointee.user_id = arena.id(self.userID)
         c.pointee.version = self.version
         if !self.avatarKey.isEmpty { c.pointee.avatar_key = try arena.string(self.avatarKey, "avatar_key") }
         return UnsafeMutableRawPointer(c)

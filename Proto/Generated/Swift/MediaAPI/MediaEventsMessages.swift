@@ -5,17 +5,14 @@ public import Wire
 
 /// A snap is stored, recorded and counted.
 public struct SnapPosted: Sendable, Equatable {
-    public var snapID: String = ""
-    public var userID: String = ""
-    public var streakIDs: [String] = []
+    public var snapID: Kernel.SnapID
+    public var userID: Kernel.UserID
+    public var streakIDs: [Kernel.StreakID] = []
     public var postedAt: Kernel.Instant? = nil
     public var onTime: Bool = false
 
-    /// All fields unset.
-    public init() {}
-
     /// The given fields set, the others unset.
-    public init(snapID: String = "", userID: String = "", streakIDs: [String] = [], postedAt: Kernel.Instant? = nil, onTime: Bool = false) {
+    public init(snapID: Kernel.SnapID, userID: Kernel.UserID, streakIDs: [Kernel.StreakID] = [], postedAt: Kernel.Instant? = nil, onTime: Bool = false) {
         self.snapID = snapID
         self.userID = userID
         self.streakIDs = streakIDs
@@ -24,19 +21,16 @@ public struct SnapPosted: Sendable, Equatable {
     }
 }
 
-/// Somebody has another avatar, or none any more: the whole state and its version (D13).
+/// A user has another avatar, or none any more: the whole state and its version (D13).
 public struct AvatarChanged: Sendable, Equatable {
-    public var userID: String = ""
+    public var userID: Kernel.UserID
     /// Grows with every change; an older one never overwrites a newer.
     public var version: Int64 = 0
     /// Blob key of the 512 px rendition, `avatars/<user>/<id>/512.jpg`; empty when there is none.
     public var avatarKey: String = ""
 
-    /// All fields unset.
-    public init() {}
-
     /// The given fields set, the others unset.
-    public init(userID: String = "", version: Int64 = 0, avatarKey: String = "") {
+    public init(userID: Kernel.UserID, version: Int64 = 0, avatarKey: String = "") {
         self.userID = userID
         self.version = version
         self.avatarKey = avatarKey
@@ -45,10 +39,10 @@ public struct AvatarChanged: Sendable, Equatable {
 
 extension SnapPosted: Wire.Event {
     public static var subject: String { "evt.media.v1.SnapPosted" }
-    public var aggregateID: String { userID }
+    public var aggregateID: String { userID.description }
 }
 
 extension AvatarChanged: Wire.Event {
     public static var subject: String { "evt.media.v1.AvatarChanged" }
-    public var aggregateID: String { userID }
+    public var aggregateID: String { userID.description }
 }

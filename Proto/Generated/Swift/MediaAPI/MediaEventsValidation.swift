@@ -3,9 +3,17 @@
 public import Wire
 
 extension SnapPosted {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.snapID, at: path, "snap_id")
+        violations.id(self.userID, at: path, "user_id")
+        for (index, value) in self.streakIDs.enumerated() {
+            violations.id(value, at: path, "streak_ids", index: index)
+        }
+    }
 }
 
 extension AvatarChanged {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.userID, at: path, "user_id")
+    }
 }

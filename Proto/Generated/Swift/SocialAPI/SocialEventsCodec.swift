@@ -15,9 +15,9 @@ extension FriendRequestSent: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__FriendRequestSent.self)
-        self.friendshipID = try Wire.Decode.string(c.pointee.friendship_id, "friendship_id")
-        self.fromUserID = try Wire.Decode.string(c.pointee.from_user_id, "from_user_id")
-        self.toUserID = try Wire.Decode.string(c.pointee.to_user_id, "to_user_id")
+        self.friendshipID = try Wire.Decode.id(c.pointee.friendship_id, "friendship_id", unreadable)
+        self.fromUserID = try Wire.Decode.id(c.pointee.from_user_id, "from_user_id", unreadable)
+        self.toUserID = try Wire.Decode.id(c.pointee.to_user_id, "to_user_id", unreadable)
         if let stored = c.pointee.sent_at {
             self.sentAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "sent_at")
         }
@@ -26,9 +26,9 @@ extension FriendRequestSent: Wire.CMessage {
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Social__V1__FriendRequestSent.self)
         streaksnap__social__v1__friend_request_sent__init(c)
-        if !self.friendshipID.isEmpty { c.pointee.friendship_id = try arena.string(self.friendshipID, "friendship_id") }
-        if !self.fromUserID.isEmpty { c.pointee.from_user_id = try arena.string(self.fromUserID, "from_user_id") }
-        if !self.toUserID.isEmpty { c.pointee.to_user_id = try arena.string(self.toUserID, "to_user_id") }
+        c.pointee.friendship_id = arena.id(self.friendshipID)
+        c.pointee.from_user_id = arena.id(self.fromUserID)
+        c.pointee.to_user_id = arena.id(self.toUserID)
         if let value = self.sentAt {
             c.pointee.sent_at = try storeTimestamp(value, arena, "sent_at")
         }
@@ -47,9 +47,9 @@ extension FriendshipAccepted: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__FriendshipAccepted.self)
-        self.friendshipID = try Wire.Decode.string(c.pointee.friendship_id, "friendship_id")
-        self.requesterID = try Wire.Decode.string(c.pointee.requester_id, "requester_id")
-        self.accepterID = try Wire.Decode.string(c.pointee.accepter_id, "accepter_id")
+        self.friendshipID = try Wire.Decode.id(c.pointee.friendship_id, "friendship_id", unreadable)
+        self.requesterID = try Wire.Decode.id(c.pointee.requester_id, "requester_id", unreadable)
+        self.accepterID = try Wire.Decode.id(c.pointee.accepter_id, "accepter_id", unreadable)
         if let stored = c.pointee.accepted_at {
             self.acceptedAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "accepted_at")
         }
@@ -58,9 +58,9 @@ extension FriendshipAccepted: Wire.CMessage {
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Social__V1__FriendshipAccepted.self)
         streaksnap__social__v1__friendship_accepted__init(c)
-        if !self.friendshipID.isEmpty { c.pointee.friendship_id = try arena.string(self.friendshipID, "friendship_id") }
-        if !self.requesterID.isEmpty { c.pointee.requester_id = try arena.string(self.requesterID, "requester_id") }
-        if !self.accepterID.isEmpty { c.pointee.accepter_id = try arena.string(self.accepterID, "accepter_id") }
+        c.pointee.friendship_id = arena.id(self.friendshipID)
+        c.pointee.requester_id = arena.id(self.requesterID)
+        c.pointee.accepter_id = arena.id(self.accepterID)
         if let value = self.acceptedAt {
             c.pointee.accepted_at = try storeTimestamp(value, arena, "accepted_at")
         }
@@ -79,9 +79,9 @@ extension FriendshipEnded: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__FriendshipEnded.self)
-        self.friendshipID = try Wire.Decode.string(c.pointee.friendship_id, "friendship_id")
-        self.userAID = try Wire.Decode.string(c.pointee.user_a_id, "user_a_id")
-        self.userBID = try Wire.Decode.string(c.pointee.user_b_id, "user_b_id")
+        self.friendshipID = try Wire.Decode.id(c.pointee.friendship_id, "friendship_id", unreadable)
+        self.userAID = try Wire.Decode.id(c.pointee.user_a_id, "user_a_id", unreadable)
+        self.userBID = try Wire.Decode.id(c.pointee.user_b_id, "user_b_id", unreadable)
         if let stored = c.pointee.ended_at {
             self.endedAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "ended_at")
         }
@@ -90,9 +90,9 @@ extension FriendshipEnded: Wire.CMessage {
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Social__V1__FriendshipEnded.self)
         streaksnap__social__v1__friendship_ended__init(c)
-        if !self.friendshipID.isEmpty { c.pointee.friendship_id = try arena.string(self.friendshipID, "friendship_id") }
-        if !self.userAID.isEmpty { c.pointee.user_a_id = try arena.string(self.userAID, "user_a_id") }
-        if !self.userBID.isEmpty { c.pointee.user_b_id = try arena.string(self.userBID, "user_b_id") }
+        c.pointee.friendship_id = arena.id(self.friendshipID)
+        c.pointee.user_a_id = arena.id(self.userAID)
+        c.pointee.user_b_id = arena.id(self.userBID)
         if let value = self.endedAt {
             c.pointee.ended_at = try storeTimestamp(value, arena, "ended_at")
         }
@@ -111,10 +111,10 @@ extension FriendNudged: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__FriendNudged.self)
-        self.friendshipID = try Wire.Decode.string(c.pointee.friendship_id, "friendship_id")
-        self.fromUserID = try Wire.Decode.string(c.pointee.from_user_id, "from_user_id")
-        self.toUserID = try Wire.Decode.string(c.pointee.to_user_id, "to_user_id")
-        self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
+        self.friendshipID = try Wire.Decode.id(c.pointee.friendship_id, "friendship_id", unreadable)
+        self.fromUserID = try Wire.Decode.id(c.pointee.from_user_id, "from_user_id", unreadable)
+        self.toUserID = try Wire.Decode.id(c.pointee.to_user_id, "to_user_id", unreadable)
+        self.streakID = try Wire.Decode.id(c.pointee.streak_id, "streak_id", unreadable)
         if let stored = c.pointee.at {
             self.at = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "at")
         }
@@ -123,10 +123,10 @@ extension FriendNudged: Wire.CMessage {
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Social__V1__FriendNudged.self)
         streaksnap__social__v1__friend_nudged__init(c)
-        if !self.friendshipID.isEmpty { c.pointee.friendship_id = try arena.string(self.friendshipID, "friendship_id") }
-        if !self.fromUserID.isEmpty { c.pointee.from_user_id = try arena.string(self.fromUserID, "from_user_id") }
-        if !self.toUserID.isEmpty { c.pointee.to_user_id = try arena.string(self.toUserID, "to_user_id") }
-        if !self.streakID.isEmpty { c.pointee.streak_id = try arena.string(self.streakID, "streak_id") }
+        c.pointee.friendship_id = arena.id(self.friendshipID)
+        c.pointee.from_user_id = arena.id(self.fromUserID)
+        c.pointee.to_user_id = arena.id(self.toUserID)
+        c.pointee.streak_id = arena.id(self.streakID)
         if let value = self.at {
             c.pointee.at = try storeTimestamp(value, arena, "at")
         }
@@ -145,7 +145,7 @@ extension UserBlocked: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__UserBlocked.self)
-        self.blockID = try Wire.Decode.string(c.pointee.block_id, "block_id")
+        self.blockID = try Wire.Decode.id(c.pointee.block_id, "block_id", unreadable)
         if let stored = c.pointee.block {
             self.block = try BlockState(stored: UnsafeRawPointer(stored), unreadable)
         }
@@ -154,7 +154,7 @@ extension UserBlocked: Wire.CMessage {
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Social__V1__UserBlocked.self)
         streaksnap__social__v1__user_blocked__init(c)
-        if !self.blockID.isEmpty { c.pointee.block_id = try arena.string(self.blockID, "block_id") }
+        c.pointee.block_id = arena.id(self.blockID)
         if let value = self.block {
             c.pointee.block = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Social__V1__BlockState.self)
         }
@@ -173,7 +173,7 @@ extension UserUnblocked: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__UserUnblocked.self)
-        self.blockID = try Wire.Decode.string(c.pointee.block_id, "block_id")
+        self.blockID = try Wire.Decode.id(c.pointee.block_id, "block_id", unreadable)
         if let stored = c.pointee.block {
             self.block = try BlockState(stored: UnsafeRawPointer(stored), unreadable)
         }
@@ -182,7 +182,7 @@ extension UserUnblocked: Wire.CMessage {
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Social__V1__UserUnblocked.self)
         streaksnap__social__v1__user_unblocked__init(c)
-        if !self.blockID.isEmpty { c.pointee.block_id = try arena.string(self.blockID, "block_id") }
+        c.pointee.block_id = arena.id(self.blockID)
         if let value = self.block {
             c.pointee.block = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Social__V1__BlockState.self)
         }
@@ -201,10 +201,10 @@ extension ReportFiled: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__ReportFiled.self)
-        self.reportID = try Wire.Decode.string(c.pointee.report_id, "report_id")
+        self.reportID = try Wire.Decode.id(c.pointee.report_id, "report_id", unreadable)
         self.subjectType = ReportSubject(rawValue: Int32(truncatingIfNeeded: c.pointee.subject_type.rawValue))
-        self.subjectID = try Wire.Decode.string(c.pointee.subject_id, "subject_id")
-        self.ownerID = try Wire.Decode.string(c.pointee.owner_id, "owner_id")
+        self.subjectID = try Wire.Decode.id(c.pointee.subject_id, "subject_id", unreadable)
+        self.ownerID = try Wire.Decode.id(c.pointee.owner_id, "owner_id", unreadable)
         self.reporters = c.pointee.reporters
         if let stored = c.pointee.filed_at {
             self.filedAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "filed_at")
@@ -214,10 +214,10 @@ extension ReportFiled: Wire.CMessage {
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Social__V1__ReportFiled.self)
         streaksnap__social__v1__report_filed__init(c)
-        if !self.reportID.isEmpty { c.pointee.report_id = try arena.string(self.reportID, "report_id") }
+        c.pointee.report_id = arena.id(self.reportID)
         c.pointee.subject_type = Streaksnap__Social__V1__ReportSubject(rawValue: .init(truncatingIfNeeded: self.subjectType.rawValue))
-        if !self.subjectID.isEmpty { c.pointee.subject_id = try arena.string(self.subjectID, "subject_id") }
-        if !self.ownerID.isEmpty { c.pointee.owner_id = try arena.string(self.ownerID, "owner_id") }
+        c.pointee.subject_id = arena.id(self.subjectID)
+        c.pointee.owner_id = arena.id(self.ownerID)
         c.pointee.reporters = self.reporters
         if let value = self.filedAt {
             c.pointee.filed_at = try storeTimestamp(value, arena, "filed_at")
@@ -237,8 +237,8 @@ extension ModerationActionTaken: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__ModerationActionTaken.self)
-        self.actionID = try Wire.Decode.string(c.pointee.action_id, "action_id")
-        self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
+        self.actionID = try Wire.Decode.id(c.pointee.action_id, "action_id", unreadable)
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
         self.action = ModerationAction(rawValue: Int32(truncatingIfNeeded: c.pointee.action.rawValue))
         if let stored = c.pointee.taken_at {
             self.takenAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "taken_at")
@@ -246,15 +246,15 @@ extension ModerationActionTaken: Wire.CMessage {
         if let stored = c.pointee.until {
             self.until = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "until")
         }
-        self.moderatorID = try Wire.Decode.string(c.pointee.moderator_id, "moderator_id")
-        self.reportID = try Wire.Decode.string(c.pointee.report_id, "report_id")
+        self.moderatorID = try Wire.Decode.id(c.pointee.moderator_id, "moderator_id", unreadable)
+        self.reportID = try Wire.Decode.id(c.pointee.report_id, "report_id", unreadable)
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Social__V1__ModerationActionTaken.self)
         streaksnap__social__v1__moderation_action_taken__init(c)
-        if !self.actionID.isEmpty { c.pointee.action_id = try arena.string(self.actionID, "action_id") }
-        if !self.userID.isEmpty { c.pointee.user_id = try arena.string(self.userID, "user_id") }
+        c.pointee.action_id = arena.id(self.actionID)
+        c.pointee.user_id = arena.id(self.userID)
         c.pointee.action = Streaksnap__Social__V1__ModerationAction(rawValue: .init(truncatingIfNeeded: self.action.rawValue))
         if let value = self.takenAt {
             c.pointee.taken_at = try storeTimestamp(value, arena, "taken_at")
@@ -262,8 +262,8 @@ extension ModerationActionTaken: Wire.CMessage {
         if let value = self.until {
             c.pointee.until = try storeTimestamp(value, arena, "until")
         }
-        if !self.moderatorID.isEmpty { c.pointee.moderator_id = try arena.string(self.moderatorID, "moderator_id") }
-        if !self.reportID.isEmpty { c.pointee.report_id = try arena.string(self.reportID, "report_id") }
+        c.pointee.moderator_id = arena.id(self.moderatorID)
+        c.pointee.report_id = arena.id(self.reportID)
         return UnsafeMutableRawPointer(c)
     }
 }

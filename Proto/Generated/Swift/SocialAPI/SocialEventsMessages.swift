@@ -3,18 +3,15 @@
 public import Kernel
 public import Wire
 
-/// Somebody asked somebody to be a friend.
+/// A friend request was sent.
 public struct FriendRequestSent: Sendable, Equatable {
-    public var friendshipID: String = ""
-    public var fromUserID: String = ""
-    public var toUserID: String = ""
+    public var friendshipID: Kernel.FriendshipID
+    public var fromUserID: Kernel.UserID
+    public var toUserID: Kernel.UserID
     public var sentAt: Kernel.Instant? = nil
 
-    /// All fields unset.
-    public init() {}
-
     /// The given fields set, the others unset.
-    public init(friendshipID: String = "", fromUserID: String = "", toUserID: String = "", sentAt: Kernel.Instant? = nil) {
+    public init(friendshipID: Kernel.FriendshipID, fromUserID: Kernel.UserID, toUserID: Kernel.UserID, sentAt: Kernel.Instant? = nil) {
         self.friendshipID = friendshipID
         self.fromUserID = fromUserID
         self.toUserID = toUserID
@@ -24,17 +21,14 @@ public struct FriendRequestSent: Sendable, Equatable {
 
 /// A request was accepted; `streaks` starts the streak of the two (SO-2, MS-1).
 public struct FriendshipAccepted: Sendable, Equatable {
-    public var friendshipID: String = ""
-    /// Who had asked.
-    public var requesterID: String = ""
-    public var accepterID: String = ""
+    public var friendshipID: Kernel.FriendshipID
+    /// Who had sent the request.
+    public var requesterID: Kernel.UserID
+    public var accepterID: Kernel.UserID
     public var acceptedAt: Kernel.Instant? = nil
 
-    /// All fields unset.
-    public init() {}
-
     /// The given fields set, the others unset.
-    public init(friendshipID: String = "", requesterID: String = "", accepterID: String = "", acceptedAt: Kernel.Instant? = nil) {
+    public init(friendshipID: Kernel.FriendshipID, requesterID: Kernel.UserID, accepterID: Kernel.UserID, acceptedAt: Kernel.Instant? = nil) {
         self.friendshipID = friendshipID
         self.requesterID = requesterID
         self.accepterID = accepterID
@@ -44,16 +38,13 @@ public struct FriendshipAccepted: Sendable, Equatable {
 
 /// A friendship ended; the streak of the two ends with it (SO-4).
 public struct FriendshipEnded: Sendable, Equatable {
-    public var friendshipID: String = ""
-    public var userAID: String = ""
-    public var userBID: String = ""
+    public var friendshipID: Kernel.FriendshipID
+    public var userAID: Kernel.UserID
+    public var userBID: Kernel.UserID
     public var endedAt: Kernel.Instant? = nil
 
-    /// All fields unset.
-    public init() {}
-
     /// The given fields set, the others unset.
-    public init(friendshipID: String = "", userAID: String = "", userBID: String = "", endedAt: Kernel.Instant? = nil) {
+    public init(friendshipID: Kernel.FriendshipID, userAID: Kernel.UserID, userBID: Kernel.UserID, endedAt: Kernel.Instant? = nil) {
         self.friendshipID = friendshipID
         self.userAID = userAID
         self.userBID = userBID
@@ -63,17 +54,14 @@ public struct FriendshipEnded: Sendable, Equatable {
 
 /// A friend was reminded to post (SO-6).
 public struct FriendNudged: Sendable, Equatable {
-    public var friendshipID: String = ""
-    public var fromUserID: String = ""
-    public var toUserID: String = ""
-    public var streakID: String = ""
+    public var friendshipID: Kernel.FriendshipID
+    public var fromUserID: Kernel.UserID
+    public var toUserID: Kernel.UserID
+    public var streakID: Kernel.StreakID
     public var at: Kernel.Instant? = nil
 
-    /// All fields unset.
-    public init() {}
-
     /// The given fields set, the others unset.
-    public init(friendshipID: String = "", fromUserID: String = "", toUserID: String = "", streakID: String = "", at: Kernel.Instant? = nil) {
+    public init(friendshipID: Kernel.FriendshipID, fromUserID: Kernel.UserID, toUserID: Kernel.UserID, streakID: Kernel.StreakID, at: Kernel.Instant? = nil) {
         self.friendshipID = friendshipID
         self.fromUserID = fromUserID
         self.toUserID = toUserID
@@ -82,16 +70,13 @@ public struct FriendNudged: Sendable, Equatable {
     }
 }
 
-/// Somebody blocks somebody from now on (SO-7); the whole state in `block` (D13).
+/// A user blocks another from now on (SO-7); the whole state in `block` (D13).
 public struct UserBlocked: Sendable, Equatable {
-    public var blockID: String = ""
+    public var blockID: Kernel.BlockID
     public var block: BlockState? = nil
 
-    /// All fields unset.
-    public init() {}
-
     /// The given fields set, the others unset.
-    public init(blockID: String = "", block: BlockState? = nil) {
+    public init(blockID: Kernel.BlockID, block: BlockState? = nil) {
         self.blockID = blockID
         self.block = block
     }
@@ -99,34 +84,28 @@ public struct UserBlocked: Sendable, Equatable {
 
 /// A block has ended (SO-7).
 public struct UserUnblocked: Sendable, Equatable {
-    public var blockID: String = ""
+    public var blockID: Kernel.BlockID
     public var block: BlockState? = nil
 
-    /// All fields unset.
-    public init() {}
-
     /// The given fields set, the others unset.
-    public init(blockID: String = "", block: BlockState? = nil) {
+    public init(blockID: Kernel.BlockID, block: BlockState? = nil) {
         self.blockID = blockID
         self.block = block
     }
 }
 
-/// Somebody reported a user, photo or post (SO-8). Whoever owns posts hides one when `reporters` reaches 3.
+/// A user, photo or post was reported (SO-8). The service that owns posts hides one when `reporters` reaches 3.
 public struct ReportFiled: Sendable, Equatable {
-    public var reportID: String = ""
+    public var reportID: Kernel.ReportID
     public var subjectType: ReportSubject = .unspecified
-    public var subjectID: String = ""
-    public var ownerID: String = ""
-    /// People who have reported this subject, with this one.
+    public var subjectID: Kernel.SubjectID
+    public var ownerID: Kernel.UserID
+    /// How many users have reported this subject, this one included.
     public var reporters: Int32 = 0
     public var filedAt: Kernel.Instant? = nil
 
-    /// All fields unset.
-    public init() {}
-
     /// The given fields set, the others unset.
-    public init(reportID: String = "", subjectType: ReportSubject = .unspecified, subjectID: String = "", ownerID: String = "", reporters: Int32 = 0, filedAt: Kernel.Instant? = nil) {
+    public init(reportID: Kernel.ReportID, subjectType: ReportSubject = .unspecified, subjectID: Kernel.SubjectID, ownerID: Kernel.UserID, reporters: Int32 = 0, filedAt: Kernel.Instant? = nil) {
         self.reportID = reportID
         self.subjectType = subjectType
         self.subjectID = subjectID
@@ -138,20 +117,17 @@ public struct ReportFiled: Sendable, Equatable {
 
 /// A moderator acted on a report (SO-9). `auth` suspends and bans, `notifications` warns.
 public struct ModerationActionTaken: Sendable, Equatable {
-    public var actionID: String = ""
-    public var userID: String = ""
+    public var actionID: Kernel.ModerationActionID
+    public var userID: Kernel.UserID
     public var action: ModerationAction = .unspecified
     public var takenAt: Kernel.Instant? = nil
     /// When a suspension ends; unset otherwise.
     public var until: Kernel.Instant? = nil
-    public var moderatorID: String = ""
-    public var reportID: String = ""
-
-    /// All fields unset.
-    public init() {}
+    public var moderatorID: Kernel.UserID
+    public var reportID: Kernel.ReportID
 
     /// The given fields set, the others unset.
-    public init(actionID: String = "", userID: String = "", action: ModerationAction = .unspecified, takenAt: Kernel.Instant? = nil, until: Kernel.Instant? = nil, moderatorID: String = "", reportID: String = "") {
+    public init(actionID: Kernel.ModerationActionID, userID: Kernel.UserID, action: ModerationAction = .unspecified, takenAt: Kernel.Instant? = nil, until: Kernel.Instant? = nil, moderatorID: Kernel.UserID, reportID: Kernel.ReportID) {
         self.actionID = actionID
         self.userID = userID
         self.action = action
@@ -164,40 +140,40 @@ public struct ModerationActionTaken: Sendable, Equatable {
 
 extension FriendRequestSent: Wire.Event {
     public static var subject: String { "evt.social.v1.FriendRequestSent" }
-    public var aggregateID: String { friendshipID }
+    public var aggregateID: String { friendshipID.description }
 }
 
 extension FriendshipAccepted: Wire.Event {
     public static var subject: String { "evt.social.v1.FriendshipAccepted" }
-    public var aggregateID: String { friendshipID }
+    public var aggregateID: String { friendshipID.description }
 }
 
 extension FriendshipEnded: Wire.Event {
     public static var subject: String { "evt.social.v1.FriendshipEnded" }
-    public var aggregateID: String { friendshipID }
+    public var aggregateID: String { friendshipID.description }
 }
 
 extension FriendNudged: Wire.Event {
     public static var subject: String { "evt.social.v1.FriendNudged" }
-    public var aggregateID: String { friendshipID }
+    public var aggregateID: String { friendshipID.description }
 }
 
 extension UserBlocked: Wire.Event {
     public static var subject: String { "evt.social.v1.UserBlocked" }
-    public var aggregateID: String { blockID }
+    public var aggregateID: String { blockID.description }
 }
 
 extension UserUnblocked: Wire.Event {
     public static var subject: String { "evt.social.v1.UserUnblocked" }
-    public var aggregateID: String { blockID }
+    public var aggregateID: String { blockID.description }
 }
 
 extension ReportFiled: Wire.Event {
     public static var subject: String { "evt.social.v1.ReportFiled" }
-    public var aggregateID: String { subjectID }
+    public var aggregateID: String { subjectID.description }
 }
 
 extension ModerationActionTaken: Wire.Event {
     public static var subject: String { "evt.social.v1.ModerationActionTaken" }
-    public var aggregateID: String { userID }
+    public var aggregateID: String { userID.description }
 }

@@ -3,33 +3,69 @@
 public import Wire
 
 extension FriendRequestSent {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.friendshipID, at: path, "friendship_id")
+        violations.id(self.fromUserID, at: path, "from_user_id")
+        violations.id(self.toUserID, at: path, "to_user_id")
+    }
 }
 
 extension FriendshipAccepted {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.friendshipID, at: path, "friendship_id")
+        violations.id(self.requesterID, at: path, "requester_id")
+        violations.id(self.accepterID, at: path, "accepter_id")
+    }
 }
 
 extension FriendshipEnded {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.friendshipID, at: path, "friendship_id")
+        violations.id(self.userAID, at: path, "user_a_id")
+        violations.id(self.userBID, at: path, "user_b_id")
+    }
 }
 
 extension FriendNudged {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.friendshipID, at: path, "friendship_id")
+        violations.id(self.fromUserID, at: path, "from_user_id")
+        violations.id(self.toUserID, at: path, "to_user_id")
+        violations.id(self.streakID, at: path, "streak_id")
+    }
 }
 
 extension UserBlocked {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.blockID, at: path, "block_id")
+        if let value = self.block {
+            value.collectViolations(into: &violations, path: path.child("block"))
+        }
+    }
 }
 
 extension UserUnblocked {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.blockID, at: path, "block_id")
+        if let value = self.block {
+            value.collectViolations(into: &violations, path: path.child("block"))
+        }
+    }
 }
 
 extension ReportFiled {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.reportID, at: path, "report_id")
+        violations.id(self.subjectID, at: path, "subject_id")
+        violations.id(self.ownerID, at: path, "owner_id")
+    }
 }
 
 extension ModerationActionTaken {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.actionID, at: path, "action_id")
+        violations.id(self.userID, at: path, "user_id")
+        violations.id(self.moderatorID, at: path, "moderator_id")
+        violations.id(self.reportID, at: path, "report_id")
+    }
 }

@@ -10,8 +10,8 @@ struct ModerationConsumer: Sendable {
     var handler: EventHandler {
         EventHandler(ModerationActionTaken.self) { event, work in
             guard event.action == .suspend || event.action == .ban else { return }
-            let user = try UserID(parsing: event.userID, field: "user_id")
-            let action = try OperationID(parsing: event.actionID, field: "action_id")
+            let user = event.userID
+            let action = event.actionID.cast(to: Tag.Operation.self)
             // An account that was purged cannot be shut any more.
             guard var life = try await lifecycle.repository.lock(user, work.sql) else { return }
             let takenAt = event.takenAt ?? work.now

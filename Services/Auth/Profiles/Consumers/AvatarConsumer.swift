@@ -9,8 +9,7 @@ struct AvatarConsumer: Sendable {
 
     var handler: EventHandler {
         EventHandler(AvatarChanged.self) { event, work in
-            let user = try UserID(parsing: event.userID, field: "user_id")
-            try await writer.store(avatar: event.avatarKey, version: event.version, of: user, work)
+            try await writer.store(avatar: event.avatarKey, version: event.version, of: event.userID, work)
         }
     }
 }

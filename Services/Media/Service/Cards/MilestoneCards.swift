@@ -7,15 +7,15 @@ internal import Logging
 internal import MediaDomain
 internal import Replicas
 
-/// Makes each card once, however many ask for it at once and whoever dies (MC-1, D6): claimed → painted → stored → made.
+/// Makes each card once, however many ask for it at once and whichever process dies (MC-1, D6): claimed → painted → stored → made.
 ///
-/// The row comes first and each step may be repeated, so whoever finds a card that nobody finishes takes it over; the job removes those
-/// that nobody asks for again.
+/// The row comes first and each step may be repeated, so the next request takes over a card that is not finished; a job removes those that
+/// no request asks for again.
 struct MilestoneCards: Sendable {
     /// How long the maker of a card has before others take it for dead.
     static let lease = Interval.seconds(15)
-    /// How often somebody who waits looks whether the first has made it.
-    private static let glance = Duration.milliseconds(20)
+    /// How often a request that waits checks whether the first has made it.
+    private static let pollInterval = Duration.milliseconds(20)
     /// Least time of a request that waiting makes sense in.
     private static let leastTime = Interval.milliseconds(200)
 
@@ -49,12 +49,12 @@ struct MilestoneCards: Sendable {
                 case .beingMade, .toBeRemoved: break
                 }
             }
-            try await Task.sleep(for: Self.glance)
+            try await Task.sleep(for: Self.pollInterval)
         }
         throw ServiceError.unavailable("The card is still being made.")
     }
 
-    /// The key of the card's preview, painted when somebody shares a link for the first time.
+    /// The key of the card's preview, painted when a link is shared for the first time.
     ///
     /// - Throws: `NOT_FOUND` when the card is gone meanwhile; `UNAVAILABLE` when too many are being painted.
     func preview(of card: StoredCard, _ profiles: [Profile]) async throws -> BlobKey {
@@ -68,7 +68,7 @@ struct MilestoneCards: Sendable {
         throw ServiceError.notFound("streak")
     }
 
-    /// A name for a public page that nobody guesses: 192 random bits (MC-2).
+    /// An unguessable name for a public page: 192 random bits (MC-2).
     static func token() -> String {
         Base64URL.encode(SymmetricKey(size: SymmetricKeySize(bitCount: 192)).withUnsafeBytes { Array($0) })
     }
@@ -78,7 +78,7 @@ struct MilestoneCards: Sendable {
             let poster = CardPoster(card: card.content(profiles), avatars: await avatars.bytes(of: profiles)).poster
             _ = try await blobs.put(try BlobKey(card.blobKey), try await painter.png(poster))
         } catch {
-            try await repository.letGo(card.id, now: SystemClock.now())
+            try await repository.releaseLease(card.id, now: SystemClock.now())
             throw error
         }
         if try await repository.finish(card.id, now: SystemClock.now()) {

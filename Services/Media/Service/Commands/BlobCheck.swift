@@ -3,7 +3,7 @@ internal import Kernel
 internal import Runtime
 
 /// Compares the blob store with the tables: every blob has a row that knows it, every row has its blobs. Changes nothing, and may run while
-/// the service does: what looks wrong is looked at again before it is told.
+/// the service does: what looks wrong is checked again before it is reported.
 struct BlobCheck: Sendable {
     /// A blob without a row, a row without a blob, or a marker that is too many or too few.
     struct Difference: Sendable, CustomStringConvertible {

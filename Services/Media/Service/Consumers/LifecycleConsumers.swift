@@ -20,16 +20,16 @@ enum LifecycleConsumers {
         EventHandler(UserBlocked.self) { event, work in
             guard let block = event.block else { return }
             try await CardRepository.withdraw(
-                between: try UserID(parsing: block.blockerID, field: "blocker_id"),
-                and: try UserID(parsing: block.blockedID, field: "blocked_id"),
+                between: block.blockerID,
+                and: block.blockedID,
                 work.sql
             )
         },
-        // A page names both: it goes with what it tells of, and friends again share anew.
+        // A page names both: it is withdrawn with the friendship, and new friends share it again.
         EventHandler(FriendshipEnded.self) { event, work in
             try await CardRepository.withdraw(
-                between: try UserID(parsing: event.userAID, field: "user_a_id"),
-                and: try UserID(parsing: event.userBID, field: "user_b_id"),
+                between: event.userAID,
+                and: event.userBID,
                 work.sql
             )
         },

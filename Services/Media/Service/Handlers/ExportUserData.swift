@@ -2,11 +2,18 @@ internal import Bus
 internal import CommonAPI
 internal import FoundationEssentials
 internal import Kernel
-internal import MediaAPI
+internal import Replicas
 
-extension MediaService {
-    /// AU-10: what was posted, with links to the photos that live as long as any (24 h), and the avatar.
-    func exportUserData(_ request: ExportUserDataRequest, context _: CallContext) async throws -> ExportUserDataReply {
+/// What a user has posted, with links to the photos that live as long as any (24 h), the avatar and the cards (AU-10).
+struct ExportUserData: QueryHandler {
+    let snaps: SnapRepository
+    let avatars: AvatarRepository
+    let cards: CardRepository
+    let blocks: BlockReplica
+    let links: MediaLinks
+    let clock: any Clock
+
+    func handle(_ request: ExportUserDataRequest, _: CallContext) async throws -> ExportUserDataReply {
         let user = try UserID(parsing: request.userID, field: "user_id")
         let now = clock.now()
         let snaps = try await OwnerRepository(database: snaps.database).snaps(of: user).map { snap in
@@ -23,8 +30,8 @@ extension MediaService {
                 photo_url: try links.link(snap.displayKey, now: now)
             )
         }
-        let avatar = try await avatars.repository.shown(of: user).map { links.avatar(try $0.large) }
-        let stored = try await cards.repository.cards(of: user)
+        let avatar = try await avatars.shown(of: user).map { links.avatar(try $0.large) }
+        let stored = try await cards.cards(of: user)
         // A card shows both people: without its picture while one blocks the other (SO-7).
         let hidden = try await blocks.hidden(from: user, among: stored.flatMap(\.people))
         let made = try stored.map { card in
@@ -38,7 +45,7 @@ extension MediaService {
                 share_url: card.token.map { links.address("/s/\($0)") }
             )
         }
-        let shares = try await cards.repository.shares(of: user).map { share in
+        let shares = try await cards.shares(of: user).map { share in
             Part.Share(milestone_id: share.card.description, platform: share.platform, shared_at: share.at.description)
         }
         let part = Part(snaps: snaps, avatar_url: avatar, milestone_cards: made, milestone_shares: shares)

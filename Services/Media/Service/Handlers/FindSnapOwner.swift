@@ -2,10 +2,11 @@ internal import Bus
 internal import Kernel
 internal import MediaAPI
 
-extension MediaService {
-    /// SO-8: whom a report about a snap is about.
-    func findSnapOwner(_ request: FindSnapOwnerRequest, context _: CallContext) async throws -> FindSnapOwnerReply {
-        let owner = try await snaps.owner(of: try SnapID(parsing: request.snapID, field: "snap_id"))
-        return FindSnapOwnerReply(userID: owner?.description)
+/// The author of a snap, for a report about it (SO-8).
+struct FindSnapOwner: QueryHandler {
+    let snaps: SnapRepository
+
+    func handle(_ request: FindSnapOwnerRequest, _: CallContext) async throws -> FindSnapOwnerReply {
+        FindSnapOwnerReply(userID: try await snaps.owner(of: request.snapID))
     }
 }

@@ -3,9 +3,14 @@ internal import Kernel
 internal import MediaAPI
 internal import Replicas
 
-extension MediaService {
-    /// MC-2. A token that nobody was given, a page that was withdrawn, and people who may not be seen all look the same.
-    func getSharePage(_ request: GetSharePageRequest, context: CallContext) async throws -> GetSharePageReply {
+/// The public page of a card, or its picture (MC-2). An unknown token, a withdrawn page, and users who may not be seen are answered alike.
+struct GetSharePage: QueryHandler {
+    let cards: MilestoneCards
+    let profiles: ProfileReplica
+    let blocks: BlockReplica
+    let links: MediaLinks
+
+    func handle(_ request: GetSharePageRequest, _ context: CallContext) async throws -> GetSharePageReply {
         let parts = request.token.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
         let token = String(parts[0])
         let wanted = parts.count > 1 ? String(parts[1]) : nil

@@ -6,39 +6,40 @@ internal import MediaDomain
 internal import ServiceRuntime
 internal import StreaksAPI
 
-extension MediaService {
-    /// PH-5. Somebody who is not part of the streak is answered as if there were none (PF-2).
-    func getSnapHistory(_ request: GetSnapHistoryRequest, context: CallContext) async throws -> GetSnapHistoryReply {
+/// Both members' snaps of a streak, newest date first (PH-5). A user who is not a member is answered as if there were no such streak (PF-2).
+struct GetSnapHistory: QueryHandler {
+    let snaps: SnapRepository
+    let views: SnapViews
+    let streaks: MutualClient
+
+    func handle(_ request: GetSnapHistoryRequest, _ context: CallContext) async throws -> GetSnapHistoryReply {
         let user = try context.requireUser()
-        let streak = try StreakID(parsing: request.streakID, field: "streak_id")
-        let limit = PageSize.of(request.limit, standard: 30, most: 100)
-        let scope = CursorScope("media.GetSnapHistory", of: user, filters: [streak.description])
-        var before: CalendarDate? = try scope.position(in: request.cursor)
-        let skipped = try PageSize.skipped(page: request.page, cursor: request.cursor, size: limit)
+        let page = try Page<CalendarDate>(request, context)
+        let streak = request.streakID
         let membership = try await streaks.getMembership(
             GetMembershipRequest(userID: user.description, streakID: streak.description),
             context: context
         )
         guard let friend = membership.friendID.flatMap({ UserID($0) }) else { throw ServiceError.notFound("streak") }
         guard let openFrom = membership.openFrom.flatMap({ CalendarDate($0) }) else { throw ServiceError.internal }
-        if skipped > 0 {
-            before = try await snaps.date(skipped, of: streak, for: user, with: friend)
+        var before = page.position
+        if page.skipped > 0 {
+            before = try await snaps.date(page.skipped, of: streak, for: user, with: friend)
             guard before != nil else { return GetSnapHistoryReply(meta: PageMeta()) }
         }
-        let now = clock.now()
-        let dates = try await snaps.history(of: streak, for: user, with: friend, before: before, limit: limit + 1)
-        let days = try dates.prefix(limit).map { shared in
+        let dates = try await snaps.history(of: streak, for: user, with: friend, before: before, limit: page.limit + 1)
+        let (shown, meta) = page.entries(dates, after: \.date)
+        let days = try shown.map { shared in
             let isLocked =
                 shared.friends != nil
                 && MutualReveal.isLocked(shared.date, youPosted: shared.own != nil, openFrom: openFrom)
             return SnapDay(
-                date: shared.date.description,
-                yourSnap: try shared.own.map { try view($0, for: user, now) },
-                friendSnap: isLocked ? nil : try shared.friends.map { try view($0, for: user, now) },
+                date: shared.date,
+                yourSnap: try shared.own.map { try views.view($0, for: user) },
+                friendSnap: isLocked ? nil : try shared.friends.map { try views.view($0, for: user) },
                 locked: isLocked
             )
         }
-        let next = dates.count > limit ? dates.prefix(limit).last.map { scope.text(after: $0.date) } : nil
-        return GetSnapHistoryReply(days: days, meta: PageMeta(nextCursor: next))
+        return GetSnapHistoryReply(days: days, meta: meta)
     }
 }

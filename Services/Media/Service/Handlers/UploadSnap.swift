@@ -5,29 +5,31 @@ internal import Crypto
 internal import Kernel
 internal import MediaAPI
 internal import MediaDomain
+internal import ServiceRuntime
 internal import StreaksAPI
 
-extension MediaService {
-    /// PH-1, PH-3, AU-9. Plan (may it be posted at all?) → claim the operation → store renditions → drive it to its end.
-    func uploadSnap(_ request: UploadSnapRequest, context: CallContext) async throws -> UploadSnapReply {
+/// Posts a photo to streaks (PH-1, PH-3, AU-9): plan (does a streak take it?) → claim the operation → store renditions → drive it to its end.
+struct UploadSnap: MutationHandler {
+    let operations: SnapOperations
+    let streaks: MutualClient
+    let terms: Terms
+    let uploads: IncomingUploads
+    let mutations: Mutations
+    let clock: any Clock
+    let ids: any IDSource
+
+    func handle(_ request: UploadSnapRequest, _ context: CallContext) async throws -> Once<UploadSnapReply> {
         let user = try context.requireUser()
         let receivedAt = clock.now()
-        guard let photo = request.photo, photo.key.hasPrefix("incoming/") else {
-            throw ServiceError.validation(field: "photo", "is required")
-        }
-        let incoming = try BlobKey(photo.key)
-        do {
-            let reply = try await post(request, photo, incoming, by: user, receivedAt: receivedAt, context)
-            await forget(incoming)
-            return reply
-        } catch {
-            await forget(incoming)
-            throw error
+        return try await uploads.use(request.photo, "photo") { photo, incoming in
+            try await mutations.once(storedBy: operations) {
+                try await post(request, photo, incoming, by: user, receivedAt: receivedAt, context)
+            }
         }
     }
 
-    /// One turn after another until there is an answer: whoever finds the same upload begun elsewhere takes its answer, and asks again when
-    /// that came to nothing.
+    /// Repeats its steps until there is an answer: when the same upload was begun elsewhere, its answer is taken, and everything is asked again
+    /// if it came to nothing.
     private func post(
         _ request: UploadSnapRequest,
         _ photo: CommonAPI.Blob,
@@ -36,7 +38,7 @@ extension MediaService {
         receivedAt: Instant,
         _ context: CallContext
     ) async throws -> UploadSnapReply {
-        try await requireTerms(user, context)
+        try await terms.requireAccepted(by: user, context)
         let target = try SnapTarget(request.streakIDs)
         let keyHash = context.idempotencyKey.map { Array(SHA256.hash(data: Array($0.utf8))) }
         let requestHash = Self.hash(of: request, photo)
@@ -65,7 +67,7 @@ extension MediaService {
             guard plan.outcomes.contains(where: { $0.refused == nil }) else {
                 if let first = try await firstAnswer(operation, context) { return first }
                 // What is wrong with the file is said first: it would be wrong tomorrow too.
-                _ = try await operations.images.renditions(of: try await blobs.read(incoming, limit: 10 << 20))
+                _ = try await operations.images.renditions(of: try await uploads.bytes(of: incoming))
                 throw SnapRefusal.error(plan.outcomes.map { ($0.streakID, $0.refused ?? "") })
             }
             if let same = try await sameContent(operation) {
@@ -79,21 +81,20 @@ extension MediaService {
 
     /// PH-3: the answer of an upload of the same bytes for the same date that one of these streaks has taken; nil when there is none.
     private func firstAnswer(_ operation: SnapOperation, _ context: CallContext) async throws -> UploadSnapReply? {
-        guard let date = operation.claimedDate, !operation.streaks.isEmpty,
+        guard !operation.streaks.isEmpty,
             let earlier = try await operations.repository.find(
                 user: operation.user,
                 sha256: operation.sha256,
-                date: date,
+                date: operation.claimedDate,
                 covering: operation.streaks
             ), let answer = try await operations.answer(of: earlier, context: context)
         else { return nil }
-        let ids = Set(operation.streaks.map(\.description))
+        let ids = Set(operation.streaks)
         return answer.streaks.contains { $0.accepted && ids.contains($0.streakID) } ? answer : nil
     }
 
     private func sameContent(_ operation: SnapOperation) async throws -> StoredOperation? {
-        guard let contentHash = operation.contentHash else { return nil }
-        return try await operations.repository.find(user: operation.user, contentHash: contentHash)
+        try await operations.repository.find(user: operation.user, contentHash: operation.contentHash)
     }
 
     private func operation(
@@ -128,20 +129,6 @@ extension MediaService {
             width: 0,
             height: 0
         )
-    }
-
-    /// AU-9. - Throws: `TERMS_NOT_ACCEPTED`.
-    func requireTerms(_ user: UserID, _ context: CallContext) async throws {
-        guard try await profiles.hasAcceptedTerms(user, context: context) else {
-            throw ServiceError(.failedPrecondition, "TERMS_NOT_ACCEPTED", "Accept the terms of service before you post.")
-        }
-    }
-
-    func forget(_ incoming: BlobKey) async {
-        do { try await blobs.delete(incoming) } catch {
-            // The collector of abandoned uploads deletes it later.
-            logger.warning("an upload was not deleted", metadata: ["key": "\(incoming)", "error": "\(error)"])
-        }
     }
 
     private static func hash(of request: UploadSnapRequest, _ photo: CommonAPI.Blob) -> [UInt8] {

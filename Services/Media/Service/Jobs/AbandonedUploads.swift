@@ -2,7 +2,7 @@ internal import BlobStore
 internal import Kernel
 internal import ServiceRuntime
 
-/// Deletes uploads that nobody took up: the client or a process died between storing the bytes and using them (D4).
+/// Deletes uploads that no request used: the client or a process died between storing the bytes and using them (D4).
 struct AbandonedUploads: Sendable {
     private static let age = Interval.hours(1)
     let blobs: any BlobStore

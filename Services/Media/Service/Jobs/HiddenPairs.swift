@@ -18,7 +18,7 @@ struct HiddenPairs: Sendable {
         Job("hidden_pairs", every: .seconds(1)) { [pairs, blobs, clock] _ in
             // Leases run on the machine's clock, as everywhere.
             let now = SystemClock.now()
-            let due = try await pairs.takeDue(now: now, until: now + Self.lease, limit: Self.batch)
+            let due = try await pairs.lockDue(now: now, until: now + Self.lease, limit: Self.batch)
             for pair in due {
                 for (owner, viewer) in [(pair.one, pair.other), (pair.other, pair.one)] {
                     if pair.isBlocked {

@@ -15,11 +15,11 @@ struct OldAvatars: Sendable {
         Job("old_avatars", every: .seconds(5)) { [repository, blobs] _ in
             // Due times run on the machine's clock, as leases do.
             let now = SystemClock.now()
-            let due = try await repository.takeDue(now: now, until: now + Self.lease, limit: Self.batch)
+            let due = try await repository.lockDue(now: now, until: now + Self.lease, limit: Self.batch)
             for avatar in due {
                 for key in try avatar.keys { try await blobs.delete(key) }
             }
-            try await repository.forget(due.map(\.id))
+            try await repository.delete(due.map(\.id))
             return due.count
         }
     }

@@ -1,7 +1,7 @@
 internal import Kernel
 internal import ServiceRuntime
 
-/// Forgets what no repeat can ask for any more: keys after 24 h (PF-4), answers after 48 h (a date and its tolerance are shorter, PH-3).
+/// Expires what no repeat can ask for any more: keys after 24 h (PF-4), answers after 48 h (a date and its tolerance are shorter, PH-3).
 /// Void operations go after an hour, with whatever a maker that died left of them in the blob store.
 struct OldOperations: Sendable {
     private static let batch = 100
@@ -12,8 +12,8 @@ struct OldOperations: Sendable {
             let void = try await operations.repository.void(before: now - .hours(1), count: Self.batch)
             for operation in void { try await operations.deleteRenditions(of: operation) }
             try await operations.repository.delete(void.map(\.id))
-            let forgotten = try await operations.repository.forget(keysBefore: now - .hours(24), answersBefore: now - .hours(48))
-            return void.count + forgotten
+            let expired = try await operations.repository.expire(keysBefore: now - .hours(24), answersBefore: now - .hours(48))
+            return void.count + expired
         }
     }
 }

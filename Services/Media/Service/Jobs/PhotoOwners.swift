@@ -17,7 +17,7 @@ struct PhotoOwners: Sendable {
         Job("photo_owners", every: .seconds(1)) { _ in
             // Leases run on the machine's clock, as everywhere.
             let now = SystemClock.now()
-            let due = try await owners.takeDue(now: now, leaseUntil: now + Self.lease, limit: 10)
+            let due = try await owners.lockDue(now: now, leaseUntil: now + Self.lease, limit: 10)
             for owner in due {
                 if owner.isPurged {
                     try await erase(owner.user)

@@ -2,7 +2,7 @@ internal import BlobStore
 internal import Kernel
 internal import ServiceRuntime
 
-/// Removes milestone cards of people who are gone, and those that nobody has finished: first the pictures, then the row.
+/// Deletes milestone cards of purged accounts, and those that were never finished: first the pictures, then the row.
 struct RemovedCards: Sendable {
     private static let batch = 100
     let cards: CardRepository

@@ -2,7 +2,7 @@ internal import BlobStore
 internal import Database
 internal import Kernel
 
-/// A picture of somebody: its renditions are made once and never changed.
+/// A picture of a user: its renditions are made once and never changed.
 struct Avatar: Sendable {
     let id: OperationID
     let user: UserID
@@ -64,8 +64,9 @@ struct AvatarRepository: Sendable {
         }
     }
 
-    /// Takes up to `limit` pictures that are to be deleted; from now on nobody shows them, and others leave them alone until `lease`.
-    func takeDue(now: Instant, until lease: Instant, limit: Int) async throws -> [Avatar] {
+    /// Locks up to `limit` pictures that are to be deleted; from now on they are not shown, and other replicas leave them alone until
+    /// `lease`.
+    func lockDue(now: Instant, until lease: Instant, limit: Int) async throws -> [Avatar] {
         try await database.query(
             """
             UPDATE avatar SET state = 2, due_at = \(lease) WHERE id IN
@@ -78,8 +79,8 @@ struct AvatarRepository: Sendable {
         }
     }
 
-    /// Forgets pictures whose blobs are deleted.
-    func forget(_ ids: [OperationID]) async throws {
+    /// Deletes the rows of pictures whose blobs are deleted.
+    func delete(_ ids: [OperationID]) async throws {
         _ = try await database.execute("DELETE FROM avatar WHERE id = ANY(\(ids)) AND state = 2")
     }
 

@@ -114,7 +114,7 @@ struct BlobCheckRepository: Sendable {
         return (pairs(true), pairs(false))
     }
 
-    /// People who block somebody, in the order of ids.
+    /// Users who block another, in the order of ids.
     func blockers(after user: UserID, limit: Int) async throws -> [UserID] {
         try await database.query(
             """

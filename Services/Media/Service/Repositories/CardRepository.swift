@@ -6,7 +6,7 @@ internal import MediaDomain
 struct StoredCard: Sendable {
     /// What has become of it.
     enum Standing: Sendable {
-        /// Somebody makes it, who is taken for dead from that instant on.
+        /// It is being made; its maker counts as dead from that instant on.
         case beingMade(until: Instant)
         case made
         case toBeRemoved
@@ -69,7 +69,7 @@ struct CardRepository: Sendable {
         )
     }
 
-    /// Takes a card over whose maker was last heard of at `seen`. - Returns: false when somebody else was faster.
+    /// Takes over a card whose lease was `seen`. - Returns: false when another request was faster.
     func takeOver(_ id: MilestoneCardID, seen: Instant, until lease: Instant) async throws -> Bool {
         try await database.execute(
             "UPDATE milestone_card SET lease_until = \(lease) WHERE id = \(id) AND state = 0 AND lease_until = \(seen)"
@@ -77,7 +77,7 @@ struct CardRepository: Sendable {
     }
 
     /// Lets others make it at once: this maker has failed.
-    func letGo(_ id: MilestoneCardID, now: Instant) async throws {
+    func releaseLease(_ id: MilestoneCardID, now: Instant) async throws {
         _ = try await database.execute("UPDATE milestone_card SET lease_until = \(now) WHERE id = \(id) AND state = 0")
     }
 
@@ -102,9 +102,9 @@ struct CardRepository: Sendable {
         ).first?.decode(as: String?.self)
     }
 
-    /// Withdraws the page. - Returns: false when the person has no such card.
-    func withdraw(_ id: MilestoneCardID, by user: UserID) async throws -> Bool {
-        try await database.execute(
+    /// Withdraws the page. - Returns: false when the user has no such card.
+    static func withdraw(_ id: MilestoneCardID, by user: UserID, _ sql: Transaction) async throws -> Bool {
+        try await sql.execute(
             """
             UPDATE milestone_card SET token = NULL, withdrawn_by = array_append(array_remove(withdrawn_by, \(user)), \(user))
             WHERE id = \(id) AND state = 1 AND \(user) IN (first_user, second_user)
@@ -112,9 +112,12 @@ struct CardRepository: Sendable {
         ) == 1
     }
 
-    /// Notes a share. - Returns: false when the person has no such card.
-    func share(_ id: MilestoneCardID, by user: UserID, on platform: String, at now: Instant) async throws -> Bool {
-        try await database.execute(
+    /// Notes a share. - Returns: false when the user has no such card.
+    static func share(_ id: MilestoneCardID, by user: UserID, on platform: String, at now: Instant, _ sql: Transaction)
+        async throws
+        -> Bool
+    {
+        try await sql.execute(
             """
             INSERT INTO milestone_share (card_id, user_id, platform, shared_at)
             SELECT id, \(user), \(platform), \(now) FROM milestone_card
@@ -124,7 +127,7 @@ struct CardRepository: Sendable {
         ) == 1
     }
 
-    /// Who blocks withdraws every card of the two, for both: an unblock restores nothing (SO-7).
+    /// A block withdraws every card of the two, for both: an unblock restores nothing (SO-7).
     static func withdraw(between one: UserID, and other: UserID, _ sql: Transaction) async throws {
         _ = try await sql.execute(
             """
@@ -134,7 +137,7 @@ struct CardRepository: Sendable {
         )
     }
 
-    /// The cards of somebody who is gone for good show a name: they go, for the other one too (AU-7). The job removes pictures and rows.
+    /// The cards of a purged user show a name: they are removed, for the other member too (AU-7). The job deletes pictures and rows.
     static func purge(_ user: UserID, _ sql: Transaction) async throws {
         _ = try await sql.execute("DELETE FROM milestone_share WHERE user_id = \(user)")
         _ = try await sql.execute(
@@ -142,7 +145,7 @@ struct CardRepository: Sendable {
         )
     }
 
-    /// Cards to be removed: those of people who are gone, and those that nobody has finished for an hour.
+    /// Cards to be removed: those of purged users, and those that were not finished within an hour.
     func removable(now: Instant, limit: Int) async throws -> [StoredCard] {
         _ = try await database.execute("UPDATE milestone_card SET state = 2 WHERE state = 0 AND lease_until < \(now - .hours(1))")
         // A maker that still runs deletes what it has written, when it finds the row gone from its state; one that dies leaves it here.

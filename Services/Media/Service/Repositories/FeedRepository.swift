@@ -43,7 +43,7 @@ struct ShownSnap: Sendable {
 
 /// What a reader finds in a slot.
 enum SlotContent: Sendable {
-    /// Nobody has posted, or the photos of whoever has are withheld (PH-6).
+    /// Without a snap, or its author's photos are withheld (PH-6).
     case empty
     case snap(ShownSnap)
     /// The reader blocks the slot's person, or is blocked (SO-7).
@@ -58,7 +58,7 @@ struct SharedDate: Sendable {
 }
 
 extension SnapRepository {
-    /// Whose a snap is; nil when there is none.
+    /// The author of a snap; nil when there is none.
     func owner(of id: SnapID) async throws -> UserID? {
         try await database.query("SELECT user_id FROM snap WHERE id = \(id)").first?.decode(as: UserID.self)
     }

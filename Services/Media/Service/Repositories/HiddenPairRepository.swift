@@ -15,7 +15,7 @@ struct HiddenPair: Sendable {
 struct HiddenPairRepository: Sendable {
     let database: Database
 
-    /// Notes, in the transaction that changed it, that who blocks whom has changed.
+    /// Notes a change of a block, in the transaction that stores it.
     static func note(_ blocker: UserID, _ blocked: UserID, _ sql: Transaction) async throws {
         _ = try await sql.execute(
             """
@@ -26,8 +26,8 @@ struct HiddenPairRepository: Sendable {
         )
     }
 
-    /// The same for everybody whom a person blocks or is blocked by, before that is forgotten, as if every link of before had expired: of who
-    /// is gone for good nothing is served anyway, and nothing may be left.
+    /// The same for every user whom a purged user blocks or is blocked by, before those blocks are deleted, as if every earlier link had
+    /// expired: nothing of a purged user is served anyway, and no marker may be left.
     static func noteAll(of user: UserID, _ sql: Transaction) async throws {
         _ = try await sql.execute(
             """
@@ -39,8 +39,8 @@ struct HiddenPairRepository: Sendable {
         )
     }
 
-    /// Takes up to `limit` pairs that are due; other replicas leave them alone until `lease`.
-    func takeDue(now: Instant, until lease: Instant, limit: Int) async throws -> [HiddenPair] {
+    /// Locks up to `limit` pairs that are due; other replicas leave them alone until `lease`.
+    func lockDue(now: Instant, until lease: Instant, limit: Int) async throws -> [HiddenPair] {
         try await database.query(
             """
             UPDATE hidden_pair p SET due_at = \(lease) WHERE (one, other) IN
@@ -56,7 +56,7 @@ struct HiddenPairRepository: Sendable {
         }
     }
 
-    /// They are shown to each other again. What keeps the links of before dead is looked at once more when those have expired.
+    /// They are shown to each other again. The row is due once more when the links of before have expired; until then they stay dead.
     func shown(_ pair: HiddenPair, until limit: Instant) async throws {
         let noted = try await database.execute(
             """
@@ -69,10 +69,10 @@ struct HiddenPairRepository: Sendable {
 
     /// The blob store is in line. What has changed meanwhile is due at once.
     func done(_ pair: HiddenPair) async throws {
-        let forgotten = try await database.execute(
+        let deleted = try await database.execute(
             "DELETE FROM hidden_pair WHERE one = \(pair.one) AND other = \(pair.other) AND revision = \(pair.revision)"
         )
-        guard forgotten == 0 else { return }
+        guard deleted == 0 else { return }
         _ = try await database.execute(
             "UPDATE hidden_pair SET due_at = clock_timestamp() WHERE one = \(pair.one) AND other = \(pair.other)"
         )

@@ -13,8 +13,8 @@ struct DueOwner: Sendable {
 struct OwnerRepository: Sendable {
     let database: Database
 
-    /// Takes up a profile's status. Somebody who may be seen and always could leaves no row. A lease that runs is kept: two replicas at
-    /// once could leave the older state behind.
+    /// Stores a profile's status. A user who could always be seen has no row. A lease that runs is kept: two replicas at once could leave
+    /// the older state behind.
     static func store(_ user: UserID, version: Int64, isWithheld: Bool, _ sql: Transaction) async throws {
         _ = try await sql.execute(
             """
@@ -33,7 +33,7 @@ struct OwnerRepository: Sendable {
         )
     }
 
-    /// Everything this service holds about a person goes: the rows now, the blobs by the job.
+    /// Deletes the rows about a user; the job deletes the blobs.
     static func purge(_ user: UserID, _ sql: Transaction) async throws {
         _ = try await sql.execute(
             """
@@ -48,8 +48,8 @@ struct OwnerRepository: Sendable {
         _ = try await sql.execute("DELETE FROM snap_operation WHERE user_id = \(user)")
     }
 
-    /// Takes up to `limit` owners that are due; other replicas leave them alone until `leaseUntil`.
-    func takeDue(now: Instant, leaseUntil: Instant, limit: Int) async throws -> [DueOwner] {
+    /// Locks up to `limit` owners that are due; other replicas leave them alone until `leaseUntil`.
+    func lockDue(now: Instant, leaseUntil: Instant, limit: Int) async throws -> [DueOwner] {
         try await database.query(
             """
             UPDATE photo_owner SET due_at = \(leaseUntil) WHERE user_id IN
@@ -64,7 +64,7 @@ struct OwnerRepository: Sendable {
         }
     }
 
-    /// Notes that the blob store is in line. What has changed meanwhile is due at once, by whoever comes next.
+    /// Notes that the blob store is in line. What has changed meanwhile is due at once.
     func done(_ owner: DueOwner) async throws {
         _ = try await database.execute(
             """

@@ -9,10 +9,10 @@ struct SnapOperation: Sendable {
     var keyHash: [UInt8]?
     /// What a repeat with the same key must equal (PF-4).
     var requestHash: [UInt8]
-    /// What makes two uploads the same without a key (PH-3); nil for operations of earlier releases.
-    var contentHash: [UInt8]?
+    /// What makes two uploads the same without a key (PH-3).
+    var contentHash: [UInt8]
     /// The author's date that the snap claims.
-    var claimedDate: CalendarDate?
+    var claimedDate: CalendarDate
     var streaks: [StreakID]
     var caption: String?
     var promptID: String?
@@ -31,7 +31,7 @@ struct SnapOperation: Sendable {
 struct StoredOperation: Sendable {
     /// What an operation has come to.
     enum Standing: Sendable {
-        /// Somebody makes its renditions, who is taken for dead from that instant on.
+        /// Its renditions are being made; its maker counts as dead from that instant on.
         case beingMade(until: Instant)
         case underWay
         case done(UploadSnapReply)

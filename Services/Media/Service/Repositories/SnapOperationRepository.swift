@@ -29,7 +29,7 @@ struct SnapOperationRepository: Sendable {
 
     /// The renditions are stored: from now on the operation is driven to its end, whatever crashes (state 1).
     ///
-    /// - Returns: false when its maker was taken for dead meanwhile.
+    /// - Returns: false when it was abandoned meanwhile.
     func begin(_ operation: SnapOperation, until lease: Instant) async throws -> Bool {
         try await database.execute(
             """
@@ -46,14 +46,14 @@ struct SnapOperationRepository: Sendable {
         ) == 1
     }
 
-    /// Every streak has refused (state 3): the same request may come again. - Returns: false when somebody else has ended it.
+    /// Every streak has refused (state 3): the same request may come again. - Returns: false when another has ended it.
     func refuse(_ id: OperationID, now: Instant) async throws -> Bool {
         try await database.execute(
             "UPDATE snap_operation SET state = 3, key_hash = NULL, ended_at = \(now) WHERE id = \(id) AND state = 1"
         ) == 1
     }
 
-    /// Stores the answer (state 2). - Returns: false when somebody else has ended it.
+    /// Stores the answer (state 2). - Returns: false when another has ended it.
     func finish(_ id: OperationID, reply: UploadSnapReply, now: Instant, _ sql: Transaction) async throws -> Bool {
         try await sql.execute(
             "UPDATE snap_operation SET state = 2, reply = \(try reply.serialized()), ended_at = \(now) WHERE id = \(id) AND state = 1"
@@ -82,15 +82,15 @@ struct SnapOperationRepository: Sendable {
         )
     }
 
-    /// When the operation that has waited longest is to be taken up.
+    /// Since when the operation that has waited longest is due.
     func oldestStranded() async throws -> Instant? {
         try await database.query("SELECT min(next_attempt_at) FROM snap_operation WHERE state IN (0, 1)").first?.decode(
             as: Instant?.self
         )
     }
 
-    /// Takes up to `limit` operations that nobody drives any more; others leave them alone until `lease`.
-    func takeStranded(now: Instant, until lease: Instant, limit: Int) async throws -> [StoredOperation] {
+    /// Locks up to `limit` operations whose request died; other replicas leave them alone until `lease`.
+    func lockStranded(now: Instant, until lease: Instant, limit: Int) async throws -> [StoredOperation] {
         try await database.query(
             """
             UPDATE snap_operation SET next_attempt_at = \(lease) WHERE id IN
@@ -112,8 +112,8 @@ struct SnapOperationRepository: Sendable {
         _ = try await database.execute("DELETE FROM snap_operation WHERE id = ANY(\(ids)) AND state = 3")
     }
 
-    /// Forgets keys, and then operations, of finished uploads. - Returns: how many.
-    func forget(keysBefore keyLimit: Instant, answersBefore answerLimit: Instant) async throws -> Int {
+    /// Deletes keys, and later operations, of finished uploads. - Returns: how many.
+    func expire(keysBefore keyLimit: Instant, answersBefore answerLimit: Instant) async throws -> Int {
         let keys = try await database.execute(
             """
             UPDATE snap_operation SET key_hash = NULL WHERE id IN

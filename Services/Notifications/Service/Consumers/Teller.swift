@@ -15,7 +15,7 @@ struct Teller: Sendable {
     var friendshipHandlers: [EventHandler] {
         [
             EventHandler(FriendRequestSent.self) { event, work in
-                let (from, to) = (try Self.user(event.fromUserID), try Self.user(event.toUserID))
+                let (from, to) = (event.fromUserID, event.toUserID)
                 let name = try await name(of: from, work)
                 try await tell(
                     NewNotification(
@@ -23,13 +23,13 @@ struct Teller: Sendable {
                         kind: .friendRequest,
                         text: .friendRequest(from: name),
                         actor: from,
-                        friendship: FriendshipID(event.friendshipID)
+                        friendship: event.friendshipID
                     ),
                     work
                 )
             },
             EventHandler(FriendshipAccepted.self) { event, work in
-                let (requester, accepter) = (try Self.user(event.requesterID), try Self.user(event.accepterID))
+                let (requester, accepter) = (event.requesterID, event.accepterID)
                 let name = try await name(of: accepter, work)
                 try await tell(
                     NewNotification(
@@ -37,7 +37,7 @@ struct Teller: Sendable {
                         kind: .friendAccepted,
                         text: .friendAccepted(by: name),
                         actor: accepter,
-                        friendship: FriendshipID(event.friendshipID)
+                        friendship: event.friendshipID
                     ),
                     work
                 )
@@ -94,7 +94,7 @@ struct Teller: Sendable {
     var socialHandlers: [EventHandler] {
         [
             EventHandler(FriendNudged.self) { event, work in
-                let (from, to) = (try Self.user(event.fromUserID), try Self.user(event.toUserID))
+                let (from, to) = (event.fromUserID, event.toUserID)
                 let name = try await name(of: from, work)
                 try await tell(
                     NewNotification(
@@ -102,8 +102,8 @@ struct Teller: Sendable {
                         kind: .nudge,
                         text: .nudge(from: name),
                         actor: from,
-                        streak: StreakID(event.streakID),
-                        friendship: FriendshipID(event.friendshipID)
+                        streak: event.streakID,
+                        friendship: event.friendshipID
                     ),
                     work
                 )
@@ -112,7 +112,7 @@ struct Teller: Sendable {
             EventHandler(ModerationActionTaken.self) { event, work in
                 guard event.action == .warn else { return }
                 try await tell(
-                    NewNotification(user: try Self.user(event.userID), kind: .moderationWarning, text: .moderationWarning),
+                    NewNotification(user: event.userID, kind: .moderationWarning, text: .moderationWarning),
                     work
                 )
             },

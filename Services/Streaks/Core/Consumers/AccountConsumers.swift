@@ -29,8 +29,7 @@ struct AccountConsumers: Sendable {
             },
             EventHandler(ModerationActionTaken.self) { event, work in
                 guard event.action == .suspend || event.action == .ban else { return }
-                let user = try UserID(parsing: event.userID, field: "user_id")
-                try await breakAll(of: user, isForGood: event.action == .ban, work)
+                try await breakAll(of: event.userID, isForGood: event.action == .ban, work)
             },
         ]
     }

@@ -11,7 +11,7 @@ internal import StreaksDomain
 struct GetMilestoneData: QueryHandler {
     let views: MutualViews
     let profiles: ProfileReplica
-    let media: MediaClient
+    let cards: CardsClient
 
     func handle(_ request: GetMilestoneDataRequest, _ context: CallContext) async throws -> MilestoneData {
         let user = try context.requireUser()
@@ -50,7 +50,7 @@ struct GetMilestoneData: QueryHandler {
             styles: CardParts.styles.map { style in
                 StreaksAPI.CardStyle(name: style.name, fromColor: style.from, toColor: style.to, textColor: style.text)
             },
-            milestoneID: card?.milestoneID,
+            milestoneID: card?.milestoneID.description,
             imageURL: card?.imageURL,
             shareURL: card?.shareURL
         )
@@ -67,13 +67,13 @@ struct GetMilestoneData: QueryHandler {
     ) async -> GenerateMilestoneCardReply? {
         guard let reached else { return nil }
         let request = MakeMilestoneCardRequest(
-            userID: user.description,
-            friendID: friend.description,
-            streakID: streak.description,
+            userID: user,
+            friendID: friend,
+            streakID: streak,
             milestone: Int32(reached.count),
-            fromDate: reached.from.description,
-            toDate: reached.on.description
+            fromDate: reached.from,
+            toDate: reached.on
         )
-        return try? await media.makeMilestoneCard(request, context: context.child(timeout: .seconds(4)))
+        return try? await cards.makeMilestoneCard(request, context: context.child(timeout: .seconds(4)))
     }
 }

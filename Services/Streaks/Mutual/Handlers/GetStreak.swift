@@ -13,7 +13,7 @@ struct GetStreak: QueryHandler {
     private static let timeout = Interval.seconds(2)
 
     let views: MutualViews
-    let media: MediaClient
+    let snaps: SnapsClient
     let billing: BillingClient
 
     func handle(_ request: GetStreakRequest, _ context: CallContext) async throws -> StreakDetail {
@@ -72,23 +72,23 @@ struct GetStreak: QueryHandler {
     /// depend on it.
     private func todaysSnaps(_ view: MutualStreak, _ user: UserID, _ context: CallContext) async -> GetStreakSnapsReply? {
         let request = GetStreakSnapsRequest(
-            userID: user.description,
-            streakID: view.row.id.description,
-            friendID: view.partnerID.description,
-            yourDate: view.yourDate.description,
-            friendDate: view.partnerDate.description,
-            openFrom: view.openFrom.description,
-            friendNewestDate: view.partnerNewest.description
+            userID: user,
+            streakID: view.row.id,
+            friendID: view.partnerID,
+            yourDate: view.yourDate,
+            friendDate: view.partnerDate,
+            openFrom: view.openFrom,
+            friendNewestDate: view.partnerNewest
         )
-        return try? await media.getStreakSnaps(request, context: context.child(timeout: Self.timeout))
+        return try? await snaps.getStreakSnaps(request, context: context.child(timeout: Self.timeout))
     }
 }
 
 extension StreakSnap {
     fileprivate init(_ snap: MediaAPI.Snap) {
         self.init(
-            id: snap.id,
-            userID: snap.userID,
+            id: snap.id.description,
+            userID: snap.userID.description,
             photoURL: snap.photoURL,
             thumbnailURL: snap.thumbnailURL,
             width: snap.width,

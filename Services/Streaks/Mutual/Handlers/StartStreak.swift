@@ -10,7 +10,7 @@ internal import StreaksCore
 struct StartStreak: MutationHandler {
     let views: MutualViews
     let starts: MutualStarts
-    let social: SocialClient
+    let friends: FriendsClient
     let profiles: ProfileReplica
     let mutations: Mutations
 
@@ -39,10 +39,10 @@ struct StartStreak: MutationHandler {
     private func friendship(of user: UserID, with friend: UserID, _ context: CallContext) async -> Result<FriendshipID, any Error>
     {
         do {
-            let request = FindFriendshipRequest(userID: user.description, friendID: friend.description)
-            let found = try await social.findFriendship(request, context: context)
+            let request = FindFriendshipRequest(userID: user, friendID: friend)
+            let found = try await friends.findFriendship(request, context: context)
             _ = try await profiles.profiles([user, friend], context: context)
-            return .success(try FriendshipID(parsing: found.friendshipID, field: "friendship_id"))
+            return .success(found.friendshipID)
         } catch let error as ServiceError where error.code == .notFound {
             return .failure(ServiceError.notFriends)
         } catch {

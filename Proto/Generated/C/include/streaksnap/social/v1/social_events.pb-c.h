@@ -15,7 +15,7 @@ PROTOBUF_C__BEGIN_DECLS
 #endif
 
 #include "google/protobuf/timestamp.pb-c.h"
-#include "streaksnap/social/v1/social.pb-c.h"
+#include "streaksnap/social/v1/safety.pb-c.h"
 
 typedef struct Streaksnap__Social__V1__FriendRequestSent Streaksnap__Social__V1__FriendRequestSent;
 typedef struct Streaksnap__Social__V1__FriendshipAccepted Streaksnap__Social__V1__FriendshipAccepted;

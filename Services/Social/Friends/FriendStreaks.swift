@@ -1,0 +1,79 @@
+internal import Bus
+internal import Kernel
+internal import SocialAPI
+internal import StreaksAPI
+
+/// The streaks that a user has with friends, as `streaks` has them.
+struct FriendStreaks: Sendable {
+    private let client: MutualClient
+
+    init(_ client: MutualClient) { self.client = client }
+
+    /// Summaries by friend, in one round trip (SO-3); of all friends when none is named.
+    func summaries(of user: UserID, with friends: [UserID], _ context: CallContext) async throws -> [UserID: FriendSummary] {
+        let reply = try await client.getFriendSummaries(
+            GetFriendSummariesRequest(userID: user.description, friendIDs: friends.map(\.description)),
+            context: context
+        )
+        let byFriend = reply.summaries.compactMap { summary in UserID(summary.friendID).map { ($0, summary) } }
+        return Dictionary(byFriend, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// The reply with the streak that starts on acceptance (SO-2); any other reply as it is. When `streaks` cannot answer now, the event of
+    /// the acceptance starts the streak later.
+    func complete(_ reply: FriendshipReply, for user: UserID, with friend: UserID, _ context: CallContext) async throws
+        -> FriendshipReply
+    {
+        var reply = reply
+        guard reply.status == .accepted else { return reply }
+        do {
+            let started = try await client.startForFriendship(
+                StartForFriendshipRequest(
+                    friendshipID: reply.friendshipID.description,
+                    userAID: user.description,
+                    userBID: friend.description
+                ),
+                context: context
+            )
+            if let reason = started.reason {
+                reply.streakReason = reason
+            } else {
+                reply.streak = try await summaries(of: user, with: [friend], context)[friend].flatMap { FriendStreak($0) }
+            }
+        } catch let error as ServiceError where error.code == .unavailable || error.code == .deadlineExceeded {
+            reply.streakReason = "STREAK_PENDING"
+        }
+        return reply
+    }
+}
+
+extension FriendStreak {
+    /// What a friend list shows of a streak; nil for an id that is none.
+    init?(_ summary: FriendSummary) {
+        guard let id = StreakID(summary.streakID) else { return nil }
+        self.init(
+            streakID: id,
+            currentCount: summary.currentCount,
+            longestCount: summary.longestCount,
+            youPostedToday: summary.youPostedToday,
+            friendPostedToday: summary.friendPostedToday,
+            atRisk: summary.atRisk,
+            statusPill: summary.statusPill?.publicName,
+            deadlineAt: summary.deadlineAt,
+            status: summary.status == .active ? "active" : "broken"
+        )
+    }
+}
+
+extension StatusPill {
+    /// As the public API writes it; nil for one that this version does not know.
+    fileprivate var publicName: String? {
+        switch self {
+        case .bothPosted: "both_posted"
+        case .waitingOnYou: "waiting_on_you"
+        case .waitingOnFriend: "waiting_on_friend"
+        case .atRisk: "at_risk"
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,41 @@
+internal import Bus
+internal import Kernel
+internal import Outbox
+internal import Replicas
+internal import ServiceRuntime
+internal import SocialAPI
+internal import SocialCore
+internal import SocialDomain
+
+/// Blocks a user (SO-7). The row of the two is locked first, as by a request or its answer: the later of them sees the other's outcome.
+struct BlockUser: MutationHandler {
+    let friendships: FriendshipRepository
+    let blocks: BlockRepository
+    let profiles: ProfileReplica
+    let mutations: Mutations
+
+    func handle(_ request: BlockUserRequest, _ context: CallContext) async throws -> Once<Block> {
+        let user = try context.requireUser()
+        if let known: Once<Block> = try await mutations.known(context, request) { return known }
+        let other = request.userID
+        guard other != user else { throw ServiceError(.invalidArgument, "CANNOT_BLOCK_SELF", "You cannot block yourself.") }
+        guard let profile = try await profiles.profile(other, context: context), profile.status != .deleted else {
+            throw ServiceError.notFound("user")
+        }
+        return try await mutations.once(context, request) { [friendships, blocks] work in
+            let stored = try await friendships.lock(user, other, newID: work.ids.make(), now: work.now, work.sql)
+            let (block, isNew) = try await blocks.activate(user, other, newID: work.ids.make(), now: work.now, work.sql)
+            if isNew {
+                var friendship = stored.friendship
+                let change = friendship.sever(now: work.now)
+                if change != .none {
+                    try await friendships.update(stored, to: friendship, id: stored.id, createdAt: stored.createdAt, work.sql)
+                }
+                if change == .ended { try await work.emit(FriendshipEnded(stored, at: work.now)) }
+                try await work.emit(UserBlocked(blockID: block.id, block: block.state))
+            }
+            let blockers = try await blocks.blockers(of: user, among: [other], work.sql)
+            return Block(block, profile, isHidden: blockers.contains(other))
+        }
+    }
+}

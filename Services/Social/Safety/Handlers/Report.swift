@@ -1,0 +1,87 @@
+internal import Bus
+internal import Kernel
+internal import MediaAPI
+internal import Outbox
+internal import Replicas
+internal import ServiceRuntime
+internal import SocialAPI
+internal import SocialCore
+internal import SocialDomain
+
+/// Reports a user or photo (SO-8). The owner of a photo is stored with the report, so that moderators act on a user whatever becomes of the
+/// photo.
+struct Report: MutationHandler {
+    let reports: ReportRepository
+    let friendships: FriendshipRepository
+    let profiles: ProfileReplica
+    let snaps: SnapsClient
+    let mutations: Mutations
+
+    func handle(_ request: ReportRequest, _ context: CallContext) async throws -> Once<ReportReply> {
+        let user = try context.requireUser()
+        if let known: Once<ReportReply> = try await mutations.known(context, request) { return known }
+        let owner = try await owner(of: request.subjectType, request.subjectID, for: user, context)
+        guard owner != user else { throw ServiceError(.invalidArgument, "CANNOT_REPORT_SELF", "You cannot report yourself.") }
+        return try await mutations.once(context, request) { [reports] work in
+            try await reports.lockSubject(request.subjectID, work.sql)
+            let earlier = try await reports.reporters(of: request.subjectType, request.subjectID, work.sql)
+            let report = StoredReport(
+                id: work.ids.make(),
+                reporter: user,
+                subjectType: request.subjectType,
+                subject: request.subjectID,
+                owner: owner,
+                reason: request.reason,
+                description: request.description,
+                reporters: earlier + 1,
+                status: .pending,
+                createdAt: work.now
+            )
+            guard try await reports.insert(report, work.sql) else {
+                throw ServiceError(.alreadyExists, "ALREADY_REPORTED", "You have reported this already.")
+            }
+            try await work.emit(
+                ReportFiled(
+                    reportID: report.id,
+                    subjectType: report.subjectType,
+                    subjectID: report.subject,
+                    ownerID: owner,
+                    reporters: report.reporters,
+                    filedAt: work.now
+                )
+            )
+            return ReportReply(reportID: report.id, status: .pending, createdAt: work.now)
+        }
+    }
+
+    /// The owner of the subject.
+    ///
+    /// - Throws: `NOT_FOUND` when there is no such subject, or `user` may not know of it.
+    private func owner(of type: ReportSubject, _ subject: SubjectID, for user: UserID, _ context: CallContext) async throws
+        -> UserID
+    {
+        switch type {
+        case .user:
+            let owner = subject.cast(to: Tag.User.self)
+            guard let profile = try await profiles.profile(owner, context: context), profile.status != .deleted else {
+                throw ServiceError.notFound("user")
+            }
+            return owner
+        case .photo:
+            let reply = try await snaps.findSnapOwner(
+                FindSnapOwnerRequest(snapID: subject.cast(to: Tag.Snap.self)),
+                context: context
+            )
+            guard let owner = reply.userID else { throw ServiceError.notFound("photo") }
+            // Snaps are shown to friends only, so friends and former friends may report them.
+            if owner != user {
+                let pair = try await friendships.find(user, owner, friendships.database)
+                guard pair?.friendship.state == .accepted || pair?.friendship.state == .ended else {
+                    throw ServiceError.notFound("photo")
+                }
+            }
+            return owner
+        default: throw ServiceError.notFound("post")
+        }
+    }
+}

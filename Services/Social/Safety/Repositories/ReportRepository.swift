@@ -1,0 +1,130 @@
+internal import Database
+internal import Kernel
+internal import ServiceRuntime
+internal import SocialAPI
+internal import SocialDomain
+
+/// A report as it is stored.
+struct StoredReport: Sendable {
+    var id: ReportID
+    var reporter: UserID
+    var subjectType: ReportSubject
+    var subject: SubjectID
+    var owner: UserID
+    var reason: ReportReason
+    var description: String?
+    var reporters: Int32
+    var status: Moderation.Status
+    var createdAt: Instant
+    var action: StoredAction?
+}
+
+/// What was done about a report.
+struct StoredAction: Sendable {
+    var id: ModerationActionID
+    var action: Moderation.Action
+    var moderator: UserID
+    var takenAt: Instant
+    var until: Instant?
+    var note: String?
+}
+
+/// Reports and what was done about them (SO-8, SO-9).
+struct ReportRepository: Sendable {
+    let database: Database
+
+    private static let columns: Query = """
+        id, reporter, subject_type, subject_id, owner, reason, description, reporters, status, created_at, action_id, action, moderator,
+        taken_at, until, note
+        """
+
+    /// One report of a subject at a time, so that each counts those before it.
+    func lockSubject(_ subject: SubjectID, _ sql: Transaction) async throws {
+        try await sql.lock(named: "report \(subject)")
+    }
+
+    /// How many users have reported a subject.
+    func reporters(of type: ReportSubject, _ subject: SubjectID, _ sql: Transaction) async throws -> Int32 {
+        try await sql.query(
+            "SELECT count(*)::int FROM report WHERE subject_type = \(type.rawValue) AND subject_id = \(subject)"
+        ).first?.decode(as: Int32.self) ?? 0
+    }
+
+    /// Stores a report. - Returns: false when this user has reported this subject before.
+    func insert(_ report: StoredReport, _ sql: Transaction) async throws -> Bool {
+        try await sql.execute(
+            """
+            INSERT INTO report (id, reporter, subject_type, subject_id, owner, reason, description, reporters, status, created_at)
+            VALUES (\(report.id), \(report.reporter), \(report.subjectType.rawValue), \(report.subject), \(report.owner),
+                \(report.reason.rawValue), \(report.description), \(report.reporters), \(report.status.rawValue), \(report.createdAt))
+            ON CONFLICT (subject_type, subject_id, reporter) DO NOTHING
+            """
+        ) == 1
+    }
+
+    /// A report, locked; nil when there is none.
+    func lock(_ id: ReportID, _ sql: Transaction) async throws -> StoredReport? {
+        try await sql.query("SELECT \(Self.columns) FROM report WHERE id = \(id) FOR UPDATE").first.map(Self.report)
+    }
+
+    /// One action about a user at a time, so that the events about them keep their order.
+    func lockOwner(_ owner: UserID, _ sql: Transaction) async throws {
+        try await sql.lock(named: "moderated \(owner)")
+    }
+
+    /// Stores what was done about a report that is locked.
+    func store(_ action: StoredAction, status: Moderation.Status, on id: ReportID, _ sql: Transaction) async throws {
+        try await sql.execute(
+            """
+            UPDATE report SET status = \(status.rawValue), action_id = \(action.id), action = \(action.action.rawValue),
+                moderator = \(action.moderator), taken_at = \(action.takenAt), until = \(action.until), note = \(action.note)
+            WHERE id = \(id)
+            """
+        )
+    }
+
+    /// Reports of one status, newest first.
+    func list(_ status: Moderation.Status, before cursor: PageCursor?, offset: Int, limit: Int) async throws -> [StoredReport] {
+        var position: Query = ""
+        if let cursor {
+            let id: ReportID = cursor.id()
+            position = "AND (created_at, id) < (\(cursor.instant), \(id))"
+        }
+        return try await database.query(
+            """
+            SELECT \(Self.columns) FROM report WHERE status = \(status.rawValue) \(position)
+            ORDER BY created_at DESC, id DESC OFFSET \(offset) LIMIT \(limit)
+            """
+        ).map(Self.report)
+    }
+
+    private static func report(_ row: Row) throws -> StoredReport {
+        StoredReport(
+            id: try row.get("id"),
+            reporter: try row.get("reporter"),
+            subjectType: ReportSubject(rawValue: try row.get("subject_type")),
+            subject: try row.get("subject_id"),
+            owner: try row.get("owner"),
+            reason: ReportReason(rawValue: try row.get("reason")),
+            description: try row.get("description"),
+            reporters: try row.get("reporters"),
+            status: Moderation.Status(rawValue: try row.get("status")) ?? .pending,
+            createdAt: try row.get("created_at"),
+            action: try action(row)
+        )
+    }
+
+    private static func action(_ row: Row) throws -> StoredAction? {
+        guard let id = try row.get("action_id", as: ModerationActionID?.self),
+            let action = Moderation.Action(rawValue: try row.get("action", as: Int32.self))
+        else { return nil }
+        return StoredAction(
+            id: id,
+            action: action,
+            moderator: try row.get("moderator"),
+            takenAt: try row.get("taken_at"),
+            until: try row.get("until"),
+            note: try row.get("note")
+        )
+    }
+}

@@ -1,0 +1,51 @@
+internal import Bus
+internal import Database
+internal import Kernel
+internal import MediaAPI
+internal import Runtime
+package import ServiceRuntime
+internal import SocialAPI
+package import SocialCore
+
+/// Blocks, reports and moderation (SO-7 to SO-9).
+package enum SafetyFeature {
+    /// The feature.
+    ///
+    /// - Parameter followers: what all features add to a change of a profile.
+    package static func feature(_ followers: [any ProfileFollower]) -> ServiceFeature {
+        ServiceFeature(
+            "safety",
+            settings: [LinkSettings.publicURL],
+            migrations: [
+                MigrationSet("safety", [Migration(version: 1, name: "safety", sql: PackageResources.V0001_safety_sql)])
+            ]
+        ) { environment in
+            FeatureParts(endpoints: endpoints(try SocialCore(environment, followers), environment))
+        }
+    }
+
+    private static func endpoints(_ core: SocialCore, _ environment: ServiceEnvironment) -> [Endpoint] {
+        let reports = ReportRepository(database: core.database)
+        let mutations = environment.mutations
+        return SafetyService.endpoints(
+            blockUser: BlockUser(
+                friendships: core.friendships,
+                blocks: core.blocks,
+                profiles: core.profiles,
+                mutations: mutations
+            ),
+            listBlocks: ListBlocks(blocks: core.blocks, profiles: core.profiles),
+            unblockUser: UnblockUser(blocks: core.blocks, mutations: mutations),
+            report: Report(
+                reports: reports,
+                friendships: core.friendships,
+                profiles: core.profiles,
+                snaps: SnapsClient(environment.bus),
+                mutations: mutations
+            ),
+            listReports: ListReports(reports: reports, profiles: core.profiles),
+            actionReport: ActionReport(reports: reports, profiles: core.profiles, mutations: mutations),
+            listBlockSnapshots: ListBlockSnapshots(blocks: core.blocks)
+        )
+    }
+}

@@ -1,0 +1,60 @@
+internal import Bus
+internal import Kernel
+internal import Replicas
+internal import SocialAPI
+internal import SocialCore
+
+extension Block {
+    /// A block as the blocking user sees it.
+    ///
+    /// - Parameter isHidden: whether the blocked user blocks them too. Otherwise blocking back would reveal the name and picture of a user
+    ///   who blocks.
+    init(_ block: StoredBlock, _ blocked: Profile, isHidden: Bool) {
+        self.init(
+            blockID: block.id,
+            user: isHidden ? .unavailable(blocked.userID) : blocked.summary,
+            createdAt: block.changedAt
+        )
+    }
+}
+
+extension ReportItem {
+    /// A report as moderators see it; without the names of an owner who has no profile.
+    init(_ report: StoredReport, _ owner: Profile?) {
+        self.init(
+            reportID: report.id,
+            subjectType: report.subjectType,
+            subjectID: report.subject,
+            reason: report.reason,
+            description: report.description,
+            status: ReportStatus(rawValue: report.status.rawValue),
+            createdAt: report.createdAt,
+            reporterID: report.reporter,
+            owner: owner?.summary ?? .unavailable(report.owner),
+            reporters: report.reporters,
+            action: report.action.map { action in
+                ModerationRecord(
+                    actionID: action.id,
+                    action: ModerationAction(rawValue: action.action.rawValue),
+                    moderatorID: action.moderator,
+                    takenAt: action.takenAt,
+                    until: action.until,
+                    note: action.note
+                )
+            }
+        )
+    }
+}
+
+extension CallContext {
+    /// The signed-in moderator. The gateway has checked already; a caller on the bus has not.
+    ///
+    /// - Throws: `UNAUTHENTICATED`, `ADMIN_ONLY`.
+    func requireModerator() throws(ServiceError) -> UserID {
+        let user = try requireUser()
+        guard principal?.role == .admin else {
+            throw ServiceError(.permissionDenied, "ADMIN_ONLY", "Only administrators may do this.")
+        }
+        return user
+    }
+}
