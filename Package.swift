@@ -404,7 +404,10 @@ let testTargets: [Target] = [
     ),
     tests(
         "MediaServiceTests",
-        ["MediaService", "MediaDomain", "MediaAPI", "BlobStore", "Images", "Kernel", "TestSupport", crypto, logging]
+        [
+            "MediaService", "MediaDomain", "MediaAPI", "SocialAPI", "Replicas", "BlobStore", "Images", "Outbox", "Runtime", "ServiceRuntime",
+            "Bus", "Database", "Kernel", "Wire", "TestSupport", crypto, logging,
+        ]
     ),
     tests(
         "DomainTests",
