@@ -1,12 +1,10 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// One manifest for every service. Settings are set once, here; `service(_:)` makes the targets of one service.
+// One manifest for every service.
 
 let strict: [SwiftSetting] = [
-    .treatAllWarnings(as: .error),
-    .enableUpcomingFeature("InternalImportsByDefault"),
-    .enableUpcomingFeature("ExistentialAny"),
+    .treatAllWarnings(as: .error), .enableUpcomingFeature("InternalImportsByDefault"), .enableUpcomingFeature("ExistentialAny"),
 ]
 
 /// A library of `Shared`.
@@ -57,19 +55,56 @@ func service(
     ]
 }
 
-/// One feature of a service, or the core that its features share (D14): a folder beside `Service/`, with tables of its own if it has any.
-func feature(_ service: String, _ name: String, _ dependencies: [Target.Dependency], hasTables: Bool = true) -> Target {
-    .target(
-        name: "\(service)\(name)",
-        dependencies: [
-            .byName(name: "\(service)Domain"), .byName(name: "\(service)API"), "Kernel", "Wire", "Bus", "Database", "Outbox",
-            "Runtime",
-            "ServiceRuntime", "CommonAPI",
-        ] + dependencies,
-        path: "Services/\(service)/\(name)",
-        resources: hasTables ? [.embedInCode("Migrations")] : nil,
-        swiftSettings: strict
-    )
+/// One feature of a service (D14): a folder beside `Service/`, with tables of its own if it has any.
+struct Feature {
+    let name: String
+    let dependencies: [Target.Dependency]
+    let hasTables: Bool
+
+    init(_ name: String, _ dependencies: [Target.Dependency], hasTables: Bool = true) {
+        (self.name, self.dependencies, self.hasTables) = (name, dependencies, hasTables)
+    }
+}
+
+/// The targets of a service that is a list of features: pure rules, what its features share (`core`), the features, the list of them, its
+/// thin executable.
+func service(_ name: String, core: [Target.Dependency], features: [Feature], list: [Target.Dependency] = []) -> [Target] {
+    let common: [Target.Dependency] = ["Kernel", "Bus", "Database", "Outbox", "Runtime", "ServiceRuntime"]
+    let api: [Target.Dependency] = [.byName(name: "\(name)Domain"), .byName(name: "\(name)API"), "Wire", "CommonAPI"]
+    let parts = [Feature("Core", core)] + features
+    func target(_ part: String, _ dependencies: [Target.Dependency], hasTables: Bool = false) -> Target {
+        .target(
+            name: name + part,
+            dependencies: dependencies,
+            path: "Services/\(name)/\(part)",
+            resources: hasTables ? [.embedInCode("Migrations")] : nil,
+            swiftSettings: strict
+        )
+    }
+    return [target("Domain", ["Kernel"])]
+        + parts.map { part in
+            let core: [Target.Dependency] = part.name == "Core" ? [] : [.byName(name: "\(name)Core")]
+            return target(part.name, common + api + core + part.dependencies, hasTables: part.hasTables)
+        } + [
+            target("Service", common + api + parts.map { .byName(name: name + $0.name) } + list),
+            .executableTarget(
+                name: name.lowercased(),
+                dependencies: [.byName(name: "\(name)Service"), "Runtime", "ServiceRuntime"],
+                path: "Services/\(name)/Main",
+                swiftSettings: strict
+            ),
+        ]
+}
+
+/// What tests of a service, or of what hosts one, need.
+let hosting: [Target.Dependency] = [
+    "Outbox", "Runtime", "ServiceRuntime", "Bus", "Database", "Kernel", "Wire", "TestSupport", "Processes",
+    .product(name: "Logging", package: "swift-log"),
+]
+
+/// A program that tests or people start from the repository.
+func program(_ name: String, _ path: String, exclude: [String] = [], _ dependencies: [Target.Dependency]) -> Target {
+    .executableTarget(name: name, dependencies: dependencies, path: "Tests/\(path)", exclude: exclude, swiftSettings: strict)
 }
 
 /// A test target.
@@ -136,107 +171,61 @@ let sharedModules: [Target] = [
 ]
 
 // Generated from Proto/, never edited.
-let contracts: [Target] = [
-    .target(name: "CContracts", dependencies: ["CProtobufC"], path: "Proto/Generated/C", publicHeadersPath: "include"),
-    contract("CommonAPI"),
-    contract("AuthAPI", ["CommonAPI"]),
-    contract("SocialAPI", ["CommonAPI"]),
-    contract("StreaksAPI", ["CommonAPI"]),
-    contract("MediaAPI", ["CommonAPI"]),
-    contract("NotificationsAPI", ["CommonAPI"]),
-    contract("BillingAPI", ["CommonAPI"]),
-    contract("TestingAPI", ["CommonAPI"]),
-    .target(
-        name: "CDescriptor",
-        dependencies: ["CProtobufC"],
-        path: "Proto/Generator/C",
-        exclude: ["plugin.proto"],
-        publicHeadersPath: "include"
-    ),
-    .executableTarget(
-        name: "protoc-gen-streaksnap",
-        dependencies: ["CDescriptor", "CProtobufC", "Wire", crypto],
-        path: "Proto/Generator/Plugin",
-        swiftSettings: strict
-    ),
-]
+let contracts: [Target] =
+    [
+        .target(name: "CContracts", dependencies: ["CProtobufC"], path: "Proto/Generated/C", publicHeadersPath: "include"),
+        contract("CommonAPI"),
+        .target(
+            name: "CDescriptor",
+            dependencies: ["CProtobufC"],
+            path: "Proto/Generator/C",
+            exclude: ["plugin.proto"],
+            publicHeadersPath: "include"
+        ),
+        .executableTarget(
+            name: "protoc-gen-streaksnap",
+            dependencies: ["CDescriptor", "CProtobufC", "Wire", crypto],
+            path: "Proto/Generator/Plugin",
+            swiftSettings: strict
+        ),
+    ] + ["Auth", "Social", "Streaks", "Media", "Notifications", "Billing", "Testing"].map { contract("\($0)API", ["CommonAPI"]) }
 
 let services: [[Target]] = [
+    service(
+        "Auth",
+        core: ["BillingAPI", "StreaksAPI", "Replicas"],
+        features: [
+            Feature(
+                "Accounts",
+                [
+                    "BillingAPI", "MediaAPI", "NotificationsAPI", "SocialAPI", "StreaksAPI", "Passwords", "Tokens",
+                    "OutgoingHTTP",
+                    "WorkPool", crypto, logging,
+                ]
+            ), Feature("Profiles", ["MediaAPI", "Replicas"], hasTables: false),
+        ]
+    ),
+    service(
+        "Social",
+        core: ["AuthAPI", "Replicas"],
+        features: [Feature("Friends", ["AuthAPI", "StreaksAPI", "Replicas"]), Feature("Safety", ["MediaAPI", "Replicas"])]
+    ),
+    service(
+        "Streaks",
+        core: ["AuthAPI", "SocialAPI", "Replicas", logging],
+        features: [
+            Feature("Mutual", ["AuthAPI", "BillingAPI", "MediaAPI", "SocialAPI", "Replicas", logging]),
+            Feature("Prompts", ["Replicas"]), Feature("Progress", []), Feature("Reminders", []),
+        ],
+        list: ["StreaksReplay"]
+    ),
     [
-        .target(name: "AuthDomain", dependencies: ["Kernel"], path: "Services/Auth/Domain", swiftSettings: strict),
-        feature("Auth", "Core", ["BillingAPI", "StreaksAPI", "Replicas"]),
-        feature(
-            "Auth",
-            "Accounts",
-            [
-                "AuthCore", "BillingAPI", "MediaAPI", "NotificationsAPI", "SocialAPI", "StreaksAPI", "Passwords", "Tokens",
-                "OutgoingHTTP", "WorkPool", crypto, logging,
-            ]
-        ),
-        feature("Auth", "Profiles", ["AuthCore", "MediaAPI", "Replicas"], hasTables: false),
-        .target(
-            name: "AuthService",
-            dependencies: [
-                "AuthCore", "AuthAccounts", "AuthProfiles", "AuthAPI", "Kernel", "Database", "Outbox", "Runtime",
-                "ServiceRuntime",
-            ],
-            path: "Services/Auth/Service",
-            swiftSettings: strict
-        ),
-        .executableTarget(
-            name: "auth",
-            dependencies: ["AuthService", "Runtime", "ServiceRuntime"],
-            path: "Services/Auth/Main",
-            swiftSettings: strict
-        ),
-    ],
-    [
-        .target(name: "SocialDomain", dependencies: ["Kernel"], path: "Services/Social/Domain", swiftSettings: strict),
-        feature("Social", "Core", ["AuthAPI", "Replicas"]),
-        feature("Social", "Friends", ["SocialCore", "AuthAPI", "StreaksAPI", "Replicas"]),
-        feature("Social", "Safety", ["SocialCore", "MediaAPI", "Replicas"]),
-        .target(
-            name: "SocialService",
-            dependencies: ["SocialCore", "SocialFriends", "SocialSafety", "SocialAPI", "ServiceRuntime"],
-            path: "Services/Social/Service",
-            swiftSettings: strict
-        ),
-        .executableTarget(
-            name: "social",
-            dependencies: ["SocialService", "Runtime", "ServiceRuntime"],
-            path: "Services/Social/Main",
-            swiftSettings: strict
-        ),
-    ],
-    [
-        .target(name: "StreaksDomain", dependencies: ["Kernel"], path: "Services/Streaks/Domain", swiftSettings: strict),
         .target(
             name: "StreaksReplay",
             dependencies: ["StreaksDomain", "Kernel"],
             path: "Services/Streaks/Replay",
             swiftSettings: strict
-        ),
-        feature("Streaks", "Core", ["AuthAPI", "SocialAPI", "Replicas", logging]),
-        feature("Streaks", "Mutual", ["StreaksCore", "AuthAPI", "BillingAPI", "MediaAPI", "SocialAPI", "Replicas", logging]),
-        feature("Streaks", "Prompts", ["StreaksCore", "Replicas"]),
-        feature("Streaks", "Progress", ["StreaksCore"]),
-        feature("Streaks", "Reminders", ["StreaksCore"]),
-        .target(
-            name: "StreaksService",
-            dependencies: [
-                "StreaksCore", "StreaksMutual", "StreaksPrompts", "StreaksProgress", "StreaksReminders", "StreaksReplay",
-                "StreaksAPI",
-                "Kernel", "Runtime", "ServiceRuntime",
-            ],
-            path: "Services/Streaks/Service",
-            swiftSettings: strict
-        ),
-        .executableTarget(
-            name: "streaks",
-            dependencies: ["StreaksService", "Runtime", "ServiceRuntime"],
-            path: "Services/Streaks/Main",
-            swiftSettings: strict
-        ),
+        )
     ],
     service(
         "Media",
@@ -275,11 +264,6 @@ let gateway: [Target] = [
     ),
 ]
 
-/// A program that measures; run by `deploy/dev bench`.
-func benchmark(_ name: String, _ folder: String, _ dependencies: [Target.Dependency]) -> Target {
-    .executableTarget(name: name, dependencies: dependencies, path: "Tests/Benchmarks/\(folder)", swiftSettings: strict)
-}
-
 let testTargets: [Target] = [
     .target(
         name: "TestSupport",
@@ -302,12 +286,7 @@ let testTargets: [Target] = [
         ]
     ),
     tests("ImagesTests", ["Images", "Kernel", "Processes", "TestSupport", "image-victim", logging]),
-    .executableTarget(
-        name: "image-victim",
-        dependencies: ["Images", logging],
-        path: "Tests/Helpers/image-victim",
-        swiftSettings: strict
-    ),
+    program("image-victim", "Helpers/image-victim", ["Images", logging]),
     tests("PasswordsTests", ["Passwords", "Kernel", "TestSupport"]),
     tests("DevEnvironmentTests", ["DevEnvironment", "Kernel", "Processes", logging]),
     tests("TranscodingTests", ["Transcoding", "Kernel", "Processes"], resources: [.copy("Fixtures")]),
@@ -324,35 +303,19 @@ let testTargets: [Target] = [
             "TestingAPI", "DevEnvironment", "TestSupport", "Images", "Processes", logging,
         ]
     ),
-    .executableTarget(
-        name: "outbox-victim",
-        dependencies: ["Outbox", "Bus", "Database", "Kernel", "Wire", logging],
-        path: "Tests/Helpers/outbox-victim",
-        swiftSettings: strict
-    ),
-    tests(
-        "OutboxTests",
-        ["Outbox", "Bus", "Database", "Kernel", "Processes", "Wire", "TestSupport", "outbox-victim", logging]
-    ),
-    tests(
-        "RuntimeTests",
-        [
-            "Runtime", "ServiceRuntime", "Replicas", "AuthAPI", "BillingAPI", "SocialAPI", "CommonAPI", "Outbox", "Bus",
-            "Database", "Kernel",
-            "Processes", "Wire", "TestSupport", "mutation-victim", logging,
-        ]
-    ),
-    .executableTarget(
-        name: "mutation-victim",
-        dependencies: ["Runtime", "ServiceRuntime", "Outbox", "Bus", "Database", "Kernel", "Wire", logging],
-        path: "Tests/Helpers/mutation-victim",
-        swiftSettings: strict
+    program("outbox-victim", "Helpers/outbox-victim", ["Outbox", "Bus", "Database", "Kernel", "Wire", logging]),
+    tests("OutboxTests", hosting + ["outbox-victim"]),
+    tests("RuntimeTests", hosting + ["Replicas", "AuthAPI", "BillingAPI", "SocialAPI", "CommonAPI", "mutation-victim"]),
+    program(
+        "mutation-victim",
+        "Helpers/mutation-victim",
+        ["Runtime", "ServiceRuntime", "Outbox", "Bus", "Database", "Kernel", "Wire", logging]
     ),
     tests(
         "SocialServiceTests",
-        [
-            "SocialService", "SocialCore", "SocialFriends", "SocialSafety", "SocialDomain", "SocialAPI", "StreaksAPI", "MediaAPI", "AuthAPI",
-            "CommonAPI", "Replicas", "Outbox", "Runtime", "ServiceRuntime", "Bus", "Database", "Kernel", "Wire", "TestSupport", logging,
+        hosting + [
+            "SocialService", "SocialCore", "SocialFriends", "SocialSafety", "SocialDomain", "SocialAPI", "StreaksAPI", "MediaAPI",
+            "AuthAPI", "CommonAPI", "Replicas",
         ]
     ),
     tests(
@@ -363,32 +326,20 @@ let testTargets: [Target] = [
         ]
     ),
     tests("SoakTests", ["Processes", "TestSupport", "soak", "streaks", "billing"]),
-    tests(
-        "BillingServiceTests",
-        [
-            "BillingService", "BillingAPI", "StreaksAPI", "Outbox", "Runtime", "ServiceRuntime", "Bus", "Database", "Kernel",
-            "Wire", "TestSupport",
-        ]
-    ),
+    tests("BillingServiceTests", hosting + ["BillingService", "BillingAPI", "StreaksAPI"]),
     tests(
         "StreaksServiceTests",
-        [
-            "StreaksReplay", "Processes", "StreaksService", "StreaksCore", "StreaksMutual", "StreaksProgress", "StreaksPrompts",
+        hosting + [
+            "StreaksReplay", "StreaksService", "StreaksCore", "StreaksMutual", "StreaksProgress", "StreaksPrompts",
             "StreaksReminders", "StreaksDomain", "StreaksAPI", "MediaAPI", "SocialAPI", "BillingAPI", "AuthAPI", "Replicas",
-            "Outbox",
-            "Runtime", "ServiceRuntime", "Bus", "Database", "Kernel", "Wire", "TestSupport", logging,
         ]
     ),
     tests("TokensTests", ["Tokens", "Kernel", "Processes", crypto]),
     tests(
         "AuthServiceTests",
-        [
-            "AuthService", "AuthDomain", "AuthAPI", "GatewayService", "Runtime", "ServiceRuntime", "Outbox", "OutgoingHTTP",
-            "Bus", "Database",
-            "Kernel",
-            "Wire",
-            "TestSupport", crypto, logging, hummingbird, .product(name: "JWTKit", package: "jwt-kit"),
-            .product(name: "CryptoExtras", package: "swift-crypto"),
+        hosting + [
+            "AuthService", "AuthDomain", "AuthAPI", "GatewayService", "OutgoingHTTP", crypto, hummingbird,
+            .product(name: "JWTKit", package: "jwt-kit"), .product(name: "CryptoExtras", package: "swift-crypto"),
         ]
     ),
     tests("OutgoingHTTPTests", ["OutgoingHTTP", "Kernel", hummingbird, logging]),
@@ -404,37 +355,32 @@ let testTargets: [Target] = [
     ),
     tests(
         "MediaServiceTests",
-        [
-            "MediaService", "MediaDomain", "MediaAPI", "SocialAPI", "Replicas", "BlobStore", "Images", "Outbox", "Runtime", "ServiceRuntime",
-            "Bus", "Database", "Kernel", "Wire", "TestSupport", crypto, logging,
-        ]
+        hosting + ["MediaService", "MediaDomain", "MediaAPI", "SocialAPI", "Replicas", "BlobStore", "Images", crypto]
     ),
     tests(
         "DomainTests",
         ["AuthDomain", "SocialDomain", "MediaDomain", "BillingDomain", "StreaksDomain", "Kernel", "TestSupport"]
     ),
-    .executableTarget(
-        name: "soak",
-        dependencies: [
+    program(
+        "soak",
+        "Soak",
+        exclude: ["Plan"],
+        [
             "DevEnvironment", "Runtime", "Outbox", "Bus", "Wire", "Kernel", "Processes", "AuthAPI", "BillingAPI", "CommonAPI",
             "SocialAPI", "StreaksAPI", arguments, logging,
-        ],
-        path: "Tests/Soak",
-        exclude: ["Plan"],
-        swiftSettings: strict
+        ]
     ),
-    .executableTarget(
-        name: "chaos",
-        dependencies: [
+    program(
+        "chaos",
+        "Chaos",
+        [
             "Database", "DevEnvironment", "Images", "Kernel", "OutgoingHTTP", "Processes", "Runtime", arguments, logging,
-        ],
-        path: "Tests/Chaos",
-        swiftSettings: strict
+        ]
     ),
-    benchmark("bus-benchmark", "Bus", ["Bus", "Kernel", "CNats", "Processes", "TestSupport", logging]),
-    benchmark("database-benchmark", "Database", ["Database", "Kernel", "Processes", "TestSupport", logging]),
-    benchmark("transcoding-benchmark", "Transcoding", ["Transcoding"]),
-    benchmark("image-benchmark", "Images", ["Images", logging]),
+    program("bus-benchmark", "Benchmarks/Bus", ["Bus", "Kernel", "CNats", "Processes", "TestSupport", logging]),
+    program("database-benchmark", "Benchmarks/Database", ["Database", "Kernel", "Processes", "TestSupport", logging]),
+    program("transcoding-benchmark", "Benchmarks/Transcoding", ["Transcoding"]),
+    program("image-benchmark", "Benchmarks/Images", ["Images", logging]),
 ]
 
 let package = Package(

@@ -61,7 +61,7 @@ public enum Tag {
     public enum Session {}
     /// A friend request or friendship; owned by `social`.
     public enum Friendship {}
-    /// Somebody blocking somebody; owned by `social`.
+    /// A user's block of another; owned by `social`.
     public enum Block {}
     /// A report to the moderators; owned by `social`.
     public enum Report {}

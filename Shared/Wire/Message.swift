@@ -1,6 +1,6 @@
 public import Kernel
 
-/// A protobuf message as a Swift value. Generated from `Proto/` (D1); nobody writes a conformance by hand outside tests.
+/// A protobuf message as a Swift value. Generated from `Proto/` (D1); only tests have a conformance written by hand.
 public protocol Message: Sendable, Equatable {
     /// The full proto name: `streaksnap.auth.v1.RegisterRequest`.
     static var fullName: String { get }

@@ -3,7 +3,7 @@ public import Kernel
 
 /// What decoding does with a text that should be an id or a date (`id` and `date` of the field's options) and is neither.
 public enum UnreadableText: Sendable {
-    /// Throws `WireError.unreadable`: in an event or a reply it is a defect of whoever sent it.
+    /// Throws `WireError.unreadable`: in an event or a reply it is a defect of the sender.
     case refused
     /// Puts a mark in its place, which validation reports with everything else that is wrong with a request.
     case marked

@@ -142,7 +142,7 @@ extension RecoverTests {
         (["declare-outage", "2026-05-04T20:00:00Z", "2026-05-04"], "UNTIL must"),
         (["declare-outage", "2026-05-04T20:00:00Z", "2026-05-04T20:00:00Z"], "UNTIL must be after"),
         (["declare-outage", "2026-05-04T20:00:00Z", "2026-06-04T20:00:00Z"], "UNTIL must be at most"),
-        (["outages", "all"], "nothing to say"),
+        (["outages", "all"], "Nothing follows outages"),
     ]) func `what cannot be an outage is refused and named`(arguments: [String], words: String) async throws {
         let home = try await Installation.recovering.value
         let before = try await home.sql("SELECT count(*) FROM streaks.outage")

@@ -65,22 +65,22 @@ struct EventOperationTests {
             #expect(shows(#"streaksnap_outbox_backlog{service="tester"} 3"#))
             let age = metrics.gauge("streaksnap_outbox_oldest_age_seconds", help: "").current
             #expect((90...150).contains(age))
-            #expect(shows(#"streaksnap_consumer_pending{feature="all",service="tester",stream="EVT_TESTER"} 0"#))
+            #expect(shows(#"streaksnap_consumer_pending{service="tester",feature="all",stream="EVT_TESTER"} 0"#))
 
             #expect(try await relay.relayBatch() == 3)
             await lag.measure()
             #expect(shows(#"streaksnap_outbox_backlog{service="tester"} 0"#))
             #expect(shows(#"streaksnap_outbox_oldest_age_seconds{service="tester"} 0"#))
-            #expect(shows(#"streaksnap_consumer_pending{feature="all",service="tester",stream="EVT_TESTER"} 3"#))
+            #expect(shows(#"streaksnap_consumer_pending{service="tester",feature="all",stream="EVT_TESTER"} 3"#))
 
             let hearing = Task { await consumer.run() }
             defer { hearing.cancel() }
             try await eventually("one is parked, two wait behind it") {
                 _ = try await consumer.retryDue()
                 await lag.measure()
-                return shows(#"streaksnap_events_parked{service="tester"} 1"#)
-                    && shows(#"streaksnap_events_retrying{service="tester"} 2"#)
-                    && shows(#"streaksnap_consumer_pending{feature="all",service="tester",stream="EVT_TESTER"} 0"#)
+                return shows(#"streaksnap_events_parked{service="tester",feature="all"} 1"#)
+                    && shows(#"streaksnap_events_retrying{service="tester",feature="all"} 2"#)
+                    && shows(#"streaksnap_consumer_pending{service="tester",feature="all",stream="EVT_TESTER"} 0"#)
             }
             hearing.cancel()
             await hearing.value

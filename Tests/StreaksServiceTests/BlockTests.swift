@@ -16,10 +16,10 @@ import Testing
 struct BlockTests {
     private static func block(_ blocker: UserID, _ blocked: UserID, version: Int64 = 1) -> BlockState {
         BlockState(
-            blockID: BlockID(high: blocker.low, low: blocked.low).description,
+            blockID: BlockID(high: blocker.low, low: blocked.low),
             version: version,
-            blockerID: blocker.description,
-            blockedID: blocked.description,
+            blockerID: blocker,
+            blockedID: blocked,
             active: version % 2 == 1
         )
     }
@@ -96,7 +96,7 @@ struct BlockTests {
             let (blocker, blocked) = isFirst ? (ann, ben) : (ben, ann)
             let before = try await answers(world, ann, ben, streak)
             #expect(before.values.allSatisfy { $0 ?? 0 > 0 }, "\(before)")
-            try await world.hear(UserBlocked(blockID: "", block: Self.block(blocker, blocked)))
+            try await world.hear(UserBlocked(blockID: BlockID(high: 0, low: 1), block: Self.block(blocker, blocked)))
             for (user, friend) in [(ann, ben), (ben, ann)] {
                 let during = try await answers(world, user, friend, streak)
                 let others = user == ann ? 1 : 0
@@ -110,7 +110,7 @@ struct BlockTests {
                     }
                 }
             }
-            try await world.hear(UserUnblocked(blockID: "", block: Self.block(blocker, blocked, version: 2)))
+            try await world.hear(UserUnblocked(blockID: BlockID(high: 0, low: 1), block: Self.block(blocker, blocked, version: 2)))
             #expect(try await answers(world, ann, ben, streak) == before)
         }
     }

@@ -27,7 +27,7 @@ private struct Friendships: Caller {
         -> Reply
     {
         guard request is FindFriendshipRequest,
-            let reply = FindFriendshipReply(friendshipID: present.description) as? Reply
+            let reply = FindFriendshipReply(friendshipID: present) as? Reply
         else { throw ServiceError.unavailable() }
         return reply
     }
@@ -53,18 +53,18 @@ private struct Friendships: Caller {
 
     private func accepted(_ friendship: FriendshipID, _ one: UserID, _ two: UserID, _ world: World) -> FriendshipAccepted {
         FriendshipAccepted(
-            friendshipID: friendship.description,
-            requesterID: two.description,
-            accepterID: one.description,
+            friendshipID: friendship,
+            requesterID: two,
+            accepterID: one,
             acceptedAt: world.clock.now()
         )
     }
 
     private func ended(_ friendship: FriendshipID, _ one: UserID, _ two: UserID, _ world: World) -> FriendshipEnded {
         FriendshipEnded(
-            friendshipID: friendship.description,
-            userAID: min(one, two).description,
-            userBID: max(one, two).description,
+            friendshipID: friendship,
+            userAID: min(one, two),
+            userBID: max(one, two),
             endedAt: world.clock.now()
         )
     }

@@ -168,9 +168,9 @@ import Testing
             try await world.live(until: moment("2026-05-01T12:00:00Z"))
             let friendship = World.friendship(ann, ben)
             let ended = FriendshipEnded(
-                friendshipID: friendship,
-                userAID: ann.description,
-                userBID: ben.description,
+                friendshipID: try #require(FriendshipID(friendship)),
+                userAID: ann,
+                userBID: ben,
                 endedAt: world.clock.now()
             )
             try await world.hear(ended)

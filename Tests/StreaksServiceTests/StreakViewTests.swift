@@ -32,8 +32,8 @@ struct StreakViewTests {
         try await withStreaks { world in
             let streak = try await world.start(ann, bob)
             let snap = MediaAPI.Snap(
-                id: "snap",
-                userID: bob.description,
+                id: SnapID(high: 0, low: 1),
+                userID: bob,
                 photoURL: "/media/x",
                 width: 400,
                 caption: "Hi",

@@ -117,7 +117,7 @@ struct ModuleEmitter {
         let hash = SHA256.hash(data: set).map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
         var source = SourceText(origin: package, imports: ["internal import Wire"])
         source.line()
-        source.line("/// What the package declares, for whoever was not built with it (D2).")
+        source.line("/// What the package declares, for programs that were not built with it (D2).")
         source.block("public enum \(descriptorName)") { source in
             source.line("/// SHA-256 of `bytes`, lower-case hex.")
             source.line("public static let hash = \"\(hash)\"")

@@ -12,9 +12,13 @@ private import Synchronization
 /// Start: spans → database and migrations → bus → relay → events and jobs → requests. Stop: requests drain first, then
 /// jobs and events end, then what is in the outbox leaves, and the connections close. What fails at the start stops what was started.
 public final class ServiceHost<Module: ServiceModule>: Program {
+    /// The service's.
     public static var name: String { Module.name }
+    /// The service's.
     public static var about: String { Module.about }
+    /// Those of every service, and those of all features.
     public static var settings: [any AnySetting] { Module.settings }
+    /// What an operator does with parked events, and the service's own.
     public static var commands: [ProgramCommand] { [EventsCommand.command(schema: Module.name)] + Module.commands }
 
     private let settings: Settings
@@ -46,6 +50,7 @@ public final class ServiceHost<Module: ServiceModule>: Program {
         self.lifecycle = Lifecycle(logger: logger)
     }
 
+    /// A replica with the machine's clock, or the development clock when the settings ask for it.
     public convenience init(settings: Settings, logger: Logger, metrics: Metrics) throws {
         try self.init(settings: settings, logger: logger, metrics: metrics, clock: nil)
     }
