@@ -47,8 +47,8 @@ struct StreakViewTests {
                 open.friendSnap?.photoURL == "/media/x" && open.friendSnap?.caption == "Hi" && open.friendSnap?.onTime == true
             )
             let asked = try #require(world.others.state.withLock { $0.asked.first })
-            #expect(asked.request.userID == ann.description && asked.request.friendID == bob.description)
-            #expect(asked.request.yourDate == "2026-05-01" && asked.request.friendDate == "2026-05-01")
+            #expect(asked.request.userID == ann && asked.request.friendID == bob)
+            #expect("\(asked.request.yourDate) \(asked.request.friendDate)" == "2026-05-01 2026-05-01")
             #expect(asked.patience <= .seconds(2))
 
             world.others.state.withLock { $0.snaps = GetStreakSnapsReply(locked: true) }
