@@ -36,8 +36,7 @@ struct TestRuleTests {
             $0.swift.offsets(of: "TestDepth").count > 0 && $0.path != "Tests/Support/TestDepth.swift"
         }
         .compactMap { file -> Violation? in
-            let name = file.path.split(separator: "/").dropFirst().joined(separator: "/")
-            return page.contains("`\(name)`") || Self.isAboutDepth(file)
+            page.contains("`\(file.path)`") || Self.isAboutDepth(file)
                 ? nil : Violation(path: file.path, line: 1, problem: "is not in deploy/docs/testing.md")
         }
         expectNone(violations, "The page says what a full run adds, and why a quick one shows the same behaviour.")
