@@ -2,7 +2,7 @@
 
 internal import Wire
 
-/// What the package declares, for whoever was not built with it (D2).
+/// What the package declares, for programs that were not built with it (D2).
 public enum AuthDescriptor {
     /// SHA-256 of `bytes`, lower-case hex.
     public static let hash = "4bffc73f69fdd0a60ba2dbf991b4b17323b3b7d9953e470868a1e9c8a80851a8"

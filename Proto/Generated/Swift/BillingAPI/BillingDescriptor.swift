@@ -2,7 +2,7 @@
 
 internal import Wire
 
-/// What the package declares, for whoever was not built with it (D2).
+/// What the package declares, for programs that were not built with it (D2).
 public enum BillingDescriptor {
     /// SHA-256 of `bytes`, lower-case hex.
     public static let hash = "e5a164abff49c69eb224bb7994176054d05ddc8b7d22d9b0377a78a0cc9dac96"

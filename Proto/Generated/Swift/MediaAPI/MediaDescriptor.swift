@@ -2,7 +2,7 @@
 
 internal import Wire
 
-/// What the package declares, for whoever was not built with it (D2).
+/// What the package declares, for programs that were not built with it (D2).
 public enum MediaDescriptor {
     /// SHA-256 of `bytes`, lower-case hex.
     public static let hash = "785cfc0f2826053a0324a0e13fd76cf1e4f30ec0ea217847de971568740851ea"

@@ -2,7 +2,7 @@
 
 internal import Wire
 
-/// What the package declares, for whoever was not built with it (D2).
+/// What the package declares, for programs that were not built with it (D2).
 public enum NotificationsDescriptor {
     /// SHA-256 of `bytes`, lower-case hex.
     public static let hash = "079de7d1e1d1bb396d4e733f3a7867ee615c4d45ebed261ae1eec2161ddf25e1"

@@ -2,7 +2,7 @@
 
 internal import Wire
 
-/// What the package declares, for whoever was not built with it (D2).
+/// What the package declares, for programs that were not built with it (D2).
 public enum SocialDescriptor {
     /// SHA-256 of `bytes`, lower-case hex.
     public static let hash = "cccd1af9d11077382539632c90858aaffd79d30899aa2bbb336195e4a6bd6ad8"

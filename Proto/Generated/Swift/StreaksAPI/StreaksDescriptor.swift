@@ -2,7 +2,7 @@
 
 internal import Wire
 
-/// What the package declares, for whoever was not built with it (D2).
+/// What the package declares, for programs that were not built with it (D2).
 public enum StreaksDescriptor {
     /// SHA-256 of `bytes`, lower-case hex.
     public static let hash = "0acdb71ed298750b217a89fa7991ff3f7d46998ba5b0e73c836367b12c887663"

@@ -2,7 +2,7 @@
 
 internal import Wire
 
-/// What the package declares, for whoever was not built with it (D2).
+/// What the package declares, for programs that were not built with it (D2).
 public enum TestingDescriptor {
     /// SHA-256 of `bytes`, lower-case hex.
     public static let hash = "f5247f95d0310d19cffd372205516803521bba576cc0a35fbfc4c8d98039df1d"
