@@ -24,8 +24,9 @@ struct AllStreaks: Sendable {
     let mutations: Mutations
     let clock: any Clock
     let snapWindow: SnapWindowRule
-    private let media: MediaClient
-    private let social: SocialClient
+    private let snaps: SnapsClient
+    private let cards: CardsClient
+    private let friends: FriendsClient
     private let billing: BillingClient
     private let logger: Logger
 
@@ -41,7 +42,7 @@ struct AllStreaks: Sendable {
     ) {
         core = StreaksCore(database: database, bus: bus, avatars: AvatarLinks(base: ""), Self.extensions)
         (self.mutations, self.clock, self.snapWindow, self.logger) = (mutations, clock, snapWindow, logger)
-        (media, social, billing) = (MediaClient(bus), SocialClient(bus), BillingClient(bus))
+        (snaps, cards, friends, billing) = (SnapsClient(bus), CardsClient(bus), FriendsClient(bus), BillingClient(bus))
     }
 
     var store: StreakStore { core.store }
@@ -94,14 +95,14 @@ extension AllStreaks {
     }
 
     func getStreak(_ request: GetStreakRequest, context: CallContext) async throws -> StreakDetail {
-        try await GetStreak(views: views, media: media, billing: billing).handle(request, context)
+        try await GetStreak(views: views, snaps: snaps, billing: billing).handle(request, context)
     }
 
     func startStreak(_ request: StartStreakRequest, context: CallContext) async throws -> StartStreakReply {
         try await StartStreak(
             views: views,
             starts: starts,
-            social: social,
+            friends: friends,
             profiles: core.profiles,
             mutations: mutations
         ).handle(request, context).reply
@@ -116,7 +117,7 @@ extension AllStreaks {
     }
 
     func getMilestoneData(_ request: GetMilestoneDataRequest, context: CallContext) async throws -> MilestoneData {
-        try await GetMilestoneData(views: views, profiles: core.profiles, media: media).handle(request, context)
+        try await GetMilestoneData(views: views, profiles: core.profiles, cards: cards).handle(request, context)
     }
 
     func startForFriendship(_ request: StartForFriendshipRequest, context: CallContext) async throws -> StartForFriendshipReply {
