@@ -306,11 +306,7 @@ let testTargets: [Target] = [
     program("outbox-victim", "Helpers/outbox-victim", ["Outbox", "Bus", "Database", "Kernel", "Wire", logging]),
     tests("OutboxTests", hosting + ["outbox-victim"]),
     tests("RuntimeTests", hosting + ["Replicas", "AuthAPI", "BillingAPI", "SocialAPI", "CommonAPI", "mutation-victim"]),
-    program(
-        "mutation-victim",
-        "Helpers/mutation-victim",
-        ["Runtime", "ServiceRuntime", "Outbox", "Bus", "Database", "Kernel", "Wire", logging]
-    ),
+    program("mutation-victim", "Helpers/mutation-victim", hosting),
     tests(
         "SocialServiceTests",
         hosting + [

@@ -110,7 +110,9 @@ struct BlockTests {
                     }
                 }
             }
-            try await world.hear(UserUnblocked(blockID: BlockID(high: 0, low: 1), block: Self.block(blocker, blocked, version: 2)))
+            try await world.hear(
+                UserUnblocked(blockID: BlockID(high: 0, low: 1), block: Self.block(blocker, blocked, version: 2))
+            )
             #expect(try await answers(world, ann, ben, streak) == before)
         }
     }
