@@ -10,7 +10,7 @@ import Testing
 struct ProvisionerTests {
     private let topology = EventTopology(
         services: ["auth", "social"],
-        sources: ["social": ["friends": ["auth"]], "media": ["snaps": ["auth", "social"]]]
+        sources: ["social": ["core": ["auth"]], "media": ["snaps": ["auth", "social"]]]
     )
 
     private func withBroker(_ body: (NatsServer, BusConnection, JetStream) async throws -> Void) async throws {

@@ -34,6 +34,11 @@ enum PreparedData {
         guard status == 0 else { throw Guardian.Failure(description: "streaksnap ended with \(status)") }
         // Each installation tells its own story.
         try FileManager.default.removeItem(at: data.appending(path: "logs"))
+        // Each has signing keys of its own: the token of one is worth nothing to another.
+        let keys = data.appending(path: "secrets/token-keys")
+        for file in try FileManager.default.contentsOfDirectory(at: keys, includingPropertiesForKeys: nil) {
+            try FileManager.default.removeItem(at: file)
+        }
         return data
     }
 
