@@ -123,7 +123,7 @@ private let someone = HashRequester(.signIn, address: nil)
     }
 
     @Test func `overload is refused at once and the rest succeeds`() async throws {
-        let hasher = PasswordHasher(cost: 10, threads: 1, queueLimit: 2)
+        let hasher = PasswordHasher(cost: 10, threads: 1, queueLimit: 2, longestWait: .seconds(60))
         let outcomes = await withTaskGroup(of: ServiceError.Code?.self) { group in
             for _ in 0..<12 { group.addTask { await code { _ = try await hasher.hash("p", for: someone) } } }
             return await group.reduce(into: []) { $0.append($1) }
