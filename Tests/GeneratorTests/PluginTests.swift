@@ -91,9 +91,10 @@ import Testing
                 .map { "import \"\($0)\";" }.joined(separator: " ")
             try Data("\(common) \(imports) \(body)".utf8).write(to: folder.appendingPathComponent("\(name).proto"))
         }
-        let googleAPIs = try FileManager.default.contentsOfDirectory(atPath: repository.appendingPathComponent(".run").path)
-            .first { $0.hasPrefix("googleapis-") }
-        let protos = try [repository.path + "/Proto", repository.path + "/.run/" + #require(googleAPIs)]
+        let imports = try await run(repository.appendingPathComponent("deploy/generate").path, ["--imports"])
+        try #require(imports.status == 0, "\(imports.transcript)")
+        let googleAPIs = try #require(imports.text.split(separator: "\n").last)
+        let protos = [repository.path + "/Proto", "\(repository.path)/\(googleAPIs)"]
         let result = try await run(
             "protoc",
             ["-I", folder.path] + protos.flatMap { ["-I", $0] } + [
