@@ -85,11 +85,11 @@ struct MutationTests {
     private func change(_ fixture: Fixture, _ context: CallContext, _ text: String, isolation: Isolation = .readCommitted)
         async throws -> Note
     {
-        try await fixture.mutations.run(context, Note(text), isolation: isolation) { work in
+        try await fixture.mutations.once(context, Note(text), isolation: isolation) { work in
             _ = try await work.sql.execute("INSERT INTO effects VALUES (\(text))")
             if text == "refused" { throw ServiceError(.failedPrecondition, "NO", "No.") }
             return Note("reply to \(text) at \(work.now.microseconds)")
-        }
+        }.reply
     }
 
     private func effects(_ fixture: Fixture) async throws -> Int {
@@ -127,10 +127,10 @@ struct MutationTests {
             @Sendable func change(_ key: String, _ complete: @escaping @Sendable (Note) async throws -> Note) async throws
                 -> String
             {
-                try await fixture.mutations.run(context(key), Note("a"), completedBy: complete) { work in
+                try await fixture.mutations.once(context(key), Note("a"), completedBy: complete) { work in
                     _ = try await work.sql.execute("INSERT INTO effects VALUES ('a')")
                     return Note("half")
-                }.text
+                }.reply.text
             }
             await #expect(throws: ServiceError.self) { _ = try await change("k") { _ in throw ServiceError.unavailable("away") } }
             #expect(try await effects(fixture) == 1, "the change stands")
@@ -230,10 +230,10 @@ struct MutationTests {
         try await withFixture { fixture in
             let method = Method<Strict, Note>(service: "test", version: "v1", name: "Strict", isIdempotent: false)
             let endpoint = Endpoint(method) { request, context in
-                try await fixture.mutations.run(context, request) { work in
+                try await fixture.mutations.once(context, request) { work in
                     _ = try await work.sql.execute("INSERT INTO effects VALUES (\(request.text))")
                     return Note("done")
-                }
+                }.reply
             }
             let error = await #expect(throws: ServiceError.self) {
                 _ = try await endpoint.handle(Array("wrong".utf8), context("k"))

@@ -54,10 +54,10 @@ struct VictimTests {
                 version: "1.0.0",
                 endpoints: [
                     Endpoint(Self.change) { request, context in
-                        try await fixture.mutations.run(context, request) { work in
+                        try await fixture.mutations.once(context, request) { work in
                             _ = try await work.sql.execute("INSERT INTO effects VALUES (\(request.text))")
                             return Note("done by its heir")
-                        }
+                        }.reply
                     }
                 ],
                 logger: PostgresServer.silence

@@ -138,10 +138,7 @@ import Wire
             kinds: [Silent(kind: kind)],
             followers: []
         )
-        let writer = StreakWriter(
-            store: StreakStore(database: world.database, policies: extensions.policies),
-            extensions
-        )
+        let writer = StreakWriter(database: world.database, extensions)
         let id = try await world.work.run(trace: "", requestID: "") { work in
             for participant in start.ledger.participants {
                 let zone = participant.zones.zone(at: work.now)
@@ -184,7 +181,7 @@ import Wire
     @Test func `a check-in with freezes and a pause is settled by the job of its kind, and by no other`() async throws {
         try await withWorld(at: "2026-05-01T08:00:00Z") { world in
             let extensions = StreakExtensions(kinds: [Silent(kind: .checkIn)], followers: [])
-            let writer = StreakWriter(store: StreakStore(database: world.database, policies: .standard), extensions)
+            let writer = StreakWriter(database: world.database, extensions)
             let user = try await world.person(1)
             func command(_ command: StreakCommand, _ id: StreakID) async throws {
                 try await world.work.run(trace: "", requestID: "") { work in

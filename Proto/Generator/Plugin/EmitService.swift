@@ -1,8 +1,5 @@
 // Per service: the method table, the typed client, and what makes its endpoints of one handler a method.
 extension ModuleEmitter {
-    /// Services of which one type still answers every method. To be removed with `oldProtocol` when the last of them has handlers.
-    private static let withOldProtocol: Set<String> = []
-
     func service(_ service: ProtoService, _ file: ProtoFile) throws -> String {
         let types = service.methods.flatMap { [$0.input, $0.output] }
         var source = SourceText(
@@ -10,11 +7,7 @@ extension ModuleEmitter {
             imports: ["public import Bus"] + imports(c: false, for: types, wire: false)
         )
         source.line()
-        if Self.withOldProtocol.contains(service.name) {
-            try oldProtocol(service, &source)
-        } else {
-            try endpoints(service, &source)
-        }
+        try endpoints(service, &source)
         source.line()
         try methodTable(service, &source)
         source.line()
@@ -48,29 +41,6 @@ extension ModuleEmitter {
                 for method in service.methods {
                     let name = SwiftName.method(method.name)
                     source.line("    Bus.Endpoint(\(service.name)Methods.\(name), \(name)),")
-                }
-                source.line("]")
-            }
-        }
-    }
-
-    private func oldProtocol(_ service: ProtoService, _ source: inout SourceText) throws {
-        source.doc(service.comment)
-        try source.block("public protocol \(service.name)ServiceProtocol: Sendable") { source in
-            for method in service.methods {
-                source.doc(method.comment)
-                source.line(try signature(method))
-            }
-        }
-        source.line()
-        source.block("extension \(service.name)ServiceProtocol") { source in
-            source.line("/// One endpoint per method, for the bus to serve.")
-            source.block("public func endpoints() -> [Bus.Endpoint]") { source in
-                source.line("[")
-                for method in service.methods {
-                    let name = SwiftName.method(method.name)
-                    let handler = "{ try await self.\(name)($0, context: $1) }"
-                    source.line("    Bus.Endpoint(\(service.name)Methods.\(name)) \(handler),")
                 }
                 source.line("]")
             }

@@ -60,7 +60,7 @@ package enum CoreFeature {
 
 /// What the features of `streaks` share.
 package struct StreaksCore: Sendable {
-    package let store: StreakStore
+    package var store: StreakStore { writer.store }
     package let writer: StreakWriter
     package let profiles: ProfileReplica
     package let blocks: BlockReplica
@@ -79,8 +79,7 @@ package struct StreaksCore: Sendable {
     }
 
     package init(database: Database, bus: any Caller, avatars: AvatarLinks, _ extensions: StreakExtensions) {
-        store = StreakStore(database: database, policies: extensions.policies)
-        writer = StreakWriter(store: store, extensions)
+        writer = StreakWriter(database: database, extensions)
         profiles = ProfileReplica(database: database, bus: bus, avatars: avatars)
         blocks = BlockReplica(database: database, bus: bus)
         self.avatars = avatars

@@ -26,7 +26,7 @@ extension BusConnection {
 }
 
 /// A part in a request on the bus.
-public enum RequestRole: Sendable {
+public enum RequestRole: String, Sendable {
     /// Who asks.
     case client
     /// Who answers.
@@ -36,11 +36,11 @@ public enum RequestRole: Sendable {
 extension Metrics {
     /// Counts and traces requests on the bus.
     public func observer(ofRequestsAs role: RequestRole, _ tracer: Tracer) -> any RPCObserver {
-        switch role {
-        case .client:
-            Observers(all: [MetricsObserver(self, role: "client"), TracingObserver(tracer: tracer, kind: .client)])
-        case .server:
-            Observers(all: [MetricsObserver(self, role: "server"), TracingObserver(tracer: tracer, kind: .server)])
-        }
+        Observers(
+            all: [
+                MetricsObserver(self, role: role.rawValue),
+                TracingObserver(tracer: tracer, kind: role == .client ? .client : .server),
+            ]
+        )
     }
 }

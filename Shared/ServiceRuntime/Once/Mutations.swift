@@ -98,33 +98,6 @@ public struct Mutations: Sendable {
         return Once(try await answer(context, stored, isWhole: true, isolation, body).reply())
     }
 
-    /// As `once`, for handlers of services that still have one type for all methods. To be removed with the last of them.
-    public func run<Request: Message, Reply: Message>(
-        _ context: CallContext,
-        _ request: Request,
-        isolation: Isolation = .readCommitted,
-        _ body: @escaping @Sendable (UnitOfWork) async throws -> Reply
-    ) async throws -> Reply {
-        try await once(context, request, isolation: isolation, body).reply
-    }
-
-    /// As `once`, for handlers of services that still have one type for all methods. To be removed with the last of them.
-    public func run<Request: Message, Reply: Message>(
-        _ context: CallContext,
-        _ request: Request,
-        isolation: Isolation = .readCommitted,
-        completedBy complete: @Sendable (Reply) async throws -> Reply,
-        _ body: @escaping @Sendable (UnitOfWork) async throws -> Reply
-    ) async throws -> Reply {
-        try await once(context, request, isolation: isolation, completedBy: complete, body).reply
-    }
-
-    /// As `known`, for handlers of services that still have one type for all methods. To be removed with the last of them.
-    public func replay<Request: Message, Reply: Message>(_ context: CallContext, _ request: Request) async throws -> Reply? {
-        let known: Once<Reply>? = try await known(context, request)
-        return known?.reply
-    }
-
     private func answer<Reply: Message>(
         _ context: CallContext,
         _ stored: StoredReply,

@@ -46,7 +46,7 @@ func live(_ arguments: [String]) async throws {
     )
     let change = Method<Note, Note>(service: "victim", version: "v1", name: "Change", isIdempotent: false, timeout: .minutes(2))
     let endpoint = Endpoint(change) { request, context in
-        _ = try await mutations.run(context, request) { work in
+        _ = try await mutations.once(context, request) { work in
             _ = try await work.sql.execute("INSERT INTO effects VALUES (\(request.text))")
             return Note("done by \(ProcessInfo.processInfo.processIdentifier)")
         }

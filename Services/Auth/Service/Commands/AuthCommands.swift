@@ -17,13 +17,16 @@ public enum AuthCommands {
             guard words.isEmpty else { throw Settings.Invalid("Nothing follows rotate-key but settings.") }
             return .init(try rotateKey(folder: try settings.get(AccountsFeature.keyFolder)) + "\n")
         },
-        setAdmin("make-admin", "makes a user an administrator", isAdmin: true),
-        setAdmin("remove-admin", "makes an administrator an ordinary user again", isAdmin: false),
+        setAdmin("make-admin", help: "    make-admin EMAIL      makes a user an administrator\n", isAdmin: true),
+        setAdmin(
+            "remove-admin",
+            help: "    remove-admin EMAIL    makes an administrator an ordinary user again\n",
+            isAdmin: false
+        ),
     ]
 
-    private static func setAdmin(_ name: String, _ purpose: String, isAdmin: Bool) -> ProgramCommand {
-        let help = "    \(name) EMAIL".padded(to: 26) + "\(purpose)\n"
-        return ProgramCommand(name, help: help, settings: AuthModule.settings) { words, settings in
+    private static func setAdmin(_ name: String, help: String, isAdmin: Bool) -> ProgramCommand {
+        ProgramCommand(name, help: help, settings: AuthModule.settings) { words, settings in
             guard let email = words.first, words.count == 1 else {
                 throw Settings.Invalid("The account's e-mail is missing: auth \(name) EMAIL.")
             }
@@ -65,8 +68,4 @@ public enum AuthCommands {
             }
         }
     }
-}
-
-extension String {
-    fileprivate func padded(to width: Int) -> String { self + String(repeating: " ", count: max(1, width - count)) }
 }

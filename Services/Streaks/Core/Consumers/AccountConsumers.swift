@@ -52,20 +52,21 @@ struct AccountConsumers: Sendable {
 
     /// Ends every streak of a user, broken by no one.
     private func endAll(of user: UserID, _ work: UnitOfWork) async throws {
-        for stored in try await store.lock(try await store.unendedIDs(of: user, work.sql), work.sql) {
-            try await writer.apply(.end, to: stored, work)
-        }
+        try await end(try await store.unendedIDs(of: user, work.sql), work)
     }
 
     /// Breaks every running streak of a user, by them. One that counts nothing cannot break (SD-8); a ban ends it.
     private func breakAll(of user: UserID, isForGood: Bool, _ work: UnitOfWork) async throws {
-        for stored in try await store.lock(try await store.activeIDs(of: user, work.sql), work.sql) {
-            let change = try await writer.apply(.breakOff(by: user), to: stored, work)
-            guard isForGood, change.change.ledger.brokenOff == nil else { continue }
-            // Read again: what the first change has emitted must not be emitted twice.
-            for settled in try await store.lock([stored.row.id], work.sql) where settled.row.status == .active {
-                try await writer.apply(.end, to: settled, work)
-            }
-        }
+        let running = try await store.lock(try await store.activeIDs(of: user, work.sql), work.sql)
+        let changes = try await writer.apply(.breakOff(by: user), toEach: running, work).map { try $0.get() }
+        guard isForGood else { return }
+        // Read again by `end`: what the first change has emitted must not be emitted twice.
+        try await end(changes.filter { $0.change.state.status == .active }.map(\.row.id), work)
+    }
+
+    /// Ends streaks together: the totals of a user are counted once, however many they are.
+    private func end(_ streaks: [StreakID], _ work: UnitOfWork) async throws {
+        let stored = try await store.lock(streaks, work.sql)
+        for outcome in try await writer.apply(.end, toEach: stored, work) { _ = try outcome.get() }
     }
 }

@@ -174,14 +174,14 @@ struct LedgerRepository: Sendable {
     private static let token: Int32 = 1
 
     /// Writes what was added to ledgers. - Returns: the operations of the covers that turned out not to be needed, by streak and use.
-    func store(_ entries: [LedgerEntries], _ sql: Transaction) async throws -> [CoverUse: OperationID] {
+    static func store(_ entries: [LedgerEntries], _ sql: Transaction) async throws -> [CoverUse: OperationID] {
         try await insertContributions(entries, sql)
         try await insertCovers(entries, sql)
         try await insertFreezesAndPauses(entries, sql)
         return try await markReturned(entries, sql)
     }
 
-    private func insertContributions(_ entries: [LedgerEntries], _ sql: Transaction) async throws {
+    private static func insertContributions(_ entries: [LedgerEntries], _ sql: Transaction) async throws {
         let new = entries.flatMap { entry in entry.contributions.map { (entry.streak, entry.operation, $0) } }
         guard !new.isEmpty else { return }
         _ = try await sql.execute(
@@ -196,19 +196,19 @@ struct LedgerRepository: Sendable {
         )
     }
 
-    private func insertCovers(_ entries: [LedgerEntries], _ sql: Transaction) async throws {
+    private static func insertCovers(_ entries: [LedgerEntries], _ sql: Transaction) async throws {
         let new = entries.flatMap { entry in entry.covers.map { (entry.streak, entry.operation, $0) } }
         guard !new.isEmpty else { return }
         _ = try await sql.execute(
             """
             INSERT INTO streak_cover (streak_id, used_at, kind, user_id, from_date, through_date, operation_id)
-            SELECT * FROM unnest(\(new.map(\.0)), \(new.map(\.2.at)), \(new.map { $0.2.kind == .token ? Self.token : 2 }),
+            SELECT * FROM unnest(\(new.map(\.0)), \(new.map(\.2.at)), \(new.map { $0.2.kind == .token ? token : 2 }),
                 \(new.map(\.2.user)), \(new.map(\.2.from)), \(new.map(\.2.through)), \(new.map(\.1)))
             """
         )
     }
 
-    private func insertFreezesAndPauses(_ entries: [LedgerEntries], _ sql: Transaction) async throws {
+    private static func insertFreezesAndPauses(_ entries: [LedgerEntries], _ sql: Transaction) async throws {
         let grants = entries.flatMap { entry in entry.grants.map { (entry.streak, $0) } }
         let byHand = entries.flatMap { entry in entry.freezesByHand.map { (entry.streak, $0) } }
         if !grants.isEmpty {
@@ -238,7 +238,7 @@ struct LedgerRepository: Sendable {
         )
     }
 
-    private func markReturned(_ entries: [LedgerEntries], _ sql: Transaction) async throws -> [CoverUse: OperationID] {
+    private static func markReturned(_ entries: [LedgerEntries], _ sql: Transaction) async throws -> [CoverUse: OperationID] {
         let returned = entries.flatMap { entry in entry.returned.map { (entry.streak, $0) } }
         guard !returned.isEmpty else { return [:] }
         let rows = try await sql.query(

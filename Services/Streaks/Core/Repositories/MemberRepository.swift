@@ -38,6 +38,17 @@ enum MemberRepository {
         )
     }
 
+    /// The rows of `streak` of a user that meet a condition, as `s` with the columns of `streak`.
+    ///
+    /// By the member's entries: OFFSET 0 keeps the planner, whatever statistics say, from joining with all streaks instead.
+    static func rows(of user: UserID, _ condition: Query) -> Query {
+        """
+        SELECT s.* FROM streak_member m CROSS JOIN LATERAL (
+            SELECT * FROM streak WHERE id = m.streak_id AND \(condition) OFFSET 0) AS s
+        WHERE m.user_id = \(user) AND m.left_at IS NULL
+        """
+    }
+
     /// The streaks of a user of some statuses.
     ///
     /// - Parameters:
@@ -50,27 +61,18 @@ enum MemberRepository {
         dueBy due: Instant? = nil,
         _ sql: some QueryExecutor
     ) async throws -> [StreakID] {
-        let wanted = statuses.map(\.stored)
         let ofKind: Query = kinds.map { "AND kind = ANY(\($0.map(\.rawValue)))" } ?? ""
         let isDue: Query = due.map { "AND next_due <= \($0)" } ?? ""
-        return try await sql.query(
-            """
-            SELECT s.id FROM streak_member m CROSS JOIN LATERAL (
-                SELECT id FROM streak WHERE id = m.streak_id AND status = ANY(\(wanted)) \(ofKind) \(isDue) OFFSET 0) AS s
-            WHERE m.user_id = \(user) AND m.left_at IS NULL
-            """
-        ).map { try $0.decode(as: StreakID.self) }
+        return try await ids(of: user, "status = ANY(\(statuses.map(\.stored))) \(ofKind) \(isDue)", sql)
     }
 
     /// The streaks of a kind that all of these users share, ended ones too.
     static func shared(_ kind: StreakKind, by users: [UserID], _ sql: some QueryExecutor) async throws -> [StreakID] {
         guard let first = users.first else { return [] }
-        return try await sql.query(
-            """
-            SELECT s.id FROM streak_member m CROSS JOIN LATERAL (
-                SELECT id FROM streak WHERE id = m.streak_id AND kind = \(kind.rawValue) AND members @> \(users) OFFSET 0) AS s
-            WHERE m.user_id = \(first) AND m.left_at IS NULL
-            """
-        ).map { try $0.decode(as: StreakID.self) }
+        return try await ids(of: first, "kind = \(kind.rawValue) AND members @> \(users)", sql)
+    }
+
+    private static func ids(of user: UserID, _ condition: Query, _ sql: some QueryExecutor) async throws -> [StreakID] {
+        try await sql.query("SELECT id FROM (\(rows(of: user, condition))) AS mine").map { try $0.decode(as: StreakID.self) }
     }
 }

@@ -150,14 +150,11 @@ package struct StreakReads: Sendable {
         }
     }
 
-    /// By the member's entries: OFFSET 0 keeps the planner, whatever statistics say, from joining with all streaks instead.
     private func ofMember(_ user: UserID, _ statuses: [StreakState.Status], _ condition: Query) -> Query {
-        """
-        SELECT s.* FROM streak_member m CROSS JOIN LATERAL (
-            SELECT * FROM streak WHERE id = m.streak_id AND kind = \(kind.rawValue) AND status = ANY(\(statuses.map(\.stored)))
-                AND \(condition) OFFSET 0) AS s
-        WHERE m.user_id = \(user) AND m.left_at IS NULL
-        """
+        MemberRepository.rows(
+            of: user,
+            "kind = \(kind.rawValue) AND status = ANY(\(statuses.map(\.stored))) AND \(condition)"
+        )
     }
 
     /// The zone a clock follows now, when that tells all: null when it was changed so lately that the one before may have shown a newer
@@ -193,14 +190,16 @@ package struct StreakReads: Sendable {
 
     /// The status of a streak that `user` may see; nil when they are no member, or a block hides the partner (SO-7).
     package func status(of id: StreakID, seenBy user: UserID, _ sql: some QueryExecutor) async throws -> StreakState.Status? {
-        try await sql.query("SELECT status FROM streak WHERE \(isSeen(id, by: user))").first.map {
-            try StreakState.Status(stored: try $0.decode(as: Int32.self))
-        }
+        try await status(isSeen(id, by: user), sql)
     }
 
     /// The same in a transaction that keeps the streak from being deleted meanwhile.
     package func lockStatus(of id: StreakID, seenBy user: UserID, _ sql: Transaction) async throws -> StreakState.Status? {
-        try await sql.query("SELECT status FROM streak WHERE \(isSeen(id, by: user)) FOR SHARE").first.map {
+        try await status("\(isSeen(id, by: user)) FOR SHARE", sql)
+    }
+
+    private func status(_ condition: Query, _ sql: some QueryExecutor) async throws -> StreakState.Status? {
+        try await sql.query("SELECT status FROM streak WHERE \(condition)").first.map {
             try StreakState.Status(stored: try $0.decode(as: Int32.self))
         }
     }

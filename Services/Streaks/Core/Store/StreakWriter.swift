@@ -1,3 +1,4 @@
+package import Database
 package import Kernel
 package import Outbox
 package import StreaksDomain
@@ -12,8 +13,9 @@ package struct StreakWriter: Sendable {
     package let store: StreakStore
     private let extensions: StreakExtensions
 
-    package init(store: StreakStore, _ extensions: StreakExtensions) {
-        self.store = store
+    /// Writes to the store in the service's schema.
+    package init(database: Database, _ extensions: StreakExtensions) {
+        store = StreakStore(database: database, policies: extensions.policies)
         self.extensions = extensions
     }
 
@@ -58,7 +60,7 @@ package struct StreakWriter: Sendable {
         try await related(id)
         guard let row = try await StreakRepository.find([id], work.sql).first else { throw ServiceError.internal }
         let change = PlannedChange(start: StoredStreak(row: row, ledger: ledger), state, operation: work.ids.make())
-        _ = try await LedgerRepository(policies: store.policies).store([change.entries], work.sql)
+        _ = try await LedgerRepository.store([change.entries], work.sql)
         try await work.emit(try extensions.events(of: change))
         for follower in extensions.followers { try await follower.follow([change], .now, work) }
         return id
@@ -152,7 +154,7 @@ package struct StreakWriter: Sendable {
         try await StreakRepository.save(changes, work.sql)
         let entries = changes.map(\.entries).filter { !$0.isEmpty }
         if !entries.isEmpty {
-            let returned = try await LedgerRepository(policies: store.policies).store(entries, work.sql)
+            let returned = try await LedgerRepository.store(entries, work.sql)
             for (cover, operation) in returned {
                 for index in changes.indices where changes[index].row.id == cover.streak {
                     changes[index].returned[cover.usedAt] = operation

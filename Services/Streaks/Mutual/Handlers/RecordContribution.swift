@@ -22,25 +22,23 @@ struct RecordContribution: MutationHandler {
             let clock = try await ZoneRepository.clocks(of: [user], work.sql)[user] ?? UserClock()
             let onTime = clock.isOnTime(receivedAt: received, capturedAt: request.capturedAt)
             let stored = try await writer.store.lock(ids, work.sql).filter { $0.row.kind == .mutual && $0.hasMember(user) }
-            let counting = snapWindow == .enforce && !onTime ? [] : stored
-            let results = try await writer.apply(
-                .contribute(user, receivedAt: received, capturedAt: request.capturedAt),
-                toEach: counting,
-                operation: operation,
-                isOnTime: onTime,
-                work
-            )
-            var outcomes = Dictionary(
-                stored.map { ($0.row.id, ContributionOutcome(outsideWindow: $0.row.id)) },
-                uniquingKeysWith: { first, _ in first }
-            )
-            for (streak, result) in zip(counting, results) {
-                outcomes[streak.row.id] = ContributionOutcome(result, of: user, in: streak.row)
+            var outcomes: [StreakID: ContributionOutcome] = [:]
+            if snapWindow == .enforce, !onTime {
+                for streak in stored { outcomes[streak.row.id] = ContributionOutcome(outsideWindow: streak.row.id) }
+            } else {
+                let results = try await writer.apply(
+                    .contribute(user, receivedAt: received, capturedAt: request.capturedAt),
+                    toEach: stored,
+                    operation: operation,
+                    isOnTime: onTime,
+                    work
+                )
+                for (streak, result) in zip(stored, results) {
+                    outcomes[streak.row.id] = ContributionOutcome(result, of: user, in: streak.row)
+                }
             }
-            let refused = ids.map { ContributionOutcome(streakID: $0.description, refused: "NOT_A_MEMBER") }
-            return .success(
-                RecordContributionReply(outcomes: zip(ids, refused).map { outcomes[$0] ?? $1 }, onTime: onTime)
-            )
+            let all = ids.map { outcomes[$0] ?? ContributionOutcome(streakID: $0.description, refused: "NOT_A_MEMBER") }
+            return .success(RecordContributionReply(outcomes: all, onTime: onTime))
         }
     }
 
