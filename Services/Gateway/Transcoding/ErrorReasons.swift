@@ -53,7 +53,7 @@ extension Route {
     }
 
     /// Whether a repeat with the same `Idempotency-Key` gets the first answer (PF-4).
-    var takesKey: Bool { verb == "POST" || (verb != "GET" && !policy.idempotent) }
+    var takesKey: Bool { verb != "GET" }
 
     /// Whether it is one of a method's additional bindings: kept for older clients.
     var isAlias: Bool { descriptor.bindings.first != binding }

@@ -12,6 +12,13 @@ struct HTTPReply: Sendable {
     var text: String { String(decoding: body, as: UTF8.self) }
     var json: JSON { (try? JSON(body)) ?? .null }
     var data: JSON { json["data"] }
+    /// The bytes of `data`, up to the envelope's end; all of a reply that is no envelope.
+    var dataText: String {
+        guard let start = text.range(of: "\"data\":"), let end = text.range(of: ",\"meta\":", options: .backwards) else {
+            return text
+        }
+        return String(text[start.upperBound..<end.lowerBound])
+    }
     /// `error.code` of the envelope.
     var code: String? { json["error"]["code"].string }
     /// The fields that the error names.

@@ -1,0 +1,218 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Every route that changes something, sent twice with one `Idempotency-Key` (D12, PF-4). A route that is new fails here until it has a
+/// request that succeeds.
+private struct RepeatWalk {
+    /// What a repeat gets.
+    enum Repeat {
+        /// The first answer, byte for byte.
+        case firstAnswer
+        /// The first answer, or 401 as soon as the gateway knows that the first request ended the session that sends the repeat.
+        case firstAnswerOrSignedOut
+    }
+
+    let home: Installation
+    /// What was sent, as in "POST /api/blocks".
+    private(set) var walked: Set<String> = []
+
+    init(home: Installation) { self.home = home }
+
+    /// - Parameters:
+    ///   - operation: verb and path of the description of the API.
+    ///   - ids: what stands for the parameters of the path.
+    /// - Returns: the first answer.
+    @discardableResult
+    mutating func send(
+        _ operation: String,
+        _ ids: [String: String] = [:],
+        by token: String? = nil,
+        json: String? = nil,
+        form: Form? = nil,
+        repeats: Repeat = .firstAnswer
+    ) async throws -> JSON {
+        walked.insert(operation)
+        let parts = operation.split(separator: " ")
+        let path = ids.reduce(String(parts[1])) { $0.replacing("{\($1.key)}", with: $1.value) }
+        let key = UUID().uuidString
+        var headers = [("Idempotency-Key", key)] + (form == nil ? [] : [Form.contentType])
+        if let token { headers.append(("Authorization", "Bearer \(token)")) }
+        if json != nil { headers.append(("Content-Type", "application/json")) }
+        let body = form?.body ?? Array((json ?? "").utf8)
+        let first = try await home.http.send(String(parts[0]), path, headers: headers, body: body)
+        try #require((200...204).contains(first.status), "\(operation): \(first.text)")
+        let second = try await home.http.send(String(parts[0]), path, headers: headers, body: body)
+        switch repeats {
+        case .firstAnswerOrSignedOut where second.status == 401:
+            #expect(second.code == "SESSION_REVOKED", "\(operation): \(second.text)")
+        case .firstAnswer, .firstAnswerOrSignedOut:
+            #expect(second.status == first.status, "\(operation): \(second.text)")
+            #expect(second.dataText == first.dataText, "\(operation)")
+        }
+        #expect(try await storedReplies(key) == 1, "\(operation): its reply is not stored")
+        return first.data
+    }
+
+    private func storedReplies(_ key: String) async throws -> Int {
+        let schemas = ["auth", "social", "streaks", "media", "notifications", "billing"]
+        let counts = schemas.map { "(SELECT count(*) FROM \($0).stored_reply WHERE key_hash = sha256('\(key)'))" }
+        return try #require(Int(try await home.sql("SELECT \(counts.joined(separator: " + "))")))
+    }
+}
+
+extension ClockTests {
+    /// Shown beside Apple's stand-in, which has a key to sign with: `AppleTests` and `AppleNotificationTests`.
+    private static let ofApple: Set<String> = ["POST /api/auth/apple", "POST /auth/apple", "POST /api/webhooks/apple"]
+
+    @Test func `every route that changes something answers a repeat with the same key as the first time`() async throws {
+        let home = try await Installation.timeTravelling.value
+        var walk = RepeatWalk(home: home)
+        var pair = try await Pair.posted(at: home)
+        try await sessions(&walk)
+        try await profiles(&walk)
+        try await friends(&walk)
+        try await safety(&walk)
+        try await photos(&walk)
+        try await prompts(&walk, pair)
+        try await cards(&walk, &pair)
+        try await brokenStreaks(&walk)
+        try await ends(&walk)
+
+        let paths = try await home.call("GET", "/openapi.json").json["paths"]
+        var described: Set<String> = []
+        for path in paths.names where !path.hasPrefix("/api/testing/") {
+            for verb in paths[path].names where verb != "get" {
+                described.insert("\(verb.uppercased()) \(path)")
+                let parameters = paths[path][verb]["parameters"].list.compactMap { $0["$ref"].string }
+                #expect(parameters.contains("#/components/parameters/IdempotencyKey"), "\(verb) \(path) offers no key")
+            }
+        }
+        #expect(described.subtracting(Self.ofApple).subtracting(walk.walked).sorted() == [], "teach this test these routes")
+        #expect(walk.walked.subtracting(described).sorted() == [], "not in the description")
+    }
+
+    private func sessions(_ walk: inout RepeatWalk) async throws {
+        let home = walk.home
+        let nan = Person(home: home, username: Person.unique("nan"))
+        try await walk.send("POST /api/auth/register", json: nan.registration())
+        #expect(try await home.sql("SELECT count(*) FROM auth.account WHERE username = '\(nan.username)'") == "1")
+        let login = "{\"email\":\(quoted(nan.email)),\"password\":\"\(Person.password)\"}"
+        for end in ["", "/api"] {
+            let session = try await walk.send("POST /api/auth/login", json: login)
+            let token = try #require(session["refresh_token"].string)
+            let renewed = try await walk.send("POST \(end)/auth/refresh", json: "{\"refresh_token\":\(quoted(token))}")
+            let access = try #require(renewed["access_token"].string)
+            try await walk.send("POST \(end)/auth/logout", by: access, repeats: .firstAnswerOrSignedOut)
+        }
+        let sessions =
+            "SELECT count(*) FROM auth.session JOIN auth.account a ON a.id = account_id WHERE username = '\(nan.username)'"
+        #expect(try await home.sql(sessions) == "3", "one of each sign-in")
+        let guest = try await walk.send("POST /api/auth/guest", json: "{\"device_id\":\"\(UUID().uuidString)\"}")
+        let peek = try await walk.send("POST /api/auth/guest/peek", by: guest["access_token"].string)
+        #expect(peek["guest_peeks_remaining"].int == 2, "one peek was used")
+    }
+
+    private func profiles(_ walk: inout RepeatWalk) async throws {
+        let pam = try await Person.register("pam", at: walk.home)
+        try await walk.send("POST /api/users/me/terms", by: pam.token, json: "{\"version\":\"2026-02\"}")
+        try await walk.send("PUT /api/users/me", by: pam.token, json: "{\"display_name\":\"Pamela\"}")
+        let picture = Form(photo: try Photos.jpeg(41), part: "avatar")
+        try await walk.send("PUT /api/users/me/avatar", by: pam.token, form: picture)
+        try await walk.send("DELETE /api/users/me/avatar", by: pam.token)
+    }
+
+    private func friends(_ walk: inout RepeatWalk) async throws {
+        let (fay, gus) = (try await Person.register("fay", at: walk.home), try await Person.register("gus", at: walk.home))
+        func ask() async throws -> String {
+            let asked = try await walk.send(
+                "POST /api/friends/request",
+                by: fay.token,
+                json: "{\"username\":\"\(gus.username)\"}"
+            )
+            return try #require(asked["friendship_id"].string)
+        }
+        try await walk.send(
+            "DELETE /api/friends/request/{friendship_id}/decline",
+            ["friendship_id": try await ask()],
+            by: gus.token
+        )
+        for way in ["PUT /api/friends/{friendship_id}/respond", "PUT /api/friends/request/{friendship_id}/accept"] {
+            let friendship = ["friendship_id": try await ask()]
+            try await walk.send(way, friendship, by: gus.token, json: way.hasSuffix("respond") ? "{\"action\":\"accept\"}" : nil)
+            try await eventually("streaks knows the friendship") {
+                try await fay.get("/api/streaks").data["streaks"].list.count == 1
+            }
+            if way.hasSuffix("respond") {
+                try await walk.send("POST /api/friends/nudge/{friend_id}", ["friend_id": gus.id], by: fay.token)
+            }
+            try await walk.send("DELETE /api/friends/{friendship_id}", friendship, by: fay.token)
+            try await eventually("the streak has ended") { try await fay.get("/api/streaks").data["streaks"].list.isEmpty }
+        }
+    }
+
+    private func safety(_ walk: inout RepeatWalk) async throws {
+        let (sal, tod) = (try await Person.register("sal", at: walk.home), try await Person.register("tod", at: walk.home))
+        let admin = try await Person.administrator(at: walk.home)
+        let blocked = try await walk.send("POST /api/blocks", by: sal.token, json: "{\"user_id\":\"\(tod.id)\"}")
+        let block = try #require(blocked["block_id"].string ?? blocked["id"].string)
+        try await walk.send("DELETE /api/blocks/{block_id}", ["block_id": block], by: sal.token)
+        let body = "{\"subject_type\":\"user\",\"subject_id\":\"\(tod.id)\",\"reason\":\"spam\"}"
+        let report = try #require(try await walk.send("POST /api/reports", by: sal.token, json: body)["report_id"].string)
+        let action = "PUT /api/admin/moderation/reports/{report_id}"
+        try await walk.send(action, ["report_id": report], by: admin.token, json: "{\"action\":\"dismiss\"}")
+    }
+
+    private func photos(_ walk: inout RepeatWalk) async throws {
+        for (index, way) in ["POST /api/photos/upload", "POST /api/streaks/snap"].enumerated() {
+            let (vic, wes) = (try await Person.register("vic", at: walk.home), try await Person.register("wes", at: walk.home))
+            let streak = try await vic.befriend(wes)
+            let form = Form(photo: try Photos.jpeg(UInt64(42 + index)), fields: [("streak_ids", streak)])
+            try await walk.send(way, by: vic.token, form: form)
+            #expect(try await walk.home.sql("SELECT count(*) FROM media.snap WHERE user_id = '\(vic.id)'") == "1")
+        }
+    }
+
+    private func prompts(_ walk: inout RepeatWalk, _ pair: Pair) async throws {
+        _ = try await walk.home.sql(
+            "INSERT INTO streaks.entitlement_replica (user_id, version, is_premium) VALUES ('\(pair.ann.id)', 1, true)"
+        )
+        let path = "/api/streaks/{streak_id}/prompts"
+        let ids = ["streak_id": pair.streak]
+        try await walk.send("PUT \(path)", ids, by: pair.ann.token, json: "{\"prompts\":[{\"text\":\"Our dog\"}]}")
+        try await walk.send("DELETE \(path)", ids, by: pair.ann.token)
+    }
+
+    private func cards(_ walk: inout RepeatWalk, _ pair: inout Pair) async throws {
+        for _ in 1..<7 {
+            try await pair.travel(hours: 24)
+            try await pair.bothPost()
+        }
+        let generate = "POST /api/milestones/{streak_id}/generate"
+        let card = try await walk.send(generate, ["streak_id": pair.streak], by: pair.ann.token, json: "{\"milestone\":7}")
+        let ids = ["milestone_id": try #require(card["milestone_id"].string)]
+        try await walk.send(
+            "PUT /api/milestones/{milestone_id}/shared",
+            ids,
+            by: pair.ann.token,
+            json: "{\"platform\":\"other\"}"
+        )
+        try await walk.send("DELETE /api/milestones/{milestone_id}/share", ids, by: pair.ann.token)
+    }
+
+    private func brokenStreaks(_ walk: inout RepeatWalk) async throws {
+        let saved = try await Pair.broken(at: walk.home)
+        try await walk.send("POST /api/streaks/{streak_id}/recover", ["streak_id": saved.streak], by: saved.ann.token)
+        #expect(try await saved.balances() == [0, 1], "one token was spent")
+        let lost = try await Pair.broken(at: walk.home)
+        try await walk.send("POST /api/streaks", by: lost.ann.token, json: "{\"friend_id\":\"\(lost.ben.id)\"}")
+    }
+
+    private func ends(_ walk: inout RepeatWalk) async throws {
+        let zoe = try await Person.register("zoe", at: walk.home)
+        let admin = try await Person.administrator(at: walk.home)
+        let proof = "{\"password\":\"\(Person.password)\"}"
+        try await walk.send("DELETE /api/auth/account", by: zoe.token, json: proof, repeats: .firstAnswerOrSignedOut)
+        try await walk.send("POST /api/admin/accounts/{user_id}/restore", ["user_id": zoe.id], by: admin.token)
+    }
+}
