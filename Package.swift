@@ -99,7 +99,7 @@ let sharedModules: [Target] = [
     shared("Outbox", ["Kernel", "Wire", "Bus", "Database", logging], resources: [.embedInCode("Migrations")]),
     shared(
         "Replicas",
-        ["Kernel", "Bus", "Database", "Outbox", "CommonAPI", "AuthAPI", "BillingAPI", "SocialAPI"],
+        ["Kernel", "Bus", "Database", "Outbox", "ServiceRuntime", "CommonAPI", "AuthAPI", "BillingAPI", "SocialAPI"],
         resources: [.embedInCode("Migrations")]
     ),
     shared(
@@ -115,7 +115,7 @@ let sharedModules: [Target] = [
     // Apart from Runtime: a gateway has no database.
     shared(
         "ServiceRuntime",
-        ["Kernel", "Wire", "Bus", "Database", "Outbox", "Runtime", "CommonAPI", logging, crypto],
+        ["Kernel", "Wire", "Bus", "Database", "Outbox", "Runtime", "AuthAPI", "CommonAPI", logging, crypto],
         resources: [.embedInCode("Migrations")]
     ),
     shared("BlobStore", ["Kernel", "WorkPool", "OutgoingHTTP", crypto, logging]),
@@ -160,8 +160,8 @@ let contracts: [Target] = [
 let services: [[Target]] = [
     service(
         "Auth",
-        apis: ["AuthAPI", "BillingAPI", "MediaAPI", "NotificationsAPI", "SocialAPI", "StreaksAPI"],
-        extra: ["Passwords", "Replicas", "Tokens", "OutgoingHTTP", "WorkPool", crypto, logging]
+        apis: ["AuthAPI", "BillingAPI", "MediaAPI", "SocialAPI", "StreaksAPI"],
+        extra: ["BlobConfiguration", "BlobStore", "Passwords", "Replicas", "Tokens", "OutgoingHTTP", "WorkPool", crypto, logging]
     ),
     service("Social", apis: ["AuthAPI", "MediaAPI", "SocialAPI", "StreaksAPI"], extra: ["Replicas"]),
     [
@@ -339,6 +339,13 @@ let testTargets: [Target] = [
             "Wire",
             "TestSupport", crypto, logging, hummingbird, .product(name: "JWTKit", package: "jwt-kit"),
             .product(name: "CryptoExtras", package: "swift-crypto"),
+        ]
+    ),
+    tests(
+        "PersonalDataTests",
+        [
+            "AuthService", "SocialService", "StreaksService", "MediaService", "NotificationsService", "BillingService", "Outbox",
+            "Runtime", "ServiceRuntime", "Database", "Kernel", "TestSupport",
         ]
     ),
     tests("OutgoingHTTPTests", ["OutgoingHTTP", "Kernel", hummingbird, logging]),

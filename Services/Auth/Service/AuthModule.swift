@@ -1,5 +1,6 @@
 internal import AuthAPI
 internal import AuthDomain
+internal import BlobConfiguration
 internal import Database
 internal import Kernel
 internal import Outbox
@@ -37,6 +38,7 @@ public enum AuthModule: ServiceModule {
         ),
         MigrationSet("auth_window", [Migration(version: 1, name: "window", sql: PackageResources.V0401_window_sql)]),
         MigrationSet("auth_avatars", [Migration(version: 1, name: "avatars", sql: PackageResources.V0401_avatars_sql)]),
+        MigrationSet("auth_exports", [Migration(version: 1, name: "data_exports", sql: PackageResources.V0501_data_exports_sql)]),
     ]
     public static var descriptor: (bytes: [UInt8], hash: String) { (AuthDescriptor.bytes, AuthDescriptor.hash) }
 
@@ -78,27 +80,40 @@ public enum AuthModule: ServiceModule {
             "The version of the terms in force, as 2026-01 or 2.1: only it can be accepted. Empty: any that is not older than the accepted one."
     )
 
-    private static let ownSettings: [any AnySetting] = [
-        keyFolder, bcryptCost, refreshSecret, appleClients, appleKeys, termsVersion, LinkSettings.publicURL,
-    ]
+    private static let ownSettings: [any AnySetting] =
+        [keyFolder, bcryptCost, refreshSecret, appleClients, appleKeys, termsVersion, LinkSettings.publicURL] + BlobSettings.all
 
     public static let features = [
-        ServiceFeature("accounts", settings: ownSettings, migrations: ownMigrations, assemble: assemble)
+        ServiceFeature(
+            "accounts",
+            settings: ownSettings,
+            migrations: ownMigrations,
+            personalData: [.accounts, EntitlementReplica.personalData(exportedAs: "plan"), BlockReplica.personalData],
+            assemble: assemble
+        )
     ]
 
     @Sendable private static func assemble(_ environment: ServiceEnvironment) async throws -> FeatureParts {
         let settings = environment.settings
+        let accounts = AccountRepository(
+            database: environment.database,
+            avatars: AvatarLinks(base: try settings.get(LinkSettings.publicURL))
+        )
+        let exports = DataExportRepository(database: environment.database)
+        let sources = DataSources(environment.bus, own: PersonalDataExporter(personalData, environment))
         let service = AuthService(
-            accounts: AccountRepository(
-                database: environment.database,
-                avatars: AvatarLinks(base: try settings.get(LinkSettings.publicURL))
-            ),
+            accounts: accounts,
             sessions: SessionRepository(database: environment.database),
             revocations: RevocationRepository(database: environment.database),
             lifecycle: LifecycleRepository(database: environment.database),
             blocks: BlockReplica(database: environment.database, bus: environment.bus),
-            exports: ExportRepository(database: environment.database),
-            sources: DataSources(environment.bus),
+            exportMyData: ExportMyData(
+                accounts: accounts,
+                exports: exports,
+                sources: sources,
+                links: try ExportLinks(settings),
+                clock: environment.clock
+            ),
             loginFailures: LoginFailureRepository(database: environment.database),
             guests: GuestRepository(database: environment.database),
             appleUsers: AppleRepository(database: environment.database),
@@ -111,6 +126,19 @@ public enum AuthModule: ServiceModule {
             clock: environment.clock,
             ids: environment.ids,
             logger: environment.logger
+        )
+        let exportJobs = ExportJobs(
+            repository: exports,
+            sources: sources,
+            blobs: try await BlobSettings.store(settings, logger: environment.logger),
+            work: environment.work,
+            ids: environment.ids,
+            logger: environment.logger
+        )
+        let purge = AccountPurge(
+            lifecycle: service.lifecycle,
+            eraser: try PersonalDataEraser(personalData, environment),
+            work: environment.work
         )
         return FeatureParts(
             endpoints: service.endpoints(),
@@ -128,7 +156,7 @@ public enum AuthModule: ServiceModule {
                     try await service.keys.refresh()
                     return 0
                 },
-            ] + service.accountJobs
+            ] + service.accountJobs + [purge.job] + exportJobs.all
         )
     }
 

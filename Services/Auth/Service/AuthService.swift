@@ -19,8 +19,7 @@ struct AuthService: AuthServiceProtocol {
     let revocations: RevocationRepository
     let lifecycle: LifecycleRepository
     let blocks: BlockReplica
-    let exports: ExportRepository
-    let sources: DataSources
+    let exportMyData: ExportMyData
     let loginFailures: LoginFailureRepository
     let guests: GuestRepository
     let appleUsers: AppleRepository

@@ -54,17 +54,20 @@ public enum MediaModule: ServiceModule {
     private static let ownSettings: [any AnySetting] = BlobSettings.all + [LinkSettings.publicURL, threads, queue]
 
     public static let features = [
-        ServiceFeature("snaps", settings: ownSettings, migrations: ownMigrations, assemble: assemble)
+        ServiceFeature(
+            "snaps",
+            settings: ownSettings,
+            migrations: ownMigrations,
+            personalData: [.snaps, .avatars, .cards, BlockReplica.personalData, ProfileReplica.personalData],
+            assemble: assemble
+        )
     ]
 
     @Sendable private static func assemble(_ environment: ServiceEnvironment) async throws -> FeatureParts {
         let settings = environment.settings
         let snaps = SnapRepository(database: environment.database)
         let blobs = try await BlobSettings.store(settings, logger: environment.logger)
-        let links = try MediaLinks(
-            secret: try settings.get(BlobSettings.signingKey),
-            base: try settings.get(LinkSettings.publicURL)
-        )
+        let links = try MediaLinks(settings)
         let streaks = MutualClient(environment.bus)
         let profiles = ProfileReplica(database: environment.database, bus: environment.bus)
         let images = ImageProcessor(

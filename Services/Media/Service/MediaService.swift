@@ -12,7 +12,7 @@ internal import StreaksAPI
 /// RPC in `Handlers/`, what is due in `Jobs/`.
 ///
 /// uploadSnap · getFeed · getStreakSnaps · getSnapHistory · uploadAvatar · removeAvatar · generateMilestoneCard · markMilestoneShared ·
-/// revokeMilestoneShare · makeMilestoneCard · getSharePage · findSnapOwner · exportUserData
+/// revokeMilestoneShare · makeMilestoneCard · getSharePage · findSnapOwner
 struct MediaService: MediaServiceProtocol {
     let snaps: SnapRepository
     let blocks: BlockReplica

@@ -40,7 +40,13 @@ public enum SocialModule: ServiceModule {
     private static let ownSettings: [any AnySetting] = [LinkSettings.publicURL, keptFriendPages]
 
     public static let features = [
-        ServiceFeature("friends", settings: ownSettings, migrations: ownMigrations, assemble: assemble)
+        ServiceFeature(
+            "friends",
+            settings: ownSettings,
+            migrations: ownMigrations,
+            personalData: [.friends, ProfileReplica.personalData],
+            assemble: assemble
+        )
     ]
 
     @Sendable private static func assemble(_ environment: ServiceEnvironment) async throws -> FeatureParts {

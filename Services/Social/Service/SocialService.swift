@@ -10,7 +10,6 @@ internal import StreaksAPI
 ///
 /// sendFriendRequest · respondToFriendRequest · listFriends · listFriendRequests · removeFriend · searchUsers · nudge
 /// · blockUser · listBlocks · unblockUser · report · listReports · actionReport · listBlockSnapshots · findFriendship
-/// · exportUserData
 struct SocialService: SocialServiceProtocol {
     let friendships: FriendshipRepository
     let friendLists: FriendLists

@@ -21,3 +21,9 @@ extension AccountRestored {
 extension AccountPurged {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
 }
+
+extension DataExportReady {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.userID, at: path, "user_id")
+    }
+}

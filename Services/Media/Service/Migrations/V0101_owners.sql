@@ -13,6 +13,6 @@ CREATE TABLE photo_owner (
 );
 CREATE INDEX photo_owner_due ON photo_owner (due_at) WHERE due_at IS NOT NULL;
 
--- What one person has posted is removed, and exported, together.
-CREATE INDEX snap_owner ON snap (user_id, posted_at);
+-- What one user has posted is deleted together, and exported page by page in the order of ids.
+CREATE INDEX snap_owner ON snap (user_id, id);
 CREATE INDEX streak_snap_snap ON streak_snap (snap_id);

@@ -82,10 +82,4 @@ struct AvatarRepository: Sendable {
     func forget(_ ids: [OperationID]) async throws {
         _ = try await database.execute("DELETE FROM avatar WHERE id = ANY(\(ids)) AND state = 2")
     }
-
-    /// Everything about the pictures of a person goes; their blobs go with the owner's (`PhotoOwners`).
-    static func purge(_ user: UserID, _ sql: Transaction) async throws {
-        _ = try await sql.execute("DELETE FROM avatar WHERE user_id = \(user)")
-        _ = try await sql.execute("DELETE FROM avatar_owner WHERE user_id = \(user)")
-    }
 }
