@@ -6,7 +6,9 @@ extension ProfileReplica {
         [
             PersonalTable(
                 "profile_replica",
-                users: ["user_id": .keep("auth's last profile names no one; its version keeps an older event from coming after it")]
+                users: [
+                    "user_id": .keep("auth's last profile names no one; its version keeps an older event from coming after it")
+                ]
             )
         ],
         impersonal: ["profile_snapshot": "whether all profiles were fetched once"]

@@ -78,6 +78,8 @@ final class World: Sendable {
                 "nats.url": nats.url, "database.url": databaseURL, "auth.key-folder": keyFolder.path,
                 "auth.bcrypt-cost": "\(bcryptCost)", "auth.refresh-secret": String(repeating: "secret", count: 6),
                 "auth.apple-client-ids": "com.example.app, com.example.web", "auth.apple-keys-url": apple.url,
+                "blob.folder": nats.files.appendingPathComponent("blobs").path,
+                "media.signing-key": String(repeating: "k", count: 40),
             ],
             declared: AuthModule.settings
         )

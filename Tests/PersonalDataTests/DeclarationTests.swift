@@ -20,7 +20,8 @@ struct DeclarationTests {
     /// The tables of a service, made by its migrations.
     private func withTables<Module: ServiceModule>(of module: Module.Type, _ body: (Database) async throws -> Void) async throws {
         try await PostgresServer.shared().withDatabase { database in
-            let sets = [MigrationSet("outbox", OutboxMigrations.all), MigrationSet("runtime", RuntimeMigrations.all)] + Module.migrations
+            let sets =
+                [MigrationSet("outbox", OutboxMigrations.all), MigrationSet("runtime", RuntimeMigrations.all)] + Module.migrations
             for set in sets { try await Migrator(scope: set.scope, migrations: set.migrations).run(on: database) }
             try await body(database)
         }

@@ -27,7 +27,8 @@ struct PersonalDataTests {
                         "letters",
                         [
                             "number", "words", .value("to_me") { "reader = \($0)" },
-                            .made("link", from: "nullif(number % 2, 0)") { _, _ in { user, number in "/\"\(number)\"?of=\(user)" } },
+                            .made("link", from: "nullif(number % 2, 0)") { _, _ in { user, number in "/\"\(number)\"?of=\(user)" }
+                            },
                         ]
                     ) { "author = \($0)" }
                 ]
@@ -167,13 +168,15 @@ struct PersonalDataTests {
                 )
             }
             try await fixture.database.execute("INSERT INTO visit VALUES (1, now(), \(ann))")
-            func count(_ sql: any QueryExecutor) async throws -> Int { try await sql.query("SELECT 1 FROM letter").count }
+            @Sendable func expect(_ letters: Int, _ work: UnitOfWork) async throws {
+                #expect(try await work.sql.query("SELECT 1 FROM letter").count == letters)
+            }
             let eraser = PersonalDataEraser(
                 Self.declared.tables,
                 [
                     ErasureSteps(
-                        before: { _, work in #expect(try await work.sql.query("SELECT 1 FROM letter").count == 3) },
-                        after: { _, work in #expect(try await work.sql.query("SELECT 1 FROM letter").count == 2) }
+                        before: { _, work in try await expect(3, work) },
+                        after: { _, work in try await expect(2, work) }
                     )
                 ]
             )
@@ -208,7 +211,9 @@ struct PersonalDataTests {
             try await fixture.database.execute("ALTER TABLE letter DROP COLUMN author, DROP COLUMN witness, DROP COLUMN copies")
             try await fixture.database.execute("DROP TABLE diary")
             #expect(
-                try await problems() == ["letter.author is declared and does not exist", "letter.author is no uuid: it cannot be erased by its value"]
+                try await problems() == [
+                    "letter.author is declared and does not exist", "letter.author is no uuid: it cannot be erased by its value",
+                ]
                     + ["host is declared and does not exist"]
             )
         }

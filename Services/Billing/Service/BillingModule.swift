@@ -14,7 +14,9 @@ public enum BillingModule: ServiceModule {
     ]
     public static var descriptor: (bytes: [UInt8], hash: String) { (BillingDescriptor.bytes, BillingDescriptor.hash) }
 
-    public static let features = [ServiceFeature("tokens", migrations: ownMigrations, personalData: [.tokens], assemble: assemble)]
+    public static let features = [
+        ServiceFeature("tokens", migrations: ownMigrations, personalData: [.tokens], assemble: assemble)
+    ]
 
     @Sendable private static func assemble(_ environment: ServiceEnvironment) async throws -> FeatureParts {
         let database = environment.database

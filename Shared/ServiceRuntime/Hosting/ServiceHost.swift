@@ -268,7 +268,7 @@ public final class ServiceHost<Module: ServiceModule>: Program {
                 try await relay.purge()
                 try await mutations.purge(now: now)
                 return 0
-            },
+            }
         ]
     }
 

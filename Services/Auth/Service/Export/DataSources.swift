@@ -48,7 +48,11 @@ struct DataSources: Sendable {
                 tasks.addTask { await Self.answer(index, source, user, limit: limit, asking) }
             }
             var answers: [Int: Answer] = [:]
-            for await answer in tasks { answers[answer.index] = answer }
+            for await answer in tasks {
+                answers[answer.index] = answer
+                // Whatever the others say, it is too much for one reply.
+                if answer.isTooLarge { tasks.cancelAll() }
+            }
             return answers
         }
         try Task.checkCancellation()
@@ -60,7 +64,8 @@ struct DataSources: Sendable {
         return document.utf8.count <= limit ? document : nil
     }
 
-    private static func answer(_ index: Int, _ source: Source, _ user: UserID, limit: Int, _ context: CallContext) async -> Answer {
+    private static func answer(_ index: Int, _ source: Source, _ user: UserID, limit: Int, _ context: CallContext) async -> Answer
+    {
         var member = DocumentMember()
         var text = ""
         var request: ExportPersonalDataRequest? = ExportPersonalDataRequest(userID: user)

@@ -9,8 +9,6 @@ struct ExportStream: AsyncSequence, Sendable {
     let sources: [DataSources.Source]
     let user: UserID
     let now: Instant
-    /// Runs before each page: keeps the lease, or throws.
-    let beforePage: @Sendable () async throws -> Void
 
     func makeAsyncIterator() -> Iterator { Iterator(stream: self) }
 
@@ -29,7 +27,8 @@ struct ExportStream: AsyncSequence, Sendable {
                 isAtEnd = true
                 return Array("}".utf8)
             }
-            try await stream.beforePage()
+            // A sequence that ends when its task is cancelled would look whole.
+            try Task.checkCancellation()
             let source = stream.sources[index]
             var text = ""
             if request == nil {

@@ -15,8 +15,10 @@ struct ExportJobs: Sendable {
     let ids: any IDSource
     let logger: Logger
 
-    /// What no export reaches: ten million photos.
-    private static let mostBytes: Int64 = 10 << 30
+    /// What a bucket takes in one piece; some nine million photos.
+    private static let mostBytes: Int64 = 5 << 30
+    /// How often a replica prolongs its lease of 30 s.
+    private static let heartbeat = Duration.seconds(10)
 
     /// The lease went to another replica, or the account was erased.
     private struct Withdrawn: Error {}
@@ -32,12 +34,8 @@ struct ExportJobs: Sendable {
     private func makeNext() async throws -> Int {
         guard let turn = try await repository.take(ids.make()) else { return 0 }
         do {
-            let stream = ExportStream(sources: sources.sources, user: turn.user, now: work.now()) { [repository] in
-                guard try await repository.prolong(turn) else { throw Withdrawn() }
-            }
-            let key = try turn.key
-            _ = try await blobs.put(key, from: stream, limit: Self.mostBytes)
-            if try await !finish(turn) { try await blobs.delete(key) }
+            try await write(turn)
+            if try await !finish(turn) { try await blobs.delete(try turn.key) }
         } catch is Withdrawn {
             return 1
         } catch {
@@ -45,6 +43,23 @@ struct ExportJobs: Sendable {
             try await repository.postpone(turn)
         }
         return 1
+    }
+
+    /// Writes the file while it holds the lease: storing a large file takes longer than the last page.
+    private func write(_ turn: DataExportTurn) async throws {
+        let key = try turn.key
+        let stream = ExportStream(sources: sources.sources, user: turn.user, now: work.now())
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { _ = try await blobs.put(key, from: stream, limit: Self.mostBytes) }
+            tasks.addTask {
+                while true {
+                    try await Task.sleep(for: Self.heartbeat)
+                    guard try await repository.prolong(turn) else { throw Withdrawn() }
+                }
+            }
+            try await tasks.next()
+            tasks.cancelAll()
+        }
     }
 
     private func finish(_ turn: DataExportTurn) async throws -> Bool {
@@ -60,7 +75,9 @@ struct ExportJobs: Sendable {
     private func deleteFiles(now: Instant) async throws -> Int {
         let users = try await repository.takeDeletable(now: now, limit: 100)
         for user in users {
-            for blob in try await blobs.list(prefix: "exports/\(user)/", after: nil, limit: 1_000) { try await blobs.delete(blob.key) }
+            for blob in try await blobs.list(prefix: "exports/\(user)/", after: nil, limit: 1_000) {
+                try await blobs.delete(blob.key)
+            }
             try await repository.delete(user)
         }
         return users.count

@@ -74,12 +74,16 @@ extension PersonalData {
             users: ["user_id": .delete],
             references: ["card_id"],
             exports: [
-                PersonalExport("milestone_shares", [.value("milestone_id", "card_id"), "platform", "shared_at"]) { "user_id = \($0)" }
+                PersonalExport("milestone_shares", [.value("milestone_id", "card_id"), "platform", "shared_at"]) {
+                    "user_id = \($0)"
+                }
             ]
         ),
         PersonalTable(
             "milestone_card",
-            users: ["first_user": removedCard, "second_user": removedCard, "withdrawn_by": .erased(by: "the job `removed_cards`")],
+            users: [
+                "first_user": removedCard, "second_user": removedCard, "withdrawn_by": .erased(by: "the job `removed_cards`"),
+            ],
             references: ["id", "streak_id"],
             exports: [card]
         ),

@@ -14,7 +14,8 @@ extension PersonalData {
                 PersonalExport(
                     "notifications",
                     [
-                        "id", .value("type", "kind"), "title", "body", "actor_id", "streak_id", "friendship_id", "created_at", "read_at",
+                        "id", .value("type", "kind"), "title", "body", "actor_id", "streak_id", "friendship_id", "created_at",
+                        "read_at",
                     ]
                 ) { "user_id = \($0) AND \(NotificationRepository.isShown(to: $0))" }
             ]

@@ -72,7 +72,9 @@ extension PersonalData {
         ],
         references: ["id", "subject_id", "action_id"],
         exports: [
-            PersonalExport("reports", [.value("report_id", "id"), "subject_id", "description", "created_at"]) { "reporter = \($0)" }
+            PersonalExport("reports", [.value("report_id", "id"), "subject_id", "description", "created_at"]) {
+                "reporter = \($0)"
+            }
         ]
     )
 }

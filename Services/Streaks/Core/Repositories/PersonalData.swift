@@ -16,21 +16,26 @@ extension PersonalData {
                 "streak_identity": "what there can be one streak of: deleted when the streak ends, which the erasure does first",
                 "outage": "times in which no user could reach the service",
             ]
-        ) { environment in
-            let accounts = AccountConsumers(writer: try StreaksCore(environment, extensions).writer)
-            return ErasureSteps(
-                before: { user, work in
-                    // A request that was under way at the deletion may have started a streak since.
-                    try await accounts.endAll(of: user, work)
-                    // Before the totals are deleted, so that they are not made again.
-                    try await PurgedUserRepository.add(user, work)
-                },
-                after: { user, work in try await PurgedUserRepository.deleteStreaksOfPurgedUsers(with: user, work.sql) }
-            )
-        }
+        ) { environment in steps(try StreaksCore(environment, extensions).writer) }
     }
 
-    private static let sharedHistory = Erasure.keep("a streak is its other members' history too; deleted when all of them are erased")
+    /// What no table can express.
+    static func steps(_ writer: StreakWriter) -> ErasureSteps {
+        let accounts = AccountConsumers(writer: writer)
+        return ErasureSteps(
+            before: { user, work in
+                // A request that was under way at the deletion may have started a streak since.
+                try await accounts.endAll(of: user, work)
+                // Before the totals are deleted, so that they are not made again.
+                try await PurgedUserRepository.add(user, work)
+            },
+            after: { user, work in try await PurgedUserRepository.deleteStreaksOfPurgedUsers(with: user, work.sql) }
+        )
+    }
+
+    private static let sharedHistory = Erasure.keep(
+        "a streak is its other members' history too; deleted when all of them are erased"
+    )
 
     private static let streak = PersonalTable(
         "streak",
@@ -54,7 +59,8 @@ extension PersonalData {
                     .value("status", "CASE streak.status WHEN 1 THEN 'active' WHEN 2 THEN 'broken' ELSE 'ended' END"),
                     .value("current_count", "streak.current_count"), .value("longest_count", "streak.longest_count"),
                     .value("last_completed_date", "streak.last_completed_date"), .value("broken_at", "streak.broken_at"),
-                    .value("broken_by_you") { "coalesce(streak.broken_by = \($0), false)" }, .value("ended_at", "streak.ended_at"),
+                    .value("broken_by_you") { "coalesce(streak.broken_by = \($0), false)" },
+                    .value("ended_at", "streak.ended_at"),
                 ],
                 join: "JOIN streak ON streak.id = streak_member.streak_id"
             ) { user in
@@ -125,6 +131,8 @@ extension PersonalData {
 
     private static let purged = PersonalTable(
         "purged_user",
-        users: ["user_id": .keep("tells when all members of a streak are erased, and that nothing of the user is to be made again")]
+        users: [
+            "user_id": .keep("tells when all members of a streak are erased, and that nothing of the user is to be made again")
+        ]
     )
 }

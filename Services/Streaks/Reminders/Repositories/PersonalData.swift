@@ -11,7 +11,8 @@ extension PersonalData {
                 PersonalExport(
                     "reminders",
                     [
-                        .value("window_opened", "opened_for"), .value("window_closing", "closing_for"), .value("at_risk", "ending_for"),
+                        .value("window_opened", "opened_for"), .value("window_closing", "closing_for"),
+                        .value("at_risk", "ending_for"),
                     ]
                 ) { "user_id = \($0)" }
             ]
