@@ -343,10 +343,8 @@ let testTargets: [Target] = [
     ),
     tests(
         "PersonalDataTests",
-        [
-            "AuthService", "SocialService", "StreaksService", "MediaService", "NotificationsService", "BillingService", "Outbox",
-            "Runtime", "ServiceRuntime", "Database", "Kernel", "TestSupport",
-        ]
+        ["AuthService", "SocialService", "StreaksService", "MediaService", "NotificationsService", "BillingService"]
+            + ["Outbox", "ServiceRuntime", "Database", "TestSupport"]
     ),
     tests("OutgoingHTTPTests", ["OutgoingHTTP", "Kernel", hummingbird, logging]),
     tests(

@@ -63,6 +63,10 @@ extension ClockTests {
         let forged = target.replacing("exp=", with: "exp=1")
         #expect(try await home.http.send("GET", forged).status == 404)
 
+        // Still too many for a reply.
+        _ = try await home.sql(
+            "DELETE FROM media.snap WHERE user_id = '\(eva.id)' AND split_part(caption, ' ', 3)::int > 15000"
+        )
         try await home.travel(days: 8)
         try await eventually("the file is deleted") { home.blobs(of: eva).isEmpty }
         try await eva.signIn()

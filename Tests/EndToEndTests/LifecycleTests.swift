@@ -103,7 +103,8 @@ extension ClockTests {
 
     /// Where a bare id may stay: it says that there was somebody, and not who.
     private static let tombstones: Set = [
-        "auth.purged_account", "streaks.purged_user", "streaks.streak", "streaks.contribution", "media.photo_owner",
+        "auth.purged_account", "streaks.purged_user", "streaks.streak", "streaks.streak_member", "streaks.contribution",
+        "media.photo_owner",
     ]
     /// In every service: what makes an older event change nothing, and events until the purge of the outbox.
     private static let everywhere = [".profile_replica", ".outbox"]
