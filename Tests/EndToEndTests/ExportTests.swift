@@ -65,7 +65,7 @@ extension ClockTests {
 
         // Still too many for a reply.
         _ = try await home.sql(
-            "DELETE FROM media.snap WHERE user_id = '\(eva.id)' AND split_part(caption, ' ', 3)::int > 15000"
+            "DELETE FROM media.snap WHERE user_id = '\(eva.id)' AND split_part(caption, ' ', 3)::int > 20000"
         )
         try await home.travel(days: 8)
         try await eventually("the file is deleted") { home.blobs(of: eva).isEmpty }
