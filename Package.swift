@@ -115,6 +115,7 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Reso
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let blobs: [Target.Dependency] = ["BlobConfiguration", "BlobStore"]
 let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 
 let cLibraries: [Target] = [
@@ -138,7 +139,7 @@ let sharedModules: [Target] = [
     shared("Outbox", ["Kernel", "Wire", "Bus", "Database", logging], resources: [.embedInCode("Migrations")]),
     shared(
         "Replicas",
-        ["Kernel", "Bus", "Database", "Outbox", "CommonAPI", "AuthAPI", "BillingAPI", "SocialAPI"],
+        ["Kernel", "Bus", "Database", "Outbox", "ServiceRuntime", "CommonAPI", "AuthAPI", "BillingAPI", "SocialAPI"],
         resources: [.embedInCode("Migrations")]
     ),
     shared(
@@ -154,7 +155,7 @@ let sharedModules: [Target] = [
     // Apart from Runtime: a gateway has no database.
     shared(
         "ServiceRuntime",
-        ["Kernel", "Wire", "Bus", "Database", "Outbox", "Runtime", "CommonAPI", logging, crypto],
+        ["Kernel", "Wire", "Bus", "Database", "Outbox", "Runtime", "AuthAPI", "CommonAPI", logging, crypto],
         resources: [.embedInCode("Migrations")]
     ),
     shared("BlobStore", ["Kernel", "WorkPool", "OutgoingHTTP", crypto, logging]),
@@ -195,14 +196,8 @@ let services: [[Target]] = [
         "Auth",
         core: ["BillingAPI", "StreaksAPI", "Replicas"],
         features: [
-            Feature(
-                "Accounts",
-                [
-                    "BillingAPI", "MediaAPI", "NotificationsAPI", "SocialAPI", "StreaksAPI", "Passwords", "Tokens",
-                    "OutgoingHTTP",
-                    "WorkPool", crypto, logging,
-                ]
-            ), Feature("Profiles", ["MediaAPI", "Replicas"], hasTables: false),
+            Feature("Accounts", blobs + ["SocialAPI", "Passwords", "Tokens", "OutgoingHTTP", "WorkPool", crypto, logging]),
+            Feature("Profiles", ["MediaAPI", "Replicas"], hasTables: false),
         ]
     ),
     service(
@@ -230,7 +225,7 @@ let services: [[Target]] = [
     service(
         "Media",
         apis: ["AuthAPI", "MediaAPI", "SocialAPI", "StreaksAPI"],
-        extra: ["BlobConfiguration", "BlobStore", "Images", "Replicas", crypto, logging]
+        extra: blobs + ["Images", "Replicas", crypto, logging]
     ),
     service("Notifications", apis: ["AuthAPI", "NotificationsAPI", "SocialAPI", "StreaksAPI"], extra: ["Replicas"]),
     service("Billing", apis: ["AuthAPI", "BillingAPI", "StreaksAPI"]),
@@ -337,6 +332,11 @@ let testTargets: [Target] = [
             "AuthService", "AuthDomain", "AuthAPI", "GatewayService", "OutgoingHTTP", crypto, hummingbird,
             .product(name: "JWTKit", package: "jwt-kit"), .product(name: "CryptoExtras", package: "swift-crypto"),
         ]
+    ),
+    tests(
+        "PersonalDataTests",
+        ["AuthService", "SocialService", "StreaksService", "MediaService", "NotificationsService", "BillingService"]
+            + ["Outbox", "ServiceRuntime", "Database", "TestSupport"]
     ),
     tests("OutgoingHTTPTests", ["OutgoingHTTP", "Kernel", hummingbird, logging]),
     tests(

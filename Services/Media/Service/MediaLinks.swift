@@ -1,3 +1,4 @@
+internal import BlobConfiguration
 internal import BlobStore
 internal import Kernel
 internal import Replicas
@@ -30,6 +31,11 @@ struct MediaLinks: Sendable {
         self.signer = SignedURL(secret: Array(secret.utf8))
         self.base = base.hasSuffix("/") ? String(base.dropLast()) : base
         self.avatars = AvatarLinks(base: base)
+    }
+
+    /// - Throws: `Settings.Invalid`.
+    init(_ settings: Settings) throws {
+        try self.init(secret: try settings.get(BlobSettings.signingKey), base: try settings.get(LinkSettings.publicURL))
     }
 
     /// - Parameter viewer: whom it is for, when that is not the owner.

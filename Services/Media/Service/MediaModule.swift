@@ -28,7 +28,13 @@ public enum MediaModule: ServiceModule {
     private static let ownSettings: [any AnySetting] = BlobSettings.all + [LinkSettings.publicURL, threads, queue]
 
     public static let features = [
-        ServiceFeature("snaps", settings: ownSettings, migrations: ownMigrations, assemble: assemble)
+        ServiceFeature(
+            "snaps",
+            settings: ownSettings,
+            migrations: ownMigrations,
+            personalData: [.snaps, .avatars, .cards, BlockReplica.personalData, ProfileReplica.personalData],
+            assemble: assemble
+        )
     ]
 
     @Sendable private static func assemble(_ environment: ServiceEnvironment) async throws -> FeatureParts {

@@ -28,10 +28,7 @@ struct MediaParts {
         let (settings, database, logger) = (environment.settings, environment.database, environment.logger)
         self.environment = environment
         blobs = try await BlobSettings.store(settings, logger: logger)
-        links = try MediaLinks(
-            secret: try settings.get(BlobSettings.signingKey),
-            base: try settings.get(LinkSettings.publicURL)
-        )
+        links = try MediaLinks(settings)
         profiles = ProfileReplica(database: database, bus: environment.bus)
         blocks = BlockReplica(database: database, bus: environment.bus, stored: HiddenPairRepository.note)
         streaks = MutualClient(environment.bus)
@@ -88,15 +85,7 @@ struct MediaParts {
             getFeed: GetFeed(snaps: snaps, views: views, streaks: streaks),
             getStreakSnaps: GetStreakSnaps(snaps: snaps, views: views),
             getSnapHistory: GetSnapHistory(snaps: snaps, views: views, streaks: streaks),
-            findSnapOwner: FindSnapOwner(snaps: snaps),
-            exportUserData: ExportUserData(
-                snaps: snaps,
-                avatars: avatars.repository,
-                cards: cards.repository,
-                blocks: blocks,
-                links: links,
-                clock: environment.clock
-            )
+            findSnapOwner: FindSnapOwner(snaps: snaps)
         )
     }
 

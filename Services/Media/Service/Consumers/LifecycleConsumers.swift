@@ -1,8 +1,6 @@
 internal import AuthAPI
 internal import Kernel
 internal import Outbox
-internal import Replicas
-internal import ServiceRuntime
 internal import SocialAPI
 
 /// Whose photos are shown (AU-7, SO-9, PH-6). A profile's status says it whatever the reason: deletion, restoration, suspension, its end.
@@ -32,15 +30,6 @@ enum LifecycleConsumers {
                 and: event.userBID,
                 work.sql
             )
-        },
-        EventHandler(AccountPurged.self) { event, work in
-            let user = event.userID
-            try await OwnerRepository.purge(user, work.sql)
-            try await AvatarRepository.purge(user, work.sql)
-            try await HiddenPairRepository.noteAll(of: user, work.sql)
-            try await CardRepository.purge(user, work.sql)
-            try await BlockReplica.erase(user, work.sql)
-            try await Mutations.forget(caller: user, work.sql)
         },
     ]
 }

@@ -49,8 +49,8 @@ CREATE TABLE snap (
     width integer NOT NULL,
     height integer NOT NULL
 );
--- What one user has posted is removed, and exported, together.
-CREATE INDEX snap_owner ON snap (user_id, posted_at);
+-- What one user has posted is deleted together, and exported page by page in the order of ids.
+CREATE INDEX snap_owner ON snap (user_id, id);
 
 -- Which snap a streak shows for a member and date.
 CREATE TABLE streak_snap (

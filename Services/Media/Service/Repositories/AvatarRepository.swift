@@ -57,13 +57,6 @@ struct AvatarRepository: Sendable {
         _ = try await database.execute("UPDATE avatar SET state = 2, due_at = \(now) WHERE id = \(avatar.id) AND state = 0")
     }
 
-    /// The picture a person shows.
-    func shown(of user: UserID) async throws -> Avatar? {
-        try await database.query("SELECT id FROM avatar WHERE user_id = \(user) AND state = 1").first.map { row in
-            Avatar(id: try row.decode(as: OperationID.self), user: user)
-        }
-    }
-
     /// Locks up to `limit` pictures that are to be deleted; from now on they are not shown, and other replicas leave them alone until
     /// `lease`.
     func lockDue(now: Instant, until lease: Instant, limit: Int) async throws -> [Avatar] {
@@ -82,11 +75,5 @@ struct AvatarRepository: Sendable {
     /// Deletes the rows of pictures whose blobs are deleted.
     func delete(_ ids: [OperationID]) async throws {
         _ = try await database.execute("DELETE FROM avatar WHERE id = ANY(\(ids)) AND state = 2")
-    }
-
-    /// Everything about the pictures of a person goes; their blobs go with the owner's (`PhotoOwners`).
-    static func purge(_ user: UserID, _ sql: Transaction) async throws {
-        _ = try await sql.execute("DELETE FROM avatar WHERE user_id = \(user)")
-        _ = try await sql.execute("DELETE FROM avatar_owner WHERE user_id = \(user)")
     }
 }

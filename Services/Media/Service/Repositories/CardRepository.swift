@@ -137,14 +137,6 @@ struct CardRepository: Sendable {
         )
     }
 
-    /// The cards of a purged user show a name: they are removed, for the other member too (AU-7). The job deletes pictures and rows.
-    static func purge(_ user: UserID, _ sql: Transaction) async throws {
-        _ = try await sql.execute("DELETE FROM milestone_share WHERE user_id = \(user)")
-        _ = try await sql.execute(
-            "UPDATE milestone_card SET state = 2, token = NULL WHERE first_user = \(user) OR second_user = \(user)"
-        )
-    }
-
     /// Cards to be removed: those of purged users, and those that were not finished within an hour.
     func removable(now: Instant, limit: Int) async throws -> [StoredCard] {
         _ = try await database.execute("UPDATE milestone_card SET state = 2 WHERE state = 0 AND lease_until < \(now - .hours(1))")
@@ -154,21 +146,6 @@ struct CardRepository: Sendable {
 
     func delete(_ id: MilestoneCardID) async throws {
         _ = try await database.execute("DELETE FROM milestone_card WHERE id = \(id) AND state = 2")
-    }
-
-    /// The cards a person is on, oldest first.
-    func cards(of user: UserID) async throws -> [StoredCard] {
-        try await select("state = 1 AND \(user) IN (first_user, second_user) ORDER BY id")
-    }
-
-    /// What a person has shared, oldest first.
-    func shares(of user: UserID) async throws -> [(card: MilestoneCardID, platform: String, at: Instant)] {
-        try await database.query(
-            "SELECT card_id, platform, shared_at FROM milestone_share WHERE user_id = \(user) ORDER BY shared_at, card_id, platform"
-        ).map { row in
-            let (card, platform, at) = try row.decode(as: (MilestoneCardID.self, String.self, Instant.self))
-            return (card, platform, at)
-        }
     }
 
     private func first(_ condition: Query) async throws -> StoredCard? { try await select("\(condition) LIMIT 1").first }

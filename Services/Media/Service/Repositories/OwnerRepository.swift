@@ -33,7 +33,7 @@ struct OwnerRepository: Sendable {
         )
     }
 
-    /// Deletes the rows about a user; the job deletes the blobs.
+    /// Notes a user as purged, so that the job deletes the blobs, and deletes what streaks show of the snaps: by the index on the snap.
     static func purge(_ user: UserID, _ sql: Transaction) async throws {
         _ = try await sql.execute(
             """
@@ -44,8 +44,6 @@ struct OwnerRepository: Sendable {
             """
         )
         _ = try await sql.execute("DELETE FROM streak_snap WHERE snap_id IN (SELECT id FROM snap WHERE user_id = \(user))")
-        _ = try await sql.execute("DELETE FROM snap WHERE user_id = \(user)")
-        _ = try await sql.execute("DELETE FROM snap_operation WHERE user_id = \(user)")
     }
 
     /// Locks up to `limit` owners that are due; other replicas leave them alone until `leaseUntil`.
@@ -73,49 +71,4 @@ struct OwnerRepository: Sendable {
             """
         )
     }
-
-    /// The snaps of a person, oldest first, with the dates of the streaks that show them.
-    func snaps(of user: UserID) async throws -> [OwnSnap] {
-        try await database.query(
-            """
-            SELECT p.id, p.caption, p.prompt_id, p.captured_at, p.posted_at, p.on_time, p.width, p.height, p.display_key,
-                array_agg(s.streak_id ORDER BY s.streak_id) FILTER (WHERE s.streak_id IS NOT NULL)
-            FROM snap p LEFT JOIN streak_snap s ON s.snap_id = p.id
-            WHERE p.user_id = \(user) GROUP BY p.id ORDER BY p.posted_at, p.id
-            """
-        ).map { row in
-            let (id, caption, prompt, captured, posted, onTime, width, height, key, streaks) = try row.decode(
-                as: (
-                    SnapID.self, String?.self, String?.self, Instant.self, Instant.self, Bool.self, Int32.self, Int32.self,
-                    String.self, [StreakID]?.self
-                )
-            )
-            return OwnSnap(
-                id: id.description,
-                caption: caption,
-                promptID: prompt,
-                capturedAt: captured.description,
-                postedAt: posted.description,
-                isOnTime: onTime,
-                width: width,
-                height: height,
-                streakIDs: (streaks ?? []).map(\.description),
-                displayKey: key
-            )
-        }
-    }
-}
-
-/// A snap as its owner takes it along (AU-10).
-struct OwnSnap: Sendable {
-    let id: String
-    let caption: String?
-    let promptID: String?
-    let capturedAt: String
-    let postedAt: String
-    let isOnTime: Bool
-    let width: Int32
-    let height: Int32
-    let streakIDs: [String]
-    let displayKey: String
 }
