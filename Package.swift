@@ -224,8 +224,13 @@ let services: [[Target]] = [
     ],
     service(
         "Media",
-        apis: ["AuthAPI", "MediaAPI", "SocialAPI", "StreaksAPI"],
-        extra: blobs + ["Images", "Replicas", crypto, logging]
+        core: blobs + ["AuthAPI", "Images", "Replicas", logging],
+        features: [
+            Feature("Snaps", blobs + ["StreaksAPI", "Images", "Replicas", crypto, logging]),
+            Feature("Avatars", blobs + ["Images", logging]),
+            Feature("Cards", blobs + ["SocialAPI", "StreaksAPI", "Images", "Replicas", crypto, logging]),
+        ],
+        list: blobs + [logging]
     ),
     service("Notifications", apis: ["AuthAPI", "NotificationsAPI", "SocialAPI", "StreaksAPI"], extra: ["Replicas"]),
     service("Billing", apis: ["AuthAPI", "BillingAPI", "StreaksAPI"]),
@@ -311,10 +316,8 @@ let testTargets: [Target] = [
     ),
     tests(
         "ChaosTests",
-        [
-            "Processes", "TestSupport", "chaos", "streaksnap", "auth", "social", "streaks", "media", "notifications", "billing",
-            "gateway",
-        ]
+        ["Processes", "TestSupport", "chaos", "streaksnap", "auth", "social", "streaks", "media", "notifications", "billing"]
+            + ["gateway"]
     ),
     tests("SoakTests", ["Processes", "TestSupport", "soak", "streaks", "billing"]),
     tests("BillingServiceTests", hosting + ["BillingService", "BillingAPI", "StreaksAPI"]),
@@ -343,15 +346,15 @@ let testTargets: [Target] = [
         "GatewayTests",
         [
             "GatewayService", "Transcoding", "BlobStore", "Gzip", "Tokens", "Runtime", "Bus", "Kernel", "Processes",
-            "TestSupport",
-            hummingbird, logging, .product(name: "NIOCore", package: "swift-nio"),
+            "TestSupport", hummingbird, logging, .product(name: "NIOCore", package: "swift-nio"),
             .product(name: "NIOHTTP1", package: "swift-nio"), .product(name: "NIOEmbedded", package: "swift-nio"),
         ],
         resources: [.copy("Fixtures")]
     ),
     tests(
         "MediaServiceTests",
-        hosting + ["MediaService", "MediaDomain", "MediaAPI", "SocialAPI", "Replicas", "BlobStore", "Images", crypto]
+        hosting + blobs + ["MediaService", "MediaCore", "MediaCards", "MediaDomain", "MediaAPI", "SocialAPI"]
+            + ["Replicas", "Images", crypto]
     ),
     tests(
         "DomainTests",
@@ -369,9 +372,7 @@ let testTargets: [Target] = [
     program(
         "chaos",
         "Chaos",
-        [
-            "Database", "DevEnvironment", "Images", "Kernel", "OutgoingHTTP", "Processes", "Runtime", arguments, logging,
-        ]
+        ["Database", "DevEnvironment", "Images", "Kernel", "OutgoingHTTP", "Processes", "Runtime", arguments, logging]
     ),
     program("bus-benchmark", "Benchmarks/Bus", ["Bus", "Kernel", "CNats", "Processes", "TestSupport", logging]),
     program("database-benchmark", "Benchmarks/Database", ["Database", "Kernel", "Processes", "TestSupport", logging]),

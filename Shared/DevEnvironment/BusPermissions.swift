@@ -28,7 +28,7 @@ public struct BusPermissions: Sendable, Equatable {
         "auth": ["core": ["billing", "streaks"], "accounts": ["social"], "profiles": ["media", "social"]],
         "social": ["core": ["auth"], "personal-data": ["auth"]],
         "streaks": ["core": ["auth", "billing", "social"], "mutual": ["social"], "personal-data": ["auth"]],
-        "media": ["snaps": ["auth", "social"], "personal-data": ["auth"]],
+        "media": ["core": ["auth", "social"], "cards": ["social"], "personal-data": ["auth"]],
         "notifications": ["log": ["auth", "social", "streaks"], "personal-data": ["auth"]],
         "billing": ["tokens": ["streaks"], "personal-data": ["auth"]],
     ]

@@ -1,5 +1,6 @@
 internal import BlobStore
 internal import Kernel
+internal import MediaCore
 internal import Runtime
 
 /// Compares the blob store with the tables: every blob has a row that knows it, every row has its blobs. Changes nothing, and may run while
