@@ -115,6 +115,7 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Reso
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let blobs: [Target.Dependency] = ["BlobConfiguration", "BlobStore"]
 let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 
 let cLibraries: [Target] = [
@@ -138,7 +139,7 @@ let sharedModules: [Target] = [
     shared("Outbox", ["Kernel", "Wire", "Bus", "Database", logging], resources: [.embedInCode("Migrations")]),
     shared(
         "Replicas",
-        ["Kernel", "Bus", "Database", "Outbox", "CommonAPI", "AuthAPI", "BillingAPI", "SocialAPI"],
+        ["Kernel", "Bus", "Database", "Outbox", "ServiceRuntime", "CommonAPI", "AuthAPI", "BillingAPI", "SocialAPI"],
         resources: [.embedInCode("Migrations")]
     ),
     shared(
@@ -154,7 +155,7 @@ let sharedModules: [Target] = [
     // Apart from Runtime: a gateway has no database.
     shared(
         "ServiceRuntime",
-        ["Kernel", "Wire", "Bus", "Database", "Outbox", "Runtime", "CommonAPI", logging, crypto],
+        ["Kernel", "Wire", "Bus", "Database", "Outbox", "Runtime", "AuthAPI", "CommonAPI", logging, crypto],
         resources: [.embedInCode("Migrations")]
     ),
     shared("BlobStore", ["Kernel", "WorkPool", "OutgoingHTTP", crypto, logging]),
@@ -195,14 +196,8 @@ let services: [[Target]] = [
         "Auth",
         core: ["BillingAPI", "StreaksAPI", "Replicas"],
         features: [
-            Feature(
-                "Accounts",
-                [
-                    "BillingAPI", "MediaAPI", "NotificationsAPI", "SocialAPI", "StreaksAPI", "Passwords", "Tokens",
-                    "OutgoingHTTP",
-                    "WorkPool", crypto, logging,
-                ]
-            ), Feature("Profiles", ["MediaAPI", "Replicas"], hasTables: false),
+            Feature("Accounts", blobs + ["SocialAPI", "Passwords", "Tokens", "OutgoingHTTP", "WorkPool", crypto, logging]),
+            Feature("Profiles", ["MediaAPI", "Replicas"], hasTables: false),
         ]
     ),
     service(
@@ -229,8 +224,13 @@ let services: [[Target]] = [
     ],
     service(
         "Media",
-        apis: ["AuthAPI", "MediaAPI", "SocialAPI", "StreaksAPI"],
-        extra: ["BlobConfiguration", "BlobStore", "Images", "Replicas", crypto, logging]
+        core: blobs + ["AuthAPI", "Images", "Replicas", logging],
+        features: [
+            Feature("Snaps", blobs + ["StreaksAPI", "Images", "Replicas", crypto, logging]),
+            Feature("Avatars", blobs + ["Images", logging]),
+            Feature("Cards", blobs + ["SocialAPI", "StreaksAPI", "Images", "Replicas", crypto, logging]),
+        ],
+        list: blobs + [logging]
     ),
     service("Notifications", apis: ["AuthAPI", "NotificationsAPI", "SocialAPI", "StreaksAPI"], extra: ["Replicas"]),
     service("Billing", apis: ["AuthAPI", "BillingAPI", "StreaksAPI"]),
@@ -316,10 +316,8 @@ let testTargets: [Target] = [
     ),
     tests(
         "ChaosTests",
-        [
-            "Processes", "TestSupport", "chaos", "streaksnap", "auth", "social", "streaks", "media", "notifications", "billing",
-            "gateway",
-        ]
+        ["Processes", "TestSupport", "chaos", "streaksnap", "auth", "social", "streaks", "media", "notifications", "billing"]
+            + ["gateway"]
     ),
     tests("SoakTests", ["Processes", "TestSupport", "soak", "streaks", "billing"]),
     tests("BillingServiceTests", hosting + ["BillingService", "BillingAPI", "StreaksAPI"]),
@@ -338,20 +336,25 @@ let testTargets: [Target] = [
             .product(name: "JWTKit", package: "jwt-kit"), .product(name: "CryptoExtras", package: "swift-crypto"),
         ]
     ),
+    tests(
+        "PersonalDataTests",
+        ["AuthService", "SocialService", "StreaksService", "MediaService", "NotificationsService", "BillingService"]
+            + ["Outbox", "ServiceRuntime", "Database", "TestSupport"]
+    ),
     tests("OutgoingHTTPTests", ["OutgoingHTTP", "Kernel", hummingbird, logging]),
     tests(
         "GatewayTests",
         [
             "GatewayService", "Transcoding", "BlobStore", "Gzip", "Tokens", "Runtime", "Bus", "Kernel", "Processes",
-            "TestSupport",
-            hummingbird, logging, .product(name: "NIOCore", package: "swift-nio"),
+            "TestSupport", hummingbird, logging, .product(name: "NIOCore", package: "swift-nio"),
             .product(name: "NIOHTTP1", package: "swift-nio"), .product(name: "NIOEmbedded", package: "swift-nio"),
         ],
         resources: [.copy("Fixtures")]
     ),
     tests(
         "MediaServiceTests",
-        hosting + ["MediaService", "MediaDomain", "MediaAPI", "SocialAPI", "Replicas", "BlobStore", "Images", crypto]
+        hosting + blobs + ["MediaService", "MediaCore", "MediaCards", "MediaDomain", "MediaAPI", "SocialAPI"]
+            + ["Replicas", "Images", crypto]
     ),
     tests(
         "DomainTests",
@@ -369,9 +372,7 @@ let testTargets: [Target] = [
     program(
         "chaos",
         "Chaos",
-        [
-            "Database", "DevEnvironment", "Images", "Kernel", "OutgoingHTTP", "Processes", "Runtime", arguments, logging,
-        ]
+        ["Database", "DevEnvironment", "Images", "Kernel", "OutgoingHTTP", "Processes", "Runtime", arguments, logging]
     ),
     program("bus-benchmark", "Benchmarks/Bus", ["Bus", "Kernel", "CNats", "Processes", "TestSupport", logging]),
     program("database-benchmark", "Benchmarks/Database", ["Database", "Kernel", "Processes", "TestSupport", logging]),

@@ -26,11 +26,11 @@ public struct BusPermissions: Sendable, Equatable {
     /// Whose events each feature of a service consumes. The operator's process makes a durable consumer for each (`streaksnap streams`).
     public static let sources: [String: [String: [String]]] = [
         "auth": ["core": ["billing", "streaks"], "accounts": ["social"], "profiles": ["media", "social"]],
-        "social": ["core": ["auth"]],
-        "streaks": ["core": ["auth", "billing", "social"], "mutual": ["social"]],
-        "media": ["snaps": ["auth", "social"]],
-        "notifications": ["log": ["auth", "social", "streaks"]],
-        "billing": ["tokens": ["auth", "streaks"]],
+        "social": ["core": ["auth"], "personal-data": ["auth"]],
+        "streaks": ["core": ["auth", "billing", "social"], "mutual": ["social"], "personal-data": ["auth"]],
+        "media": ["core": ["auth", "social"], "cards": ["social"], "personal-data": ["auth"]],
+        "notifications": ["log": ["auth", "social", "streaks"], "personal-data": ["auth"]],
+        "billing": ["tokens": ["streaks"], "personal-data": ["auth"]],
     ]
 
     /// The rights of every user: the services, the gateway, and the operator (who makes the streams; development command, tests) with all.

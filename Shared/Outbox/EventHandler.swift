@@ -22,5 +22,5 @@ public struct EventHandler: Sendable {
     }
 
     /// The service that emits it: the second word of the subject.
-    var source: String { subject.split(separator: ".").dropFirst().first.map(String.init) ?? "" }
+    public var source: String { subject.split(separator: ".").dropFirst().first.map(String.init) ?? "" }
 }

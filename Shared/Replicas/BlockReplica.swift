@@ -26,11 +26,6 @@ public struct BlockReplica: Sendable {
         self.stored = stored
     }
 
-    /// Deletes the blocks of a user and those by others of them: for accounts that are purged (AU-7).
-    public static func erase(_ user: UserID, _ sql: Transaction) async throws {
-        _ = try await sql.execute("DELETE FROM block_replica WHERE blocker = \(user) OR blocked = \(user)")
-    }
-
     /// The replica's tables, for the service's list of migrations.
     public static let migrations: [Migration] = [
         Migration(version: 1, name: "block_replica", sql: PackageResources.block_V0001_sql),

@@ -83,6 +83,8 @@ final class World: Sendable {
             values["auth.refresh-secret"] = String(repeating: "secret", count: 6)
             values["auth.apple-client-ids"] = "com.example.app, com.example.web"
             values["auth.apple-keys-url"] = apple.url
+            values["blob.folder"] = nats.files.appendingPathComponent("blobs").path
+            values["media.signing-key"] = String(repeating: "k", count: 40)
         }
         let settings = Settings(values: values, declared: AuthModule.settings)
         let host = try ServiceHost<AuthModule>(settings: settings, logger: Self.logger, clock: manualClock)

@@ -174,15 +174,15 @@ import Testing
             )
             #expect(!made.contains("error") && made.contains("EVT_AUTH"))
             let consumer = try chief.request(
-                "$JS.API.CONSUMER.DURABLE.CREATE.EVT_AUTH.media-snaps",
-                #"{"stream_name":"EVT_AUTH","config":{"durable_name":"media-snaps","ack_policy":"none","deliver_policy":"all"}}"#
+                "$JS.API.CONSUMER.DURABLE.CREATE.EVT_AUTH.media-core",
+                #"{"stream_name":"EVT_AUTH","config":{"durable_name":"media-core","ack_policy":"none","deliver_policy":"all"}}"#
             )
             #expect(!consumer.contains("error") && consumer.contains("media"))
             #expect(try auth.request("evt.auth.v1.Made", "hello").contains(#""seq":1"#))
-            #expect(try media.request("$JS.API.CONSUMER.INFO.EVT_AUTH.media-snaps").contains(#""num_pending":1"#))
+            #expect(try media.request("$JS.API.CONSUMER.INFO.EVT_AUTH.media-core").contains(#""num_pending":1"#))
             #expect(try media.request("$JS.API.STREAM.MSG.GET.EVT_AUTH", #"{"seq":1}"#).contains("aGVsbG8="))
             #expect(
-                try media.request("$JS.API.CONSUMER.MSG.NEXT.EVT_AUTH.media-snaps", #"{"batch":1,"expires":5000000000}"#)
+                try media.request("$JS.API.CONSUMER.MSG.NEXT.EVT_AUTH.media-core", #"{"batch":1,"expires":5000000000}"#)
                     == "hello"
             )
         }

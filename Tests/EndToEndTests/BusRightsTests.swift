@@ -78,7 +78,7 @@ import Testing
         for round in 0..<40 {
             for source in ["AUTH", "SOCIAL"] {
                 try attacker.publish(
-                    "$JS.API.CONSUMER.MSG.NEXT.EVT_\(source).media-snaps",
+                    "$JS.API.CONSUMER.MSG.NEXT.EVT_\(source).media-core",
                     body: Array(#"{"batch":1,"expires":20000000000}"#.utf8),
                     reply: "rpc.billing.v1.SpendToken"
                 )
@@ -86,7 +86,7 @@ import Testing
             try await attacker.flush()
             let name = "Ada \(round)"
             _ = try await home.call("PUT", "/api/users/me", token: ada.token, json: #"{"display_name":"\#(name)"}"#)
-            stolen = try await jetStream.consumerInfo(stream: "EVT_AUTH", durable: "media-snaps").delivered
+            stolen = try await jetStream.consumerInfo(stream: "EVT_AUTH", durable: "media-core").delivered
         }
         #expect(stolen >= 40)
         // Everything that was delivered to billing has been looked at by the time it answers.

@@ -154,7 +154,7 @@ import Testing
             #expect(reply.status == 400 && reply.fields == ["window_start_hour"], "\(reply.text)")
         }
         #expect(try await ann.get("/api/users/me").data["window_start_hour"].int == 23)
-        #expect(try await ann.export().json["auth"]["account"]["window_start_hour"].int == 23)
+        #expect(try await ann.export().json["auth"]["account"][0]["window_start_hour"].int == 23)
     }
 
     @Test func `where the window is enforced, a snap outside it is refused before anything is stored`() async throws {

@@ -103,39 +103,25 @@ struct RestorationTests {
                 "exported_at", "user_id", "auth", "social", "streaks", "media", "notifications", "billing",
             ]
         )
-        #expect(document["auth"]["account"]["email"].string == bea.email)
-        #expect(document["auth"]["account"]["username"].string == bea.username)
+        #expect(document["auth"]["account"][0]["email"].string == bea.email)
+        #expect(document["auth"]["account"][0]["username"].string == bea.username)
         #expect(!document["auth"]["sessions"].list.isEmpty)
         #expect(document["social"]["friendships"][0]["user_id"].string == cal.id)
         #expect(document["social"]["friendships"][0]["status"].string == "accepted")
         #expect(document["streaks"]["streaks"][0]["id"].string == streak)
-        #expect(document["streaks"]["streaks"][0]["your_snaps"].names.count == 1)
+        #expect(document["streaks"]["contributions"].list.count == 1, "the user's own")
         #expect(document["streaks"]["time_zones"][0]["zone"].string == home.zone)
         #expect(document["media"]["snaps"].list.count == 1)
         #expect(document["media"]["snaps"][0]["caption"].string == "mine alone")
         #expect(document["notifications"]["notifications"].list.count >= 2)
-        #expect(document["billing"]["recovery_tokens"].int == 0)
+        #expect(
+            document["billing"].names == ["recovery_tokens", "recovery_ledger", "subscription"],
+            "keys without rows are named"
+        )
         for foreign in [cal.email, cal.username, "the friend's words", Person.password, "$2b$", bea.refreshToken] {
             #expect(!reply.text.contains(foreign), "\(foreign)")
         }
         #expect(try await home.call("GET", "/api/users/me/export").code == "AUTHENTICATION_REQUIRED")
-    }
-
-    @Test func `ten years of snaps are exported`() async throws {
-        let home = try await Installation.shared.value
-        let eva = try await Person.register("eva", at: home)
-        _ = try await home.sql(
-            """
-            INSERT INTO media.snap (id, user_id, caption, captured_at, posted_at, on_time, display_key, thumbnail_key, width, height)
-            SELECT gen_random_uuid(), '\(eva.id)', repeat('words ', 30) || day, now(), now(), true,
-                'snaps/\(eva.id)/2016-01-01/' || day || '/display.jpg', 'snaps/\(eva.id)/2016-01-01/' || day || '/thumbnail.jpg', 1, 1
-            FROM generate_series(1, 3650) AS day
-            """
-        )
-        let reply = try await eva.export()
-        #expect(reply.status == 200, "\(reply.text.prefix(300))")
-        #expect(reply.text.utf8.count > 1 << 20, "more than a message of the broker's usual limit")
-        #expect(reply.json["media"]["snaps"].list.count == 3650)
     }
 }
 

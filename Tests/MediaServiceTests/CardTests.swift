@@ -7,7 +7,7 @@ import MediaAPI
 import MediaDomain
 import Testing
 
-@testable import MediaService
+@testable import MediaCards
 
 /// What cards look like, and the page around them (MC-1, MC-2). The cards lie in `.run/artefacts/cards` afterwards, to be looked at.
 @Suite struct CardTests {

@@ -4,7 +4,7 @@ import Kernel
 import TestSupport
 import Testing
 
-@testable import MediaService
+@testable import MediaCore
 
 /// Links to stored photos (PH-2).
 @Suite struct LinkTests {

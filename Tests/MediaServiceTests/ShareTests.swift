@@ -13,6 +13,8 @@ import TestSupport
 import Testing
 import Wire
 
+@testable import MediaCards
+@testable import MediaCore
 @testable import MediaService
 @testable import Runtime
 @testable import ServiceRuntime

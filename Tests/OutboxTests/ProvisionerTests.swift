@@ -10,7 +10,7 @@ import Testing
 struct ProvisionerTests {
     private let topology = EventTopology(
         services: ["auth", "social"],
-        sources: ["social": ["core": ["auth"]], "media": ["snaps": ["auth", "social"]]]
+        sources: ["social": ["core": ["auth"]], "media": ["core": ["auth", "social"]]]
     )
 
     private func withBroker(_ body: (NatsServer, BusConnection, JetStream) async throws -> Void) async throws {
@@ -26,7 +26,7 @@ struct ProvisionerTests {
 
     /// Whether everything is there.
     private func isThere(_ jetStream: JetStream) async throws -> Bool {
-        for (stream, readers) in [("EVT_AUTH", ["media-snaps", "social-core"]), ("EVT_SOCIAL", ["media-snaps"])] {
+        for (stream, readers) in [("EVT_AUTH", ["media-core", "social-core"]), ("EVT_SOCIAL", ["media-core"])] {
             for reader in readers { _ = try await jetStream.consumerInfo(stream: stream, durable: reader) }
         }
         return true
@@ -81,7 +81,7 @@ struct ProvisionerTests {
         try FileManager.default.removeItem(at: nats.files.appendingPathComponent("store"))
         try await nats.start()
         try await eventually("the whole disk was lost") { (try? await isThere(jetStream)) == true }
-        try await jetStream.deleteConsumer(stream: "EVT_SOCIAL", durable: "media-snaps")
+        try await jetStream.deleteConsumer(stream: "EVT_SOCIAL", durable: "media-core")
         try await eventually("one consumer was lost") { (try? await isThere(jetStream)) == true }
         try await bus.expectDone("STREAM.DELETE.EVT_AUTH")
         try await eventually("one stream was lost") { (try? await isThere(jetStream)) == true }

@@ -19,11 +19,21 @@ private enum TestModule: ServiceModule {
     /// How often the RPC ran, by the text of its request.
     static let runs = Mutex<[String: Int]>([:])
 
+    /// What a replica has once, in the order in which features were given it.
+    static let pools = Mutex<[Pool]>([])
+
     struct Broken: Error {}
+    final class Pool: Sendable {}
+
+    static func usePool(of environment: ServiceEnvironment) async throws {
+        let pool = try await environment.shared { _ in Pool() }
+        pools.withLock { $0.append(pool) }
+    }
 
     static let features = [
         ServiceFeature("changes", settings: [fails]) { environment in
             if try environment.settings.get(fails) { throw Broken() }
+            try await usePool(of: environment)
             return FeatureParts(
                 endpoints: [
                     Endpoint(change) { request, _ in
@@ -33,7 +43,11 @@ private enum TestModule: ServiceModule {
                     }
                 ]
             )
-        }
+        },
+        ServiceFeature("more") { environment in
+            try await usePool(of: environment)
+            return FeatureParts()
+        },
     ]
 }
 
@@ -109,6 +123,20 @@ struct HostTests {
         #expect(!host.isReady)
         #expect(lines.parts("stopped") == Self.order.reversed())
         try await eventually("no connection is left") { try await connections(postgres) == 0 }
+    }
+
+    @Test func `has once what its features share, and other replicas have their own`() async throws {
+        let (postgres, nats) = (try await PostgresServer.start(), try await NatsServer.start())
+        TestModule.pools.withLock { $0 = [] }
+        for _ in 0..<2 {
+            let host = try host(postgres, nats)
+            try await host.start()
+            await host.stop()
+        }
+        let pools = TestModule.pools.withLock { $0 }
+        try #require(pools.count == 4)
+        #expect(pools[0] === pools[1] && pools[2] === pools[3])
+        #expect(pools[0] !== pools[2])
     }
 
     @Test func `that fails at the start stops what was started`() async throws {

@@ -132,12 +132,11 @@ struct AchievementGrantTests {
                 for user in [ann, bob] { try await world.post(user, to: [streak]) }
                 world.clock.advance(by: .days(1))
             }
-            let document = try await DepartureRepository.export(ann, world.database)
-            #expect(document.contains("7_day_warrior") && document.contains("\"on_time_photos\": 7"), "\(document)")
+            let export = try await world.service.export(ann)
+            #expect(export["achievements"]?.contains("7_day_warrior") == true, "\(export)")
+            #expect(export["totals"]?.contains("\"on_time_photos\": 7") == true, "\(export)")
             let ann = ann
-            try await world.work.run(trace: "", requestID: "") { work in
-                try await DepartureRepository.erase(ann, now: work.now, work.sql)
-            }
+            try await world.work.run(trace: "", requestID: "") { work in try await world.service.erase(ann, work) }
             #expect(try await world.earned(ann) == [])
             #expect(try await world.earned(bob) == ["7_day_warrior"])
         }

@@ -1,5 +1,6 @@
 import Bus
 import BillingAPI
+import CommonAPI
 import Database
 import Kernel
 import Logging
@@ -17,6 +18,7 @@ import StreaksDomain
 @testable import StreaksProgress
 @testable import StreaksPrompts
 @testable import StreaksReminders
+@testable import StreaksService
 
 /// All features of `streaks` on a database and whatever answers for the other services: what their RPCs do, without a bus.
 struct AllStreaks: Sendable {
@@ -87,6 +89,26 @@ struct AllStreaks: Sendable {
 
     var totals: TotalsJob { TotalsJob(store: store, work: mutations.work) }
     var reminders: ReminderJob { ReminderJob(work: mutations.work, store: store) }
+}
+
+extension AllStreaks {
+    /// What the runtime does when an account is purged.
+    func erase(_ user: UserID, _ work: UnitOfWork) async throws {
+        let tables = StreaksModule.personalData.flatMap(\.tables)
+        try await PersonalDataEraser(tables, [PersonalData.steps(writer)]).erase(user, work)
+    }
+
+    /// What the runtime exports of a user: the rows of the first page, by their keys.
+    func export(_ user: UserID) async throws -> [String: String] {
+        let exporter = PersonalDataExporter(
+            StreaksModule.personalData,
+            database: database,
+            settings: Settings(values: [:], declared: []),
+            clock: clock
+        )
+        let page = try await exporter.page(ExportPersonalDataRequest(userID: user))
+        return Dictionary(page.parts.map { ($0.key, $0.rows) }) { $0 + "," + $1 }
+    }
 }
 
 extension AllStreaks {

@@ -194,10 +194,11 @@ import Testing
                 context: World.by(ann)
             )
             try await world.live(until: moment("2026-05-01T12:00:00Z"))
-            let export = try await DepartureRepository.export(ann, world.database)
-            #expect(export.contains("Our dog") && export.contains("\"window_opened\": \"2026-05-01\""), "\(export)")
+            let export = try await world.service.export(ann)
+            #expect(export["prompts"]?.contains("Our dog") == true, "\(export)")
+            #expect(export["reminders"]?.contains("\"window_opened\": \"2026-05-01\"") == true, "\(export)")
             try await world.hear(AccountDeleted(userID: ann, deletedAt: world.clock.now()))
-            try await world.hear(AccountPurged(userID: ann, purgedAt: world.clock.now()))
+            try await world.work.run(trace: "", requestID: "") { work in try await world.service.erase(ann, work) }
             try await world.live(until: moment("2026-05-03T12:00:00Z"))
             let left = try await world.database.query(
                 "SELECT 1 FROM reminder_schedule WHERE user_id = \(ann) UNION ALL SELECT 1 FROM streak_prompts WHERE set_by = \(ann)"

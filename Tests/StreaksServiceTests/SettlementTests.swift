@@ -174,7 +174,7 @@ import Testing
             let (ann, ben) = (UserID(high: 9, low: 1), UserID(high: 9, low: 2))
             try await world.work.run(trace: "", requestID: "") { work in
                 try await StatsRepository.noteStale([ann, ben, ann], at: work.now, work.sql)
-                try await DepartureRepository.erase(ann, now: work.now, work.sql)
+                try await world.service.erase(ann, work)
             }
             #expect(try await world.service.totals.emitStale() == 2)
             #expect(try await world.events(UserStreakStatsChanged.self).map(\.userID) == [ben.description])

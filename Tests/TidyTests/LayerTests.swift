@@ -74,7 +74,7 @@ struct LayerTests {
             ]
         )
         let stores = tree.swift(below: "Services/").filter { $0.text.contains(": OperationStore {") }.map(\.path)
-        #expect(stores == ["Services/Media/Service/SnapOperations.swift"], "a row of one's own is for changes across services")
+        #expect(stores == ["Services/Media/Snaps/SnapOperations.swift"], "a row of one's own is for changes across services")
     }
 
     @Test func `no service imports another`() {

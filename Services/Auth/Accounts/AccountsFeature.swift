@@ -1,6 +1,7 @@
 internal import AuthAPI
 internal import AuthCore
 internal import AuthDomain
+internal import BlobConfiguration
 internal import Database
 internal import Kernel
 internal import Outbox
@@ -39,11 +40,17 @@ package enum AccountsFeature {
         help: "Where Apple's public keys are; https, or http on this machine."
     )
 
-    package static let feature = ServiceFeature(
-        "accounts",
-        settings: [keyFolder, bcryptCost, refreshSecret, appleClients, appleKeys],
-        migrations: [
-            MigrationSet("accounts", [Migration(version: 1, name: "sessions", sql: PackageResources.V0001_sessions_sql)])
-        ]
-    ) { environment in try await AccountsParts(environment).all }
+    /// The feature.
+    ///
+    /// - Parameter declared: what all features of the service hold about users: it is exported and erased here.
+    package static func feature(_ declared: @escaping @Sendable () -> [PersonalData]) -> ServiceFeature {
+        ServiceFeature(
+            "accounts",
+            settings: [keyFolder, bcryptCost, refreshSecret, appleClients, appleKeys] + BlobSettings.all,
+            migrations: [
+                MigrationSet("accounts", [Migration(version: 1, name: "sessions", sql: PackageResources.V0001_sessions_sql)])
+            ],
+            personalData: [.accounts]
+        ) { environment in try await AccountsParts(environment, declared()).all }
+    }
 }

@@ -21,8 +21,10 @@ struct AccountsParts {
     private let ender: SessionEnder
     private let issuer: SessionIssuer
     private let lifecycle: AccountLifecycle
+    private let purge: AccountPurge
+    private let exports: Exports
 
-    init(_ environment: ServiceEnvironment) async throws {
+    init(_ environment: ServiceEnvironment, _ declared: [PersonalData]) async throws {
         let (settings, database) = (environment.settings, environment.database)
         self.environment = environment
         core = try AuthCore(environment)
@@ -40,6 +42,12 @@ struct AccountsParts {
         ender = SessionEnder(database: database)
         issuer = SessionIssuer(core: core, sessions: sessions, keys: keys, refreshTokens: refreshTokens)
         lifecycle = AccountLifecycle(repository: core.lifecycle, writer: core.writer, ender: ender)
+        purge = AccountPurge(
+            lifecycle: core.lifecycle,
+            eraser: try PersonalDataEraser(declared, environment),
+            work: environment.work
+        )
+        exports = try await Exports(environment, declared)
     }
 
     var all: FeatureParts {
@@ -103,8 +111,10 @@ struct AccountsParts {
             ),
             restoreAccount: RestoreAccount(accounts: core.accounts, lifecycle: lifecycle, mutations: mutations),
             exportMyData: ExportMyData(
-                exports: ExportRepository(database: database),
-                sources: DataSources(environment.bus),
+                accounts: core.accounts,
+                exports: exports.repository,
+                sources: exports.sources,
+                links: exports.links,
                 clock: clock
             )
         )
@@ -121,7 +131,7 @@ struct AccountsParts {
                 try await keys.refresh()
                 return 0
             },
-        ] + AccountJobs(lifecycle: lifecycle, work: environment.work).all
+        ] + AccountJobs(lifecycle: lifecycle, work: environment.work).all + [purge.job] + exports.jobs
     }
 
     private static func appleVerifier(_ environment: ServiceEnvironment) throws -> AppleVerifier {

@@ -13,6 +13,7 @@ package enum CoreFeature {
             MigrationSet("entitlement_replica", EntitlementReplica.migrations),
             MigrationSet("core", [Migration(version: 1, name: "accounts", sql: PackageResources.V0001_accounts_sql)]),
         ],
+        personalData: [.core, EntitlementReplica.personalData(exportedAs: "plan")],
         isAlwaysLoaded: true
     ) { _ in FeatureParts(consumers: FactConsumers.all) }
 }

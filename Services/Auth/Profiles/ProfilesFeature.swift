@@ -20,7 +20,8 @@ package enum ProfilesFeature {
     package static let feature = ServiceFeature(
         "profiles",
         settings: [termsVersion],
-        migrations: [MigrationSet("block_replica", BlockReplica.migrations)]
+        migrations: [MigrationSet("block_replica", BlockReplica.migrations)],
+        personalData: [BlockReplica.personalData]
     ) { environment in
         let core = try AuthCore(environment)
         let accounts = core.accounts

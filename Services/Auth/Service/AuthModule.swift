@@ -10,6 +10,9 @@ public enum AuthModule: ServiceModule {
     public static let name = "auth"
     public static let about = "accounts, sessions and profiles"
     public static var descriptor: (bytes: [UInt8], hash: String) { (AuthDescriptor.bytes, AuthDescriptor.hash) }
-    public static let features = [CoreFeature.feature, AccountsFeature.feature, ProfilesFeature.feature]
+    public static let features = [
+        // In a closure: the declarations are read from these features.
+        CoreFeature.feature, AccountsFeature.feature { personalData }, ProfilesFeature.feature,
+    ]
     public static var commands: [ProgramCommand] { AuthCommands.all }
 }

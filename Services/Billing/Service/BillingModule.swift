@@ -14,7 +14,9 @@ public enum BillingModule: ServiceModule {
     ]
     public static var descriptor: (bytes: [UInt8], hash: String) { (BillingDescriptor.bytes, BillingDescriptor.hash) }
 
-    public static let features = [ServiceFeature("tokens", migrations: ownMigrations, assemble: assemble)]
+    public static let features = [
+        ServiceFeature("tokens", migrations: ownMigrations, personalData: [.tokens], assemble: assemble)
+    ]
 
     @Sendable private static func assemble(_ environment: ServiceEnvironment) async throws -> FeatureParts {
         let database = environment.database
@@ -27,10 +29,9 @@ public enum BillingModule: ServiceModule {
                 ),
                 getRecoveryBalance: GetRecoveryBalance(tokens: tokens),
                 spendToken: SpendToken(tokens: tokens, mutations: environment.mutations),
-                refundToken: RefundToken(tokens: tokens, mutations: environment.mutations),
-                exportUserData: ExportUserData(database: database)
+                refundToken: RefundToken(tokens: tokens, mutations: environment.mutations)
             ),
-            consumers: [TokenEarnedConsumer.handler(tokens), TokenReturnedConsumer.handler(tokens)] + LifecycleConsumers.all
+            consumers: [TokenEarnedConsumer.handler(tokens), TokenReturnedConsumer.handler(tokens)]
         )
     }
 }

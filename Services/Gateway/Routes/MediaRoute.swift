@@ -45,11 +45,13 @@ struct MediaRoute: Sendable {
         let name = String(StableHash.fnv1a(key.description.utf8), radix: 16)
         let tag = "\"\(name)-\(info.size)\""
         var headers: HTTPFields = [
-            .contentType: key.description.hasSuffix(".png") ? "image/png" : "image/jpeg", .eTag: tag, .acceptRanges: "bytes",
+            .contentType: Self.contentType(of: key), .eTag: tag, .acceptRanges: "bytes",
             // PH-6: a withheld photo is not shown from a cache for longer than this.
             .cacheControl: isOpen ? "public, max-age=60" : "private, max-age=60", .requestID: exchange.requestID,
         ]
         headers[.xContentTypeOptions] = "nosniff"
+        // An export is a file to keep, not a page to show.
+        if key.description.hasSuffix(".json") { headers[.contentDisposition] = "attachment; filename=\"streaksnap-export.json\"" }
         if let known = request.headers[.ifNoneMatch], known.contains(tag) || known == "*" {
             return Response(status: .notModified, headers: headers)
         }
@@ -63,6 +65,11 @@ struct MediaRoute: Sendable {
             headers[.contentRange] = "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(info.size)"
             return try await send(key, part, Int64(part.count), .partialContent, headers, isHead: request.method == .head)
         }
+    }
+
+    private static func contentType(of key: BlobKey) -> String {
+        if key.description.hasSuffix(".png") { return "image/png" }
+        return key.description.hasSuffix(".json") ? "application/json; charset=utf-8" : "image/jpeg"
     }
 
     private static func openKey(_ path: String) throws(ServiceError) -> BlobKey {

@@ -107,4 +107,9 @@ public struct NotificationText: Hashable, Sendable {
             "Something you posted or wrote was reported and breaks our rules. Next time your account may be suspended."
         )
     }
+
+    /// A large export of personal data can be downloaded (AU-10).
+    public static var exportReady: NotificationText {
+        NotificationText("📦 Your data is ready", "Download your export within 7 days. Then the file is deleted.")
+    }
 }

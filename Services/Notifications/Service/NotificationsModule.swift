@@ -26,7 +26,13 @@ public enum NotificationsModule: ServiceModule {
     private static let ownSettings: [any AnySetting] = [LinkSettings.publicURL]
 
     public static let features = [
-        ServiceFeature("log", settings: ownSettings, migrations: ownMigrations, assemble: assemble)
+        ServiceFeature(
+            "log",
+            settings: ownSettings,
+            migrations: ownMigrations,
+            personalData: [.log, ProfileReplica.personalData, BlockReplica.personalData],
+            assemble: assemble
+        )
     ]
 
     @Sendable private static func assemble(_ environment: ServiceEnvironment) async throws -> FeatureParts {
@@ -41,11 +47,10 @@ public enum NotificationsModule: ServiceModule {
         return FeatureParts(
             endpoints: NotificationsService.endpoints(
                 list: List(log: log, profiles: profiles),
-                unreadCount: UnreadCount(log: log),
-                exportUserData: ExportUserData(database: environment.database)
+                unreadCount: UnreadCount(log: log)
             ),
             consumers: [profiles.handler()] + blocks.handlers() + teller.friendshipHandlers + teller.streakHandlers
-                + teller.socialHandlers + teller.momentHandlers + LifecycleConsumers.all,
+                + teller.socialHandlers + teller.momentHandlers + teller.accountHandlers + LifecycleConsumers.all,
             jobs: [
                 Job("old_notifications", every: .seconds(600)) { now in try await log.purge(before: now - .days(90)) },
                 Job("block_snapshot", every: .seconds(60)) { _ in

@@ -19,6 +19,7 @@ package enum CoreFeature {
                 MigrationSet("profile_replica", ProfileReplica.migrations),
                 MigrationSet("core", [Migration(version: 1, name: "social", sql: PackageResources.V0001_social_sql)]),
             ],
+            personalData: [.core, ProfileReplica.personalData],
             isAlwaysLoaded: true
         ) { environment in
             let core = try SocialCore(environment, followers)

@@ -26,7 +26,8 @@ package enum FriendsFeature {
             settings: [LinkSettings.publicURL, keptFriendPages],
             migrations: [
                 MigrationSet("friends", [Migration(version: 1, name: "friends", sql: PackageResources.V0001_friends_sql)])
-            ]
+            ],
+            personalData: [.friends]
         ) { environment in
             let core = try SocialCore(environment, followers)
             let requests = RequestRepository(database: environment.database)
@@ -74,8 +75,7 @@ package enum FriendsFeature {
             removeFriend: RemoveFriend(friendships: friendships, mutations: mutations),
             searchUsers: SearchUsers(users: SearchRepository(database: core.database, avatars: core.avatars)),
             nudge: Nudge(friendships: friendships, profiles: profiles, streaks: streaks, mutations: mutations),
-            findFriendship: FindFriendship(friendships: friendships, profiles: profiles),
-            exportUserData: ExportUserData(database: core.database)
+            findFriendship: FindFriendship(friendships: friendships, profiles: profiles)
         )
     }
 }

@@ -18,7 +18,8 @@ package enum SafetyFeature {
             settings: [LinkSettings.publicURL],
             migrations: [
                 MigrationSet("safety", [Migration(version: 1, name: "safety", sql: PackageResources.V0001_safety_sql)])
-            ]
+            ],
+            personalData: [.safety]
         ) { environment in
             FeatureParts(endpoints: endpoints(try SocialCore(environment, followers), environment))
         }

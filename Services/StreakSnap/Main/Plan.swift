@@ -43,9 +43,9 @@ struct Plan: Sendable {
         case "auth":
             values["auth.key-folder"] = endpoints.tokenKeyFolder
             values["auth.refresh-secret.file"] = endpoints.refreshSecretFile
+            values.merge(blobs) { _, new in new }
         case "media", "gateway":
-            values["blob.folder"] = dataFolder + "/blobs"
-            values["media.signing-key.file"] = endpoints.mediaSigningKeyFile
+            values.merge(blobs) { _, new in new }
             if name == "gateway" {
                 values["http.port"] = String(address.port)
                 values["http.host"] = address.host
@@ -53,6 +53,11 @@ struct Plan: Sendable {
         default: break
         }
         return values
+    }
+
+    /// What those that store or serve files are told.
+    private var blobs: [String: String] {
+        ["blob.folder": dataFolder + "/blobs", "media.signing-key.file": endpoints.mediaSigningKeyFile]
     }
 
     /// What every executable is told: what `up` was, in the environment and then by its options.

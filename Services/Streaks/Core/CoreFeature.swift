@@ -24,6 +24,9 @@ package enum CoreFeature {
                 MigrationSet("block_replica", BlockReplica.migrations),
                 MigrationSet("core", [Migration(version: 1, name: "streaks", sql: PackageResources.V0001_streaks_sql)]),
             ],
+            personalData: [
+                .core(extensions), ProfileReplica.personalData, EntitlementReplica.personalData(), BlockReplica.personalData,
+            ],
             isAlwaysLoaded: true
         ) { environment in
             let core = try StreaksCore(environment, extensions)

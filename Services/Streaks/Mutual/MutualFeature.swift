@@ -27,7 +27,8 @@ package enum MutualFeature {
             settings: [snapWindow, LinkSettings.publicURL],
             migrations: [
                 MigrationSet("mutual", [Migration(version: 1, name: "mutual", sql: PackageResources.V0001_mutual_sql)])
-            ]
+            ],
+            personalData: [.mutual]
         ) { environment in
             MutualParts(
                 try StreaksCore(environment, extensions),

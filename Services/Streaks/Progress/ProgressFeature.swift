@@ -15,7 +15,8 @@ package enum ProgressFeature {
             "progress",
             migrations: [
                 MigrationSet("progress", [Migration(version: 1, name: "progress", sql: PackageResources.V0001_progress_sql)])
-            ]
+            ],
+            personalData: [.progress]
         ) { environment in
             let core = try StreaksCore(environment, extensions)
             let today = Today(profiles: core.profiles, clock: environment.clock)
@@ -23,8 +24,7 @@ package enum ProgressFeature {
                 endpoints: ProgressService.endpoints(
                     getAchievements: GetAchievements(database: environment.database),
                     getStats: GetStats(writer: core.writer, work: environment.work, today: today),
-                    getYearCalendar: GetYearCalendar(database: environment.database, today: today),
-                    exportUserData: ExportUserData(database: environment.database)
+                    getYearCalendar: GetYearCalendar(database: environment.database, today: today)
                 ),
                 jobs: [TotalsJob(store: core.store, work: environment.work).job]
             )

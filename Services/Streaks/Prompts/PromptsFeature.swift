@@ -15,7 +15,8 @@ package enum PromptsFeature {
             "prompts",
             migrations: [
                 MigrationSet("prompts", [Migration(version: 1, name: "prompts", sql: PackageResources.V0001_prompts_sql)])
-            ]
+            ],
+            personalData: [.prompts]
         ) { environment in
             let core = try StreaksCore(environment, extensions)
             let reads = StreakReads(.mutual, store: core.store, avatars: core.avatars)

@@ -16,7 +16,8 @@ package enum RemindersFeature {
             "reminders",
             migrations: [
                 MigrationSet("reminders", [Migration(version: 1, name: "reminders", sql: PackageResources.V0001_reminders_sql)])
-            ]
+            ],
+            personalData: [.reminders]
         ) { environment in
             FeatureParts(jobs: [ReminderJob(work: environment.work, store: try StreaksCore(environment, extensions).store).job])
         }

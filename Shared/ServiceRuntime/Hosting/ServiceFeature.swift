@@ -13,6 +13,8 @@ public struct ServiceFeature: Sendable {
     public let settings: [any AnySetting]
     /// Its own tables and those of the replicas of facts that it keeps, in order.
     public let migrations: [MigrationSet]
+    /// What it holds about users.
+    public let personalData: [PersonalData]
     /// Whether a replica has it whatever `--features` says: what the others stand on.
     public let isAlwaysLoaded: Bool
     let assemble: @Sendable (ServiceEnvironment) async throws -> FeatureParts
@@ -25,12 +27,14 @@ public struct ServiceFeature: Sendable {
         _ name: String,
         settings: [any AnySetting] = [],
         migrations: [MigrationSet] = [],
+        personalData: [PersonalData] = [],
         isAlwaysLoaded: Bool = false,
         assemble: @escaping @Sendable (ServiceEnvironment) async throws -> FeatureParts
     ) {
         self.name = name
         self.settings = settings
         self.migrations = migrations
+        self.personalData = personalData
         self.isAlwaysLoaded = isAlwaysLoaded
         self.assemble = assemble
     }

@@ -114,7 +114,8 @@ public final class ServiceHost<Module: ServiceModule>: Program {
             logger: logger,
             metrics: metrics
         )
-        let loaded = try await load(features, environment, jetStream)
+        let personalData = PersonalDataFeature.feature(service: Module.name, Module.features, Module.personalData)
+        let loaded = try await load(features + [personalData].compactMap { $0 }, environment, jetStream)
         let consumers = loaded.consumers
         let all = loaded.jobs + housekeeping(relay: relay, mutations: mutations, consumers: consumers)
         let jobs = JobRunner(jobs: all, clock: clock, logger: logger, metrics: metrics)

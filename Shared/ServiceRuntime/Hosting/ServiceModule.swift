@@ -57,6 +57,8 @@ public struct ServiceEnvironment: Sendable {
     public let logger: Logger
     /// For `/metrics`.
     public let metrics: Metrics
+    /// What features have in common (`shared`).
+    let parts = SharedParts()
 }
 
 /// Migrations that are numbered together: those of a shared module, or those of the service itself.

@@ -39,7 +39,7 @@ extension Person {
 
     /// The blob key of the picture this person has.
     func avatarKey() async throws -> String {
-        let url = try #require(try await export().json["media"]["avatar_url"].string)
+        let url = try #require(try await export().json["media"]["avatars"][0]["avatar_url"].string)
         return try #require(url.split(separator: "/media/").last.map(String.init))
     }
 

@@ -724,12 +724,16 @@ extension ExportMyDataReply: Wire.CMessage {
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__ExportMyDataReply.self)
         self.json = try Wire.Decode.string(c.pointee.json, "json")
+        self.url = try Wire.Decode.string(c.pointee.url, "url")
+        self.status = c.pointee.status
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Auth__V1__ExportMyDataReply.self)
         streaksnap__auth__v1__export_my_data_reply__init(c)
         if !self.json.isEmpty { c.pointee.json = try arena.string(self.json, "json") }
+        if !self.url.isEmpty { c.pointee.url = try arena.string(self.url, "url") }
+        c.pointee.status = self.status
         return UnsafeMutableRawPointer(c)
     }
 }

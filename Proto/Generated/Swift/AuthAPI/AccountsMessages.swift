@@ -374,13 +374,19 @@ public struct ExportMyDataRequest: Sendable, Equatable {
 
 public struct ExportMyDataReply: Sendable, Equatable {
     public var json: String = ""
+    /// Where the document can be downloaded; empty when it is in `json`.
+    public var url: String = ""
+    /// HTTP status: 202 while the document is being made; 0 means 200.
+    public var status: Int32 = 0
 
     /// All fields unset.
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(json: String = "") {
+    public init(json: String = "", url: String = "", status: Int32 = 0) {
         self.json = json
+        self.url = url
+        self.status = status
     }
 }
 

@@ -21,7 +21,8 @@ public enum AccountsService {
     ///   - deleteAccount: Deletes the signed-in user's account (AU-7): unusable and invisible at once, removed for good after 30 days.
     ///   - restoreAccount: Brings a deleted account back while it is not removed for good (AU-7). What it shared with others has ended.
     ///   - exportMyData: Everything all services hold about the signed-in user, as one JSON document with one member a service (AU-10). Fails rather than
-    ///     leave out a service that does not answer.
+    ///     leave out a service that does not answer. A document above 8 MB is made in the background: 202 with {"status", "requested_at"} until
+    ///     it is ready, then a redirect to a link that works for 24 h. The file is deleted after 7 days; a notification says when it is ready.
     public static func endpoints(
         register: some Bus.MutationHandler<RegisterRequest, SignInReply>,
         login: some Bus.MutationHandler<LoginRequest, SignInReply>,
@@ -95,7 +96,8 @@ public enum AccountsMethods {
     public static let restoreAccount = Bus.Method<RestoreAccountRequest, RestoreAccountReply>(
         service: "auth", version: "v1", name: "RestoreAccount", isIdempotent: false, timeout: .seconds(10))
     /// Everything all services hold about the signed-in user, as one JSON document with one member a service (AU-10). Fails rather than
-    /// leave out a service that does not answer.
+    /// leave out a service that does not answer. A document above 8 MB is made in the background: 202 with {"status", "requested_at"} until
+    /// it is ready, then a redirect to a link that works for 24 h. The file is deleted after 7 days; a notification says when it is ready.
     public static let exportMyData = Bus.Method<ExportMyDataRequest, ExportMyDataReply>(
         service: "auth", version: "v1", name: "ExportMyData", isIdempotent: false, timeout: .seconds(20))
 }
@@ -169,7 +171,8 @@ public struct AccountsClient: Sendable {
     }
 
     /// Everything all services hold about the signed-in user, as one JSON document with one member a service (AU-10). Fails rather than
-    /// leave out a service that does not answer.
+    /// leave out a service that does not answer. A document above 8 MB is made in the background: 202 with {"status", "requested_at"} until
+    /// it is ready, then a redirect to a link that works for 24 h. The file is deleted after 7 days; a notification says when it is ready.
     public func exportMyData(_ request: ExportMyDataRequest, context: Bus.CallContext) async throws -> ExportMyDataReply {
         try await caller.call(AccountsMethods.exportMyData, request, context: context)
     }

@@ -154,3 +154,37 @@ extension AccountPurged: Wire.CMessage {
         return UnsafeMutableRawPointer(c)
     }
 }
+
+extension DataExportReady: Wire.CMessage {
+    public static var fullName: String { "streaksnap.auth.v1.DataExportReady" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Auth__V1__DataExportReady()
+        streaksnap__auth__v1__data_export_ready__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__DataExportReady.self)
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
+        if let stored = c.pointee.ready_at {
+            self.readyAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "ready_at")
+        }
+        if let stored = c.pointee.delete_at {
+            self.deleteAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "delete_at")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Auth__V1__DataExportReady.self)
+        streaksnap__auth__v1__data_export_ready__init(c)
+        c.pointee.user_id = arena.id(self.userID)
+        if let value = self.readyAt {
+            c.pointee.ready_at = try storeTimestamp(value, arena, "ready_at")
+        }
+        if let value = self.deleteAt {
+            c.pointee.delete_at = try storeTimestamp(value, arena, "delete_at")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}

@@ -70,6 +70,21 @@ public struct AccountPurged: Sendable, Equatable {
     }
 }
 
+/// A large export of personal data can be downloaded (AU-10).
+public struct DataExportReady: Sendable, Equatable {
+    public var userID: Kernel.UserID
+    public var readyAt: Kernel.Instant? = nil
+    /// When the file is deleted.
+    public var deleteAt: Kernel.Instant? = nil
+
+    /// The given fields set, the others unset.
+    public init(userID: Kernel.UserID, readyAt: Kernel.Instant? = nil, deleteAt: Kernel.Instant? = nil) {
+        self.userID = userID
+        self.readyAt = readyAt
+        self.deleteAt = deleteAt
+    }
+}
+
 extension ProfileChanged: Wire.Event {
     public static var subject: String { "evt.auth.v1.ProfileChanged" }
     public var aggregateID: String { userID.description }
@@ -92,5 +107,10 @@ extension AccountRestored: Wire.Event {
 
 extension AccountPurged: Wire.Event {
     public static var subject: String { "evt.auth.v1.AccountPurged" }
+    public var aggregateID: String { userID.description }
+}
+
+extension DataExportReady: Wire.Event {
+    public static var subject: String { "evt.auth.v1.DataExportReady" }
     public var aggregateID: String { userID.description }
 }

@@ -37,3 +37,9 @@ extension AccountPurged {
         violations.id(self.userID, at: path, "user_id")
     }
 }
+
+extension DataExportReady {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.userID, at: path, "user_id")
+    }
+}

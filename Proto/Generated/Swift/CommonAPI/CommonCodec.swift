@@ -231,46 +231,87 @@ extension DescriptorReply: Wire.CMessage {
     }
 }
 
-extension ExportUserDataRequest: Wire.CMessage {
-    public static var fullName: String { "streaksnap.common.v1.ExportUserDataRequest" }
+extension ExportPersonalDataRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.common.v1.ExportPersonalDataRequest" }
 
     public static let layout: Wire.MessageLayout = {
-        var twin = Streaksnap__Common__V1__ExportUserDataRequest()
-        streaksnap__common__v1__export_user_data_request__init(&twin)
+        var twin = Streaksnap__Common__V1__ExportPersonalDataRequest()
+        streaksnap__common__v1__export_personal_data_request__init(&twin)
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
-        let c = stored.assumingMemoryBound(to: Streaksnap__Common__V1__ExportUserDataRequest.self)
-        self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
+        let c = stored.assumingMemoryBound(to: Streaksnap__Common__V1__ExportPersonalDataRequest.self)
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
+        self.key = try Wire.Decode.string(c.pointee.key, "key")
+        self.after = try Wire.Decode.strings(c.pointee.after, count: c.pointee.n_after, "after")
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
-        let c = arena.allocate(Streaksnap__Common__V1__ExportUserDataRequest.self)
-        streaksnap__common__v1__export_user_data_request__init(c)
-        if !self.userID.isEmpty { c.pointee.user_id = try arena.string(self.userID, "user_id") }
+        let c = arena.allocate(Streaksnap__Common__V1__ExportPersonalDataRequest.self)
+        streaksnap__common__v1__export_personal_data_request__init(c)
+        c.pointee.user_id = arena.id(self.userID)
+        if !self.key.isEmpty { c.pointee.key = try arena.string(self.key, "key") }
+        if !self.after.isEmpty {
+            c.pointee.n_after = self.after.count
+            c.pointee.after = try arena.strings(self.after, "after")
+        }
         return UnsafeMutableRawPointer(c)
     }
 }
 
-extension ExportUserDataReply: Wire.CMessage {
-    public static var fullName: String { "streaksnap.common.v1.ExportUserDataReply" }
+extension ExportPersonalDataReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.common.v1.ExportPersonalDataReply" }
 
     public static let layout: Wire.MessageLayout = {
-        var twin = Streaksnap__Common__V1__ExportUserDataReply()
-        streaksnap__common__v1__export_user_data_reply__init(&twin)
+        var twin = Streaksnap__Common__V1__ExportPersonalDataReply()
+        streaksnap__common__v1__export_personal_data_reply__init(&twin)
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
-        let c = stored.assumingMemoryBound(to: Streaksnap__Common__V1__ExportUserDataReply.self)
-        self.json = try Wire.Decode.string(c.pointee.json, "json")
+        let c = stored.assumingMemoryBound(to: Streaksnap__Common__V1__ExportPersonalDataReply.self)
+        self.parts = try Wire.Decode.messages(c.pointee.parts, count: c.pointee.n_parts, as: PersonalDataPart.self, unreadable)
+        self.nextKey = try Wire.Decode.string(c.pointee.next_key, "next_key")
+        self.nextAfter = try Wire.Decode.strings(c.pointee.next_after, count: c.pointee.n_next_after, "next_after")
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
-        let c = arena.allocate(Streaksnap__Common__V1__ExportUserDataReply.self)
-        streaksnap__common__v1__export_user_data_reply__init(c)
-        if !self.json.isEmpty { c.pointee.json = try arena.string(self.json, "json") }
+        let c = arena.allocate(Streaksnap__Common__V1__ExportPersonalDataReply.self)
+        streaksnap__common__v1__export_personal_data_reply__init(c)
+        if !self.parts.isEmpty {
+            c.pointee.n_parts = self.parts.count
+            c.pointee.parts = try arena.messages(self.parts, as: Streaksnap__Common__V1__PersonalDataPart.self)
+        }
+        if !self.nextKey.isEmpty { c.pointee.next_key = try arena.string(self.nextKey, "next_key") }
+        if !self.nextAfter.isEmpty {
+            c.pointee.n_next_after = self.nextAfter.count
+            c.pointee.next_after = try arena.strings(self.nextAfter, "next_after")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension PersonalDataPart: Wire.CMessage {
+    public static var fullName: String { "streaksnap.common.v1.PersonalDataPart" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Common__V1__PersonalDataPart()
+        streaksnap__common__v1__personal_data_part__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Common__V1__PersonalDataPart.self)
+        self.key = try Wire.Decode.string(c.pointee.key, "key")
+        self.rows = try Wire.Decode.string(c.pointee.rows, "rows")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Common__V1__PersonalDataPart.self)
+        streaksnap__common__v1__personal_data_part__init(c)
+        if !self.key.isEmpty { c.pointee.key = try arena.string(self.key, "key") }
+        if !self.rows.isEmpty { c.pointee.rows = try arena.string(self.rows, "rows") }
         return UnsafeMutableRawPointer(c)
     }
 }

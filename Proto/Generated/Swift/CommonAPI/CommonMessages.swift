@@ -146,28 +146,53 @@ public struct DescriptorReply: Sendable, Equatable {
     }
 }
 
-/// What a service holds about one person (AU-10); every service answers it, for auth alone.
-public struct ExportUserDataRequest: Sendable, Equatable {
-    public var userID: String = ""
-
-    /// All fields unset.
-    public init() {}
+/// One page of what a service holds about a user (AU-10). The runtime of every service answers `rpc.<service>.v1.ExportPersonalData`, from
+/// what its features declare.
+public struct ExportPersonalDataRequest: Sendable, Equatable {
+    public var userID: Kernel.UserID
+    /// Where to continue: `next_key` and `next_after` of the page before; empty for the first page.
+    public var key: String = ""
+    public var after: [String] = []
 
     /// The given fields set, the others unset.
-    public init(userID: String = "") {
+    public init(userID: Kernel.UserID, key: String = "", after: [String] = []) {
         self.userID = userID
+        self.key = key
+        self.after = after
     }
 }
 
-public struct ExportUserDataReply: Sendable, Equatable {
-    /// A JSON object.
-    public var json: String = ""
+public struct ExportPersonalDataReply: Sendable, Equatable {
+    /// In the order of the document. A key whose rows do not fit on one page comes again on the next.
+    public var parts: [PersonalDataPart] = []
+    /// Empty on the last page.
+    public var nextKey: String = ""
+    public var nextAfter: [String] = []
 
     /// All fields unset.
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(json: String = "") {
-        self.json = json
+    public init(parts: [PersonalDataPart] = [], nextKey: String = "", nextAfter: [String] = []) {
+        self.parts = parts
+        self.nextKey = nextKey
+        self.nextAfter = nextAfter
+    }
+}
+
+/// Rows of one member of the document.
+public struct PersonalDataPart: Sendable, Equatable {
+    /// Name of the member.
+    public var key: String = ""
+    /// JSON objects with commas between them; empty when there is none.
+    public var rows: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(key: String = "", rows: String = "") {
+        self.key = key
+        self.rows = rows
     }
 }

@@ -34,16 +34,16 @@ extension DescriptorReply {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
 }
 
-extension ExportUserDataRequest {
+extension ExportPersonalDataRequest {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
-        if self.userID.isEmpty {
-            violations.required(at: path, "user_id")
-        } else {
-            violations.format(self.userID, .uuid, at: path, "user_id")
-        }
+        violations.id(self.userID, at: path, "user_id")
     }
 }
 
-extension ExportUserDataReply {
+extension ExportPersonalDataReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension PersonalDataPart {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
 }

@@ -18,10 +18,11 @@ public enum Kind: Wire.OpenEnum {
     case dailyWindow
     case windowClosing
     case streakAtRisk
+    case exportReady
     /// A value that is newer than this code.
     case unrecognized(Int32)
 
-    public static let allCases: [Kind] = [.unspecified, .friendRequest, .friendAccepted, .friendPosted, .milestone, .streakBroken, .streakRecovered, .nudge, .moderationWarning, .dailyWindow, .windowClosing, .streakAtRisk]
+    public static let allCases: [Kind] = [.unspecified, .friendRequest, .friendAccepted, .friendPosted, .milestone, .streakBroken, .streakRecovered, .nudge, .moderationWarning, .dailyWindow, .windowClosing, .streakAtRisk, .exportReady]
 
     public init(rawValue: Int32) {
         switch rawValue {
@@ -37,6 +38,7 @@ public enum Kind: Wire.OpenEnum {
         case 9: self = .dailyWindow
         case 10: self = .windowClosing
         case 11: self = .streakAtRisk
+        case 12: self = .exportReady
         default: self = .unrecognized(rawValue)
         }
     }
@@ -55,6 +57,7 @@ public enum Kind: Wire.OpenEnum {
         case .dailyWindow: 9
         case .windowClosing: 10
         case .streakAtRisk: 11
+        case .exportReady: 12
         case .unrecognized(let number): number
         }
     }
@@ -73,6 +76,7 @@ public enum Kind: Wire.OpenEnum {
         case .dailyWindow: "daily_window"
         case .windowClosing: "window_closing"
         case .streakAtRisk: "streak_at_risk"
+        case .exportReady: "export_ready"
         case .unrecognized(let number): String(number)
         }
     }

@@ -3,31 +3,39 @@ internal import AuthCore
 internal import Bus
 internal import Kernel
 
-/// AU-10: one document with one member a service. Every part is a JSON object already, so they are only put side by side.
+/// AU-10: one document with one member a service, at once if it fits into a reply, else as a file that a job makes.
 struct ExportMyData: QueryHandler {
-    let exports: ExportRepository
+    let accounts: AccountRepository
+    let exports: DataExportRepository
     let sources: DataSources
+    let links: ExportLinks
     let clock: any Clock
+
+    /// What a reply on the bus holds (`max_payload` of the broker), with room for its envelope.
+    private static let mostBytes = 8_000_000
 
     func handle(_: ExportMyDataRequest, _ context: CallContext) async throws -> ExportMyDataReply {
         let user = try context.requireUser()
-        guard let own = try await exports.export(user) else {
-            throw ServiceError.sessionRevoked
+        guard try await accounts.find(user) != nil else { throw ServiceError.sessionRevoked }
+        let now = clock.now()
+        if let export = try await exports.find(user), let reply = reply(for: export, now) { return reply }
+        if let json = try await sources.document(of: user, at: now, limit: Self.mostBytes, context: context) {
+            return ExportMyDataReply(json: json)
         }
-        let others = try await sources.collect(user, context: context)
-        let members = [("auth", own)] + others.map { ($0.name, $0.json) }
-        let body = members.map { "\"\($0.0)\":\($0.1)" }.joined(separator: ",")
-        let json = "{\"exported_at\":\"\(clock.now())\",\"user_id\":\"\(user)\",\(body)}"
-        guard json.utf8.count <= Self.mostExportBytes else {
-            throw ServiceError(
-                .failedPrecondition,
-                "EXPORT_TOO_LARGE",
-                "There is more than one reply can hold; ask support for it."
-            )
-        }
-        return ExportMyDataReply(json: json)
+        let export = try await exports.request(user, now: now)
+        return reply(for: export, now) ?? Self.preparing(since: now)
     }
 
-    /// What a reply on the bus holds (`max_payload` of the broker), with room for its envelope.
-    private static let mostExportBytes = 8_000_000
+    /// The answer while there is an export; nil when its file is being deleted.
+    private func reply(for export: DataExport, _ now: Instant) -> ExportMyDataReply? {
+        switch export.state {
+        case .preparing: Self.preparing(since: export.requestedAt)
+        case .ready(let key): ExportMyDataReply(url: links.link(key, now: now))
+        case .beingDeleted: nil
+        }
+    }
+
+    private static func preparing(since requestedAt: Instant) -> ExportMyDataReply {
+        ExportMyDataReply(json: "{\"status\":\"preparing\",\"requested_at\":\"\(requestedAt)\"}", status: 202)
+    }
 }

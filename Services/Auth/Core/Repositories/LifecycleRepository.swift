@@ -2,7 +2,6 @@ internal import AuthAPI
 package import AuthDomain
 package import Database
 package import Kernel
-internal import Replicas
 
 /// The rows behind `AccountLife`: deletion, restoration, suspension and the purge (AU-7, SO-9).
 package struct LifecycleRepository: Sendable {
@@ -69,25 +68,6 @@ package struct LifecycleRepository: Sendable {
             SELECT id, version FROM account WHERE purge_at <= \(now) ORDER BY purge_at LIMIT \(limit) FOR UPDATE SKIP LOCKED
             """
         ).map { try $0.decode(as: (UserID.self, Int64.self)) }
-    }
-
-    /// Removes accounts with everything that is kept of them; their bare ids remain.
-    package func purge(_ ids: [UserID], now: Instant, _ sql: Transaction) async throws {
-        _ = try await sql.execute("DELETE FROM streak_stats WHERE user_id = ANY(\(ids))")
-        _ = try await sql.execute("DELETE FROM recovery_balance WHERE user_id = ANY(\(ids))")
-        _ = try await sql.execute("DELETE FROM entitlement_replica WHERE user_id = ANY(\(ids))")
-        for id in ids { try await BlockReplica.erase(id, sql) }
-        // Old events that hold names must not be replayed, nor stay: those of this transaction follow.
-        _ = try await sql.execute(
-            """
-            DELETE FROM outbox
-            WHERE aggregate = ANY(\(ids.map(\.description))) AND subject = 'evt.auth.v1.ProfileChanged'
-            """
-        )
-        _ = try await sql.execute("DELETE FROM account WHERE id = ANY(\(ids))")
-        _ = try await sql.execute(
-            "INSERT INTO purged_account (user_id, purged_at) SELECT id, \(now) FROM unnest(\(ids)) AS id ON CONFLICT DO NOTHING"
-        )
     }
 
     private static func selection(of id: UserID) -> Query {

@@ -1,5 +1,6 @@
 internal import BlobStore
 internal import Kernel
+internal import MediaCore
 internal import Runtime
 
 /// Compares the blob store with the tables: every blob has a row that knows it, every row has its blobs. Changes nothing, and may run while
@@ -48,7 +49,8 @@ struct BlobCheck: Sendable {
                 let folder = String(blob.key.description.prefix { $0 != "/" })
                 if folder == "incoming" {
                     if blob.modified < uploadLimit { suspects.append(blob.key) }
-                } else {
+                } else if folder != "exports" {
+                    // Auth keeps exports, and deletes them after a few days.
                     ofTables[folder, default: []].append(blob.key)
                 }
             }

@@ -1,6 +1,7 @@
 internal import BlobConfiguration
 internal import Kernel
 internal import Logging
+internal import MediaCore
 internal import Runtime
 internal import ServiceRuntime
 
@@ -32,7 +33,7 @@ enum MediaCommands {
         )
         let url = try settings.get(ServiceSettings.databaseURL)
         return try await CommandDatabase.open(schema: MediaModule.name, url: url) { database in
-            let check = BlobCheck(repository: BlobCheckRepository(database: database), blobs: blobs, tables: BlobTable.all)
+            let check = BlobCheck(repository: BlobCheckRepository(database: database), blobs: blobs, tables: MediaModule.blobs)
             return try await check.run(olderThan: age)
         }
     }

@@ -1,3 +1,4 @@
+internal import AuthAPI
 internal import Kernel
 internal import NotificationsAPI
 internal import NotificationsDomain
@@ -116,6 +117,14 @@ struct Teller: Sendable {
                     work
                 )
             },
+        ]
+    }
+
+    var accountHandlers: [EventHandler] {
+        [
+            EventHandler(DataExportReady.self) { event, work in
+                try await tell(NewNotification(user: event.userID, kind: .exportReady, text: .exportReady), work)
+            }
         ]
     }
 

@@ -79,6 +79,12 @@ struct NotificationRepository: Sendable {
         "(actor_id IS NULL OR \(BlockReplica.isShown("actor_id", to: user)))"
     }
 
+    /// Deletes a user's log, and the entries in other logs that name the user.
+    static func deleteAll(of user: UserID, _ sql: Transaction) async throws {
+        _ = try await sql.execute("DELETE FROM notification WHERE user_id = \(user)")
+        _ = try await sql.execute("DELETE FROM notification WHERE actor_id = \(user)")
+    }
+
     /// Forgets old entries, up to 1,000. - Returns: how many.
     func purge(before limit: Instant) async throws -> Int {
         try await database.execute(

@@ -3,7 +3,6 @@ internal import Database
 internal import Kernel
 internal import Outbox
 internal import Replicas
-internal import ServiceRuntime
 internal import SocialAPI
 internal import StreaksDomain
 
@@ -19,14 +18,6 @@ struct AccountConsumers: Sendable {
             EventHandler(AccountDeleted.self) { event, work in
                 try await endAll(of: event.userID, work)
             },
-            EventHandler(AccountPurged.self) { event, work in
-                let user = event.userID
-                // A request that was under way at the deletion may have started one since.
-                try await endAll(of: user, work)
-                try await DepartureRepository.erase(user, now: work.now, work.sql)
-                try await BlockReplica.erase(user, work.sql)
-                try await Mutations.forget(caller: user, work.sql)
-            },
             EventHandler(ModerationActionTaken.self) { event, work in
                 guard event.action == .suspend || event.action == .ban else { return }
                 try await breakAll(of: event.userID, isForGood: event.action == .ban, work)
@@ -34,8 +25,9 @@ struct AccountConsumers: Sendable {
         ]
     }
 
-    /// Another zone moves deadlines (SD-3).
+    /// Another zone moves deadlines (SD-3). A deleted account has none; its last profile may come after its erasure.
     func profileChanged(_ profile: Profile, _ work: UnitOfWork) async throws {
+        guard profile.status != .deleted else { return }
         try await zoneChanged(profile, work)
         // After the streaks' locks, in the order every transaction locks.
         try await writer.clockChanged(of: profile.userID, work)
@@ -51,7 +43,7 @@ struct AccountConsumers: Sendable {
     }
 
     /// Ends every streak of a user, broken by no one.
-    private func endAll(of user: UserID, _ work: UnitOfWork) async throws {
+    func endAll(of user: UserID, _ work: UnitOfWork) async throws {
         try await end(try await store.unendedIDs(of: user, work.sql), work)
     }
 

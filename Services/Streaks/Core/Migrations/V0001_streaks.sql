@@ -43,6 +43,8 @@ CREATE TABLE streak_member (
     PRIMARY KEY (streak_id, user_id)
 );
 CREATE INDEX streak_member_user ON streak_member (user_id) WHERE left_at IS NULL;
+-- For export and erasure, which want them all.
+CREATE INDEX streak_member_former ON streak_member (user_id) WHERE left_at IS NOT NULL;
 
 CREATE FUNCTION copy_members(changed uuid[]) RETURNS void LANGUAGE sql SET search_path FROM CURRENT AS $$
     UPDATE streak SET members = ARRAY(

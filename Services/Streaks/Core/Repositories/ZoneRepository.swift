@@ -55,7 +55,7 @@ package enum ZoneRepository {
         return clocks
     }
 
-    /// Adds a change. - Returns: whether it was news.
+    /// Adds a change, unless the user is purged. - Returns: whether it was news.
     package static func add(_ zone: Zone, of user: UserID, since: Instant, _ sql: Transaction) async throws -> Bool {
         try await sql.execute(
             """
@@ -63,6 +63,7 @@ package enum ZoneRepository {
             WHERE NOT EXISTS (SELECT 1 FROM zone_change WHERE user_id = \(user) AND since >= \(since))
               AND \(zone.name) IS DISTINCT FROM
                   (SELECT zone FROM zone_change WHERE user_id = \(user) ORDER BY since DESC LIMIT 1)
+              AND NOT EXISTS (SELECT 1 FROM purged_user WHERE user_id = \(user))
             ON CONFLICT DO NOTHING
             """
         ) == 1

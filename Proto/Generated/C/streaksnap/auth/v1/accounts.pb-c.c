@@ -2491,7 +2491,7 @@ const ProtobufCMessageDescriptor streaksnap__auth__v1__export_my_data_request__d
   (ProtobufCMessageInit) streaksnap__auth__v1__export_my_data_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__auth__v1__export_my_data_reply__field_descriptors[1] =
+static const ProtobufCFieldDescriptor streaksnap__auth__v1__export_my_data_reply__field_descriptors[3] =
 {
   {
     "json",
@@ -2505,14 +2505,40 @@ static const ProtobufCFieldDescriptor streaksnap__auth__v1__export_my_data_reply
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "url",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__ExportMyDataReply, url),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "status",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__ExportMyDataReply, status),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__auth__v1__export_my_data_reply__field_indices_by_name[] = {
   0,   /* field[0] = json */
+  2,   /* field[2] = status */
+  1,   /* field[1] = url */
 };
 static const ProtobufCIntRange streaksnap__auth__v1__export_my_data_reply__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 1 }
+  { 0, 3 }
 };
 const ProtobufCMessageDescriptor streaksnap__auth__v1__export_my_data_reply__descriptor =
 {
@@ -2522,7 +2548,7 @@ const ProtobufCMessageDescriptor streaksnap__auth__v1__export_my_data_reply__des
   "Streaksnap__Auth__V1__ExportMyDataReply",
   "streaksnap.auth.v1",
   sizeof(Streaksnap__Auth__V1__ExportMyDataReply),
-  1,
+  3,
   streaksnap__auth__v1__export_my_data_reply__field_descriptors,
   streaksnap__auth__v1__export_my_data_reply__field_indices_by_name,
   1,  streaksnap__auth__v1__export_my_data_reply__number_ranges,

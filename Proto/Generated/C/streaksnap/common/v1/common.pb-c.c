@@ -367,94 +367,139 @@ void   streaksnap__common__v1__descriptor_reply__free_unpacked
   assert(message->base.descriptor == &streaksnap__common__v1__descriptor_reply__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
-void   streaksnap__common__v1__export_user_data_request__init
-                     (Streaksnap__Common__V1__ExportUserDataRequest         *message)
+void   streaksnap__common__v1__export_personal_data_request__init
+                     (Streaksnap__Common__V1__ExportPersonalDataRequest         *message)
 {
-  static const Streaksnap__Common__V1__ExportUserDataRequest init_value = STREAKSNAP__COMMON__V1__EXPORT_USER_DATA_REQUEST__INIT;
+  static const Streaksnap__Common__V1__ExportPersonalDataRequest init_value = STREAKSNAP__COMMON__V1__EXPORT_PERSONAL_DATA_REQUEST__INIT;
   *message = init_value;
 }
-size_t streaksnap__common__v1__export_user_data_request__get_packed_size
-                     (const Streaksnap__Common__V1__ExportUserDataRequest *message)
+size_t streaksnap__common__v1__export_personal_data_request__get_packed_size
+                     (const Streaksnap__Common__V1__ExportPersonalDataRequest *message)
 {
-  assert(message->base.descriptor == &streaksnap__common__v1__export_user_data_request__descriptor);
+  assert(message->base.descriptor == &streaksnap__common__v1__export_personal_data_request__descriptor);
   return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
 }
-size_t streaksnap__common__v1__export_user_data_request__pack
-                     (const Streaksnap__Common__V1__ExportUserDataRequest *message,
+size_t streaksnap__common__v1__export_personal_data_request__pack
+                     (const Streaksnap__Common__V1__ExportPersonalDataRequest *message,
                       uint8_t       *out)
 {
-  assert(message->base.descriptor == &streaksnap__common__v1__export_user_data_request__descriptor);
+  assert(message->base.descriptor == &streaksnap__common__v1__export_personal_data_request__descriptor);
   return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
 }
-size_t streaksnap__common__v1__export_user_data_request__pack_to_buffer
-                     (const Streaksnap__Common__V1__ExportUserDataRequest *message,
+size_t streaksnap__common__v1__export_personal_data_request__pack_to_buffer
+                     (const Streaksnap__Common__V1__ExportPersonalDataRequest *message,
                       ProtobufCBuffer *buffer)
 {
-  assert(message->base.descriptor == &streaksnap__common__v1__export_user_data_request__descriptor);
+  assert(message->base.descriptor == &streaksnap__common__v1__export_personal_data_request__descriptor);
   return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
 }
-Streaksnap__Common__V1__ExportUserDataRequest *
-       streaksnap__common__v1__export_user_data_request__unpack
+Streaksnap__Common__V1__ExportPersonalDataRequest *
+       streaksnap__common__v1__export_personal_data_request__unpack
                      (ProtobufCAllocator  *allocator,
                       size_t               len,
                       const uint8_t       *data)
 {
-  return (Streaksnap__Common__V1__ExportUserDataRequest *)
-     protobuf_c_message_unpack (&streaksnap__common__v1__export_user_data_request__descriptor,
+  return (Streaksnap__Common__V1__ExportPersonalDataRequest *)
+     protobuf_c_message_unpack (&streaksnap__common__v1__export_personal_data_request__descriptor,
                                 allocator, len, data);
 }
-void   streaksnap__common__v1__export_user_data_request__free_unpacked
-                     (Streaksnap__Common__V1__ExportUserDataRequest *message,
+void   streaksnap__common__v1__export_personal_data_request__free_unpacked
+                     (Streaksnap__Common__V1__ExportPersonalDataRequest *message,
                       ProtobufCAllocator *allocator)
 {
   if(!message)
     return;
-  assert(message->base.descriptor == &streaksnap__common__v1__export_user_data_request__descriptor);
+  assert(message->base.descriptor == &streaksnap__common__v1__export_personal_data_request__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
-void   streaksnap__common__v1__export_user_data_reply__init
-                     (Streaksnap__Common__V1__ExportUserDataReply         *message)
+void   streaksnap__common__v1__export_personal_data_reply__init
+                     (Streaksnap__Common__V1__ExportPersonalDataReply         *message)
 {
-  static const Streaksnap__Common__V1__ExportUserDataReply init_value = STREAKSNAP__COMMON__V1__EXPORT_USER_DATA_REPLY__INIT;
+  static const Streaksnap__Common__V1__ExportPersonalDataReply init_value = STREAKSNAP__COMMON__V1__EXPORT_PERSONAL_DATA_REPLY__INIT;
   *message = init_value;
 }
-size_t streaksnap__common__v1__export_user_data_reply__get_packed_size
-                     (const Streaksnap__Common__V1__ExportUserDataReply *message)
+size_t streaksnap__common__v1__export_personal_data_reply__get_packed_size
+                     (const Streaksnap__Common__V1__ExportPersonalDataReply *message)
 {
-  assert(message->base.descriptor == &streaksnap__common__v1__export_user_data_reply__descriptor);
+  assert(message->base.descriptor == &streaksnap__common__v1__export_personal_data_reply__descriptor);
   return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
 }
-size_t streaksnap__common__v1__export_user_data_reply__pack
-                     (const Streaksnap__Common__V1__ExportUserDataReply *message,
+size_t streaksnap__common__v1__export_personal_data_reply__pack
+                     (const Streaksnap__Common__V1__ExportPersonalDataReply *message,
                       uint8_t       *out)
 {
-  assert(message->base.descriptor == &streaksnap__common__v1__export_user_data_reply__descriptor);
+  assert(message->base.descriptor == &streaksnap__common__v1__export_personal_data_reply__descriptor);
   return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
 }
-size_t streaksnap__common__v1__export_user_data_reply__pack_to_buffer
-                     (const Streaksnap__Common__V1__ExportUserDataReply *message,
+size_t streaksnap__common__v1__export_personal_data_reply__pack_to_buffer
+                     (const Streaksnap__Common__V1__ExportPersonalDataReply *message,
                       ProtobufCBuffer *buffer)
 {
-  assert(message->base.descriptor == &streaksnap__common__v1__export_user_data_reply__descriptor);
+  assert(message->base.descriptor == &streaksnap__common__v1__export_personal_data_reply__descriptor);
   return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
 }
-Streaksnap__Common__V1__ExportUserDataReply *
-       streaksnap__common__v1__export_user_data_reply__unpack
+Streaksnap__Common__V1__ExportPersonalDataReply *
+       streaksnap__common__v1__export_personal_data_reply__unpack
                      (ProtobufCAllocator  *allocator,
                       size_t               len,
                       const uint8_t       *data)
 {
-  return (Streaksnap__Common__V1__ExportUserDataReply *)
-     protobuf_c_message_unpack (&streaksnap__common__v1__export_user_data_reply__descriptor,
+  return (Streaksnap__Common__V1__ExportPersonalDataReply *)
+     protobuf_c_message_unpack (&streaksnap__common__v1__export_personal_data_reply__descriptor,
                                 allocator, len, data);
 }
-void   streaksnap__common__v1__export_user_data_reply__free_unpacked
-                     (Streaksnap__Common__V1__ExportUserDataReply *message,
+void   streaksnap__common__v1__export_personal_data_reply__free_unpacked
+                     (Streaksnap__Common__V1__ExportPersonalDataReply *message,
                       ProtobufCAllocator *allocator)
 {
   if(!message)
     return;
-  assert(message->base.descriptor == &streaksnap__common__v1__export_user_data_reply__descriptor);
+  assert(message->base.descriptor == &streaksnap__common__v1__export_personal_data_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__common__v1__personal_data_part__init
+                     (Streaksnap__Common__V1__PersonalDataPart         *message)
+{
+  static const Streaksnap__Common__V1__PersonalDataPart init_value = STREAKSNAP__COMMON__V1__PERSONAL_DATA_PART__INIT;
+  *message = init_value;
+}
+size_t streaksnap__common__v1__personal_data_part__get_packed_size
+                     (const Streaksnap__Common__V1__PersonalDataPart *message)
+{
+  assert(message->base.descriptor == &streaksnap__common__v1__personal_data_part__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__common__v1__personal_data_part__pack
+                     (const Streaksnap__Common__V1__PersonalDataPart *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__common__v1__personal_data_part__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__common__v1__personal_data_part__pack_to_buffer
+                     (const Streaksnap__Common__V1__PersonalDataPart *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__common__v1__personal_data_part__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Common__V1__PersonalDataPart *
+       streaksnap__common__v1__personal_data_part__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Common__V1__PersonalDataPart *)
+     protobuf_c_message_unpack (&streaksnap__common__v1__personal_data_part__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__common__v1__personal_data_part__free_unpacked
+                     (Streaksnap__Common__V1__PersonalDataPart *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__common__v1__personal_data_part__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
 static const ProtobufCFieldDescriptor streaksnap__common__v1__status__field_descriptors[5] =
@@ -949,7 +994,7 @@ const ProtobufCMessageDescriptor streaksnap__common__v1__descriptor_reply__descr
   (ProtobufCMessageInit) streaksnap__common__v1__descriptor_reply__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__common__v1__export_user_data_request__field_descriptors[1] =
+static const ProtobufCFieldDescriptor streaksnap__common__v1__export_personal_data_request__field_descriptors[3] =
 {
   {
     "user_id",
@@ -957,71 +1002,174 @@ static const ProtobufCFieldDescriptor streaksnap__common__v1__export_user_data_r
     PROTOBUF_C_LABEL_NONE,
     PROTOBUF_C_TYPE_STRING,
     0,   /* quantifier_offset */
-    offsetof(Streaksnap__Common__V1__ExportUserDataRequest, user_id),
+    offsetof(Streaksnap__Common__V1__ExportPersonalDataRequest, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "key",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Common__V1__ExportPersonalDataRequest, key),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "after",
+    3,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Common__V1__ExportPersonalDataRequest, n_after),
+    offsetof(Streaksnap__Common__V1__ExportPersonalDataRequest, after),
     NULL,
     &protobuf_c_empty_string,
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
 };
-static const unsigned streaksnap__common__v1__export_user_data_request__field_indices_by_name[] = {
+static const unsigned streaksnap__common__v1__export_personal_data_request__field_indices_by_name[] = {
+  2,   /* field[2] = after */
+  1,   /* field[1] = key */
   0,   /* field[0] = user_id */
 };
-static const ProtobufCIntRange streaksnap__common__v1__export_user_data_request__number_ranges[1 + 1] =
+static const ProtobufCIntRange streaksnap__common__v1__export_personal_data_request__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 1 }
+  { 0, 3 }
 };
-const ProtobufCMessageDescriptor streaksnap__common__v1__export_user_data_request__descriptor =
+const ProtobufCMessageDescriptor streaksnap__common__v1__export_personal_data_request__descriptor =
 {
   PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
-  "streaksnap.common.v1.ExportUserDataRequest",
-  "ExportUserDataRequest",
-  "Streaksnap__Common__V1__ExportUserDataRequest",
+  "streaksnap.common.v1.ExportPersonalDataRequest",
+  "ExportPersonalDataRequest",
+  "Streaksnap__Common__V1__ExportPersonalDataRequest",
   "streaksnap.common.v1",
-  sizeof(Streaksnap__Common__V1__ExportUserDataRequest),
-  1,
-  streaksnap__common__v1__export_user_data_request__field_descriptors,
-  streaksnap__common__v1__export_user_data_request__field_indices_by_name,
-  1,  streaksnap__common__v1__export_user_data_request__number_ranges,
-  (ProtobufCMessageInit) streaksnap__common__v1__export_user_data_request__init,
+  sizeof(Streaksnap__Common__V1__ExportPersonalDataRequest),
+  3,
+  streaksnap__common__v1__export_personal_data_request__field_descriptors,
+  streaksnap__common__v1__export_personal_data_request__field_indices_by_name,
+  1,  streaksnap__common__v1__export_personal_data_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__common__v1__export_personal_data_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__common__v1__export_user_data_reply__field_descriptors[1] =
+static const ProtobufCFieldDescriptor streaksnap__common__v1__export_personal_data_reply__field_descriptors[3] =
 {
   {
-    "json",
+    "parts",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Streaksnap__Common__V1__ExportPersonalDataReply, n_parts),
+    offsetof(Streaksnap__Common__V1__ExportPersonalDataReply, parts),
+    &streaksnap__common__v1__personal_data_part__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "next_key",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Common__V1__ExportPersonalDataReply, next_key),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "next_after",
+    3,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Common__V1__ExportPersonalDataReply, n_next_after),
+    offsetof(Streaksnap__Common__V1__ExportPersonalDataReply, next_after),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__common__v1__export_personal_data_reply__field_indices_by_name[] = {
+  2,   /* field[2] = next_after */
+  1,   /* field[1] = next_key */
+  0,   /* field[0] = parts */
+};
+static const ProtobufCIntRange streaksnap__common__v1__export_personal_data_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor streaksnap__common__v1__export_personal_data_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.common.v1.ExportPersonalDataReply",
+  "ExportPersonalDataReply",
+  "Streaksnap__Common__V1__ExportPersonalDataReply",
+  "streaksnap.common.v1",
+  sizeof(Streaksnap__Common__V1__ExportPersonalDataReply),
+  3,
+  streaksnap__common__v1__export_personal_data_reply__field_descriptors,
+  streaksnap__common__v1__export_personal_data_reply__field_indices_by_name,
+  1,  streaksnap__common__v1__export_personal_data_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__common__v1__export_personal_data_reply__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__common__v1__personal_data_part__field_descriptors[2] =
+{
+  {
+    "key",
     1,
     PROTOBUF_C_LABEL_NONE,
     PROTOBUF_C_TYPE_STRING,
     0,   /* quantifier_offset */
-    offsetof(Streaksnap__Common__V1__ExportUserDataReply, json),
+    offsetof(Streaksnap__Common__V1__PersonalDataPart, key),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "rows",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Common__V1__PersonalDataPart, rows),
     NULL,
     &protobuf_c_empty_string,
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
 };
-static const unsigned streaksnap__common__v1__export_user_data_reply__field_indices_by_name[] = {
-  0,   /* field[0] = json */
+static const unsigned streaksnap__common__v1__personal_data_part__field_indices_by_name[] = {
+  0,   /* field[0] = key */
+  1,   /* field[1] = rows */
 };
-static const ProtobufCIntRange streaksnap__common__v1__export_user_data_reply__number_ranges[1 + 1] =
+static const ProtobufCIntRange streaksnap__common__v1__personal_data_part__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 1 }
+  { 0, 2 }
 };
-const ProtobufCMessageDescriptor streaksnap__common__v1__export_user_data_reply__descriptor =
+const ProtobufCMessageDescriptor streaksnap__common__v1__personal_data_part__descriptor =
 {
   PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
-  "streaksnap.common.v1.ExportUserDataReply",
-  "ExportUserDataReply",
-  "Streaksnap__Common__V1__ExportUserDataReply",
+  "streaksnap.common.v1.PersonalDataPart",
+  "PersonalDataPart",
+  "Streaksnap__Common__V1__PersonalDataPart",
   "streaksnap.common.v1",
-  sizeof(Streaksnap__Common__V1__ExportUserDataReply),
-  1,
-  streaksnap__common__v1__export_user_data_reply__field_descriptors,
-  streaksnap__common__v1__export_user_data_reply__field_indices_by_name,
-  1,  streaksnap__common__v1__export_user_data_reply__number_ranges,
-  (ProtobufCMessageInit) streaksnap__common__v1__export_user_data_reply__init,
+  sizeof(Streaksnap__Common__V1__PersonalDataPart),
+  2,
+  streaksnap__common__v1__personal_data_part__field_descriptors,
+  streaksnap__common__v1__personal_data_part__field_indices_by_name,
+  1,  streaksnap__common__v1__personal_data_part__number_ranges,
+  (ProtobufCMessageInit) streaksnap__common__v1__personal_data_part__init,
   NULL,NULL,NULL    /* reserved[123] */
 };

@@ -571,7 +571,7 @@ const ProtobufCMessageDescriptor streaksnap__notifications__v1__unread_count_rep
   (ProtobufCMessageInit) streaksnap__notifications__v1__unread_count_reply__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCEnumValue streaksnap__notifications__v1__kind__enum_values_by_number[12] =
+static const ProtobufCEnumValue streaksnap__notifications__v1__kind__enum_values_by_number[13] =
 {
   { "KIND_UNSPECIFIED", "STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_UNSPECIFIED", 0 },
   { "KIND_FRIEND_REQUEST", "STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_FRIEND_REQUEST", 1 },
@@ -585,13 +585,15 @@ static const ProtobufCEnumValue streaksnap__notifications__v1__kind__enum_values
   { "KIND_DAILY_WINDOW", "STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_DAILY_WINDOW", 9 },
   { "KIND_WINDOW_CLOSING", "STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_WINDOW_CLOSING", 10 },
   { "KIND_STREAK_AT_RISK", "STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_STREAK_AT_RISK", 11 },
+  { "KIND_EXPORT_READY", "STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_EXPORT_READY", 12 },
 };
 static const ProtobufCIntRange streaksnap__notifications__v1__kind__value_ranges[] = {
-{0, 0},{0, 12}
+{0, 0},{0, 13}
 };
-static const ProtobufCEnumValueIndex streaksnap__notifications__v1__kind__enum_values_by_name[12] =
+static const ProtobufCEnumValueIndex streaksnap__notifications__v1__kind__enum_values_by_name[13] =
 {
   { "KIND_DAILY_WINDOW", 9 },
+  { "KIND_EXPORT_READY", 12 },
   { "KIND_FRIEND_ACCEPTED", 2 },
   { "KIND_FRIEND_POSTED", 3 },
   { "KIND_FRIEND_REQUEST", 1 },
@@ -611,9 +613,9 @@ const ProtobufCEnumDescriptor streaksnap__notifications__v1__kind__descriptor =
   "Kind",
   "Streaksnap__Notifications__V1__Kind",
   "streaksnap.notifications.v1",
-  12,
+  13,
   streaksnap__notifications__v1__kind__enum_values_by_number,
-  12,
+  13,
   streaksnap__notifications__v1__kind__enum_values_by_name,
   1,
   streaksnap__notifications__v1__kind__value_ranges,

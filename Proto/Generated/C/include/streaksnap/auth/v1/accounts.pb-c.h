@@ -466,10 +466,12 @@ struct  Streaksnap__Auth__V1__ExportMyDataReply
 {
   ProtobufCMessage base;
   char *json;
+  char *url;
+  int32_t status;
 };
 #define STREAKSNAP__AUTH__V1__EXPORT_MY_DATA_REPLY__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__export_my_data_reply__descriptor) \
-    , (char *)protobuf_c_empty_string }
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0 }
 
 
 /* Streaksnap__Auth__V1__RegisterRequest methods */

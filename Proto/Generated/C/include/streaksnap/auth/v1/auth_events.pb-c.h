@@ -22,6 +22,7 @@ typedef struct Streaksnap__Auth__V1__SessionsRevoked Streaksnap__Auth__V1__Sessi
 typedef struct Streaksnap__Auth__V1__AccountDeleted Streaksnap__Auth__V1__AccountDeleted;
 typedef struct Streaksnap__Auth__V1__AccountRestored Streaksnap__Auth__V1__AccountRestored;
 typedef struct Streaksnap__Auth__V1__AccountPurged Streaksnap__Auth__V1__AccountPurged;
+typedef struct Streaksnap__Auth__V1__DataExportReady Streaksnap__Auth__V1__DataExportReady;
 
 
 /* --- enums --- */
@@ -85,6 +86,18 @@ struct  Streaksnap__Auth__V1__AccountPurged
 #define STREAKSNAP__AUTH__V1__ACCOUNT_PURGED__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__account_purged__descriptor) \
     , (char *)protobuf_c_empty_string, NULL }
+
+
+struct  Streaksnap__Auth__V1__DataExportReady
+{
+  ProtobufCMessage base;
+  char *user_id;
+  Google__Protobuf__Timestamp *ready_at;
+  Google__Protobuf__Timestamp *delete_at;
+};
+#define STREAKSNAP__AUTH__V1__DATA_EXPORT_READY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__data_export_ready__descriptor) \
+    , (char *)protobuf_c_empty_string, NULL, NULL }
 
 
 /* Streaksnap__Auth__V1__ProfileChanged methods */
@@ -182,6 +195,25 @@ Streaksnap__Auth__V1__AccountPurged *
 void   streaksnap__auth__v1__account_purged__free_unpacked
                      (Streaksnap__Auth__V1__AccountPurged *message,
                       ProtobufCAllocator *allocator);
+/* Streaksnap__Auth__V1__DataExportReady methods */
+void   streaksnap__auth__v1__data_export_ready__init
+                     (Streaksnap__Auth__V1__DataExportReady         *message);
+size_t streaksnap__auth__v1__data_export_ready__get_packed_size
+                     (const Streaksnap__Auth__V1__DataExportReady   *message);
+size_t streaksnap__auth__v1__data_export_ready__pack
+                     (const Streaksnap__Auth__V1__DataExportReady   *message,
+                      uint8_t             *out);
+size_t streaksnap__auth__v1__data_export_ready__pack_to_buffer
+                     (const Streaksnap__Auth__V1__DataExportReady   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Auth__V1__DataExportReady *
+       streaksnap__auth__v1__data_export_ready__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__auth__v1__data_export_ready__free_unpacked
+                     (Streaksnap__Auth__V1__DataExportReady *message,
+                      ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
 typedef void (*Streaksnap__Auth__V1__ProfileChanged_Closure)
@@ -199,6 +231,9 @@ typedef void (*Streaksnap__Auth__V1__AccountRestored_Closure)
 typedef void (*Streaksnap__Auth__V1__AccountPurged_Closure)
                  (const Streaksnap__Auth__V1__AccountPurged *message,
                   void *closure_data);
+typedef void (*Streaksnap__Auth__V1__DataExportReady_Closure)
+                 (const Streaksnap__Auth__V1__DataExportReady *message,
+                  void *closure_data);
 
 /* --- services --- */
 
@@ -210,6 +245,7 @@ extern const ProtobufCMessageDescriptor streaksnap__auth__v1__sessions_revoked__
 extern const ProtobufCMessageDescriptor streaksnap__auth__v1__account_deleted__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__auth__v1__account_restored__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__auth__v1__account_purged__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__auth__v1__data_export_ready__descriptor;
 
 PROTOBUF_C__END_DECLS
 

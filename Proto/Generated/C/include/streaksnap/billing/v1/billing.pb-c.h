@@ -15,7 +15,6 @@ PROTOBUF_C__BEGIN_DECLS
 #endif
 
 #include "google/protobuf/timestamp.pb-c.h"
-#include "streaksnap/common/v1/common.pb-c.h"
 
 typedef struct Streaksnap__Billing__V1__GetEntitlementsRequest Streaksnap__Billing__V1__GetEntitlementsRequest;
 typedef struct Streaksnap__Billing__V1__Entitlements Streaksnap__Billing__V1__Entitlements;

@@ -24,8 +24,9 @@ typedef struct Streaksnap__Common__V1__Blob Streaksnap__Common__V1__Blob;
 typedef struct Streaksnap__Common__V1__PageMeta Streaksnap__Common__V1__PageMeta;
 typedef struct Streaksnap__Common__V1__ReplicaMark Streaksnap__Common__V1__ReplicaMark;
 typedef struct Streaksnap__Common__V1__DescriptorReply Streaksnap__Common__V1__DescriptorReply;
-typedef struct Streaksnap__Common__V1__ExportUserDataRequest Streaksnap__Common__V1__ExportUserDataRequest;
-typedef struct Streaksnap__Common__V1__ExportUserDataReply Streaksnap__Common__V1__ExportUserDataReply;
+typedef struct Streaksnap__Common__V1__ExportPersonalDataRequest Streaksnap__Common__V1__ExportPersonalDataRequest;
+typedef struct Streaksnap__Common__V1__ExportPersonalDataReply Streaksnap__Common__V1__ExportPersonalDataReply;
+typedef struct Streaksnap__Common__V1__PersonalDataPart Streaksnap__Common__V1__PersonalDataPart;
 
 
 /* --- enums --- */
@@ -156,24 +157,42 @@ struct  Streaksnap__Common__V1__DescriptorReply
     , {0,NULL}, (char *)protobuf_c_empty_string }
 
 
-struct  Streaksnap__Common__V1__ExportUserDataRequest
+struct  Streaksnap__Common__V1__ExportPersonalDataRequest
 {
   ProtobufCMessage base;
   char *user_id;
+  char *key;
+  size_t n_after;
+  char **after;
 };
-#define STREAKSNAP__COMMON__V1__EXPORT_USER_DATA_REQUEST__INIT \
- { PROTOBUF_C_MESSAGE_INIT (&streaksnap__common__v1__export_user_data_request__descriptor) \
-    , (char *)protobuf_c_empty_string }
+#define STREAKSNAP__COMMON__V1__EXPORT_PERSONAL_DATA_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__common__v1__export_personal_data_request__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0,NULL }
 
 
-struct  Streaksnap__Common__V1__ExportUserDataReply
+struct  Streaksnap__Common__V1__ExportPersonalDataReply
 {
   ProtobufCMessage base;
-  char *json;
+  size_t n_parts;
+  Streaksnap__Common__V1__PersonalDataPart **parts;
+  char *next_key;
+  size_t n_next_after;
+  char **next_after;
 };
-#define STREAKSNAP__COMMON__V1__EXPORT_USER_DATA_REPLY__INIT \
- { PROTOBUF_C_MESSAGE_INIT (&streaksnap__common__v1__export_user_data_reply__descriptor) \
-    , (char *)protobuf_c_empty_string }
+#define STREAKSNAP__COMMON__V1__EXPORT_PERSONAL_DATA_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__common__v1__export_personal_data_reply__descriptor) \
+    , 0,NULL, (char *)protobuf_c_empty_string, 0,NULL }
+
+
+struct  Streaksnap__Common__V1__PersonalDataPart
+{
+  ProtobufCMessage base;
+  char *key;
+  char *rows;
+};
+#define STREAKSNAP__COMMON__V1__PERSONAL_DATA_PART__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__common__v1__personal_data_part__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string }
 
 
 /* Streaksnap__Common__V1__Status methods */
@@ -328,43 +347,62 @@ Streaksnap__Common__V1__DescriptorReply *
 void   streaksnap__common__v1__descriptor_reply__free_unpacked
                      (Streaksnap__Common__V1__DescriptorReply *message,
                       ProtobufCAllocator *allocator);
-/* Streaksnap__Common__V1__ExportUserDataRequest methods */
-void   streaksnap__common__v1__export_user_data_request__init
-                     (Streaksnap__Common__V1__ExportUserDataRequest         *message);
-size_t streaksnap__common__v1__export_user_data_request__get_packed_size
-                     (const Streaksnap__Common__V1__ExportUserDataRequest   *message);
-size_t streaksnap__common__v1__export_user_data_request__pack
-                     (const Streaksnap__Common__V1__ExportUserDataRequest   *message,
+/* Streaksnap__Common__V1__ExportPersonalDataRequest methods */
+void   streaksnap__common__v1__export_personal_data_request__init
+                     (Streaksnap__Common__V1__ExportPersonalDataRequest         *message);
+size_t streaksnap__common__v1__export_personal_data_request__get_packed_size
+                     (const Streaksnap__Common__V1__ExportPersonalDataRequest   *message);
+size_t streaksnap__common__v1__export_personal_data_request__pack
+                     (const Streaksnap__Common__V1__ExportPersonalDataRequest   *message,
                       uint8_t             *out);
-size_t streaksnap__common__v1__export_user_data_request__pack_to_buffer
-                     (const Streaksnap__Common__V1__ExportUserDataRequest   *message,
+size_t streaksnap__common__v1__export_personal_data_request__pack_to_buffer
+                     (const Streaksnap__Common__V1__ExportPersonalDataRequest   *message,
                       ProtobufCBuffer     *buffer);
-Streaksnap__Common__V1__ExportUserDataRequest *
-       streaksnap__common__v1__export_user_data_request__unpack
+Streaksnap__Common__V1__ExportPersonalDataRequest *
+       streaksnap__common__v1__export_personal_data_request__unpack
                      (ProtobufCAllocator  *allocator,
                       size_t               len,
                       const uint8_t       *data);
-void   streaksnap__common__v1__export_user_data_request__free_unpacked
-                     (Streaksnap__Common__V1__ExportUserDataRequest *message,
+void   streaksnap__common__v1__export_personal_data_request__free_unpacked
+                     (Streaksnap__Common__V1__ExportPersonalDataRequest *message,
                       ProtobufCAllocator *allocator);
-/* Streaksnap__Common__V1__ExportUserDataReply methods */
-void   streaksnap__common__v1__export_user_data_reply__init
-                     (Streaksnap__Common__V1__ExportUserDataReply         *message);
-size_t streaksnap__common__v1__export_user_data_reply__get_packed_size
-                     (const Streaksnap__Common__V1__ExportUserDataReply   *message);
-size_t streaksnap__common__v1__export_user_data_reply__pack
-                     (const Streaksnap__Common__V1__ExportUserDataReply   *message,
+/* Streaksnap__Common__V1__ExportPersonalDataReply methods */
+void   streaksnap__common__v1__export_personal_data_reply__init
+                     (Streaksnap__Common__V1__ExportPersonalDataReply         *message);
+size_t streaksnap__common__v1__export_personal_data_reply__get_packed_size
+                     (const Streaksnap__Common__V1__ExportPersonalDataReply   *message);
+size_t streaksnap__common__v1__export_personal_data_reply__pack
+                     (const Streaksnap__Common__V1__ExportPersonalDataReply   *message,
                       uint8_t             *out);
-size_t streaksnap__common__v1__export_user_data_reply__pack_to_buffer
-                     (const Streaksnap__Common__V1__ExportUserDataReply   *message,
+size_t streaksnap__common__v1__export_personal_data_reply__pack_to_buffer
+                     (const Streaksnap__Common__V1__ExportPersonalDataReply   *message,
                       ProtobufCBuffer     *buffer);
-Streaksnap__Common__V1__ExportUserDataReply *
-       streaksnap__common__v1__export_user_data_reply__unpack
+Streaksnap__Common__V1__ExportPersonalDataReply *
+       streaksnap__common__v1__export_personal_data_reply__unpack
                      (ProtobufCAllocator  *allocator,
                       size_t               len,
                       const uint8_t       *data);
-void   streaksnap__common__v1__export_user_data_reply__free_unpacked
-                     (Streaksnap__Common__V1__ExportUserDataReply *message,
+void   streaksnap__common__v1__export_personal_data_reply__free_unpacked
+                     (Streaksnap__Common__V1__ExportPersonalDataReply *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Common__V1__PersonalDataPart methods */
+void   streaksnap__common__v1__personal_data_part__init
+                     (Streaksnap__Common__V1__PersonalDataPart         *message);
+size_t streaksnap__common__v1__personal_data_part__get_packed_size
+                     (const Streaksnap__Common__V1__PersonalDataPart   *message);
+size_t streaksnap__common__v1__personal_data_part__pack
+                     (const Streaksnap__Common__V1__PersonalDataPart   *message,
+                      uint8_t             *out);
+size_t streaksnap__common__v1__personal_data_part__pack_to_buffer
+                     (const Streaksnap__Common__V1__PersonalDataPart   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Common__V1__PersonalDataPart *
+       streaksnap__common__v1__personal_data_part__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__common__v1__personal_data_part__free_unpacked
+                     (Streaksnap__Common__V1__PersonalDataPart *message,
                       ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
@@ -392,11 +430,14 @@ typedef void (*Streaksnap__Common__V1__ReplicaMark_Closure)
 typedef void (*Streaksnap__Common__V1__DescriptorReply_Closure)
                  (const Streaksnap__Common__V1__DescriptorReply *message,
                   void *closure_data);
-typedef void (*Streaksnap__Common__V1__ExportUserDataRequest_Closure)
-                 (const Streaksnap__Common__V1__ExportUserDataRequest *message,
+typedef void (*Streaksnap__Common__V1__ExportPersonalDataRequest_Closure)
+                 (const Streaksnap__Common__V1__ExportPersonalDataRequest *message,
                   void *closure_data);
-typedef void (*Streaksnap__Common__V1__ExportUserDataReply_Closure)
-                 (const Streaksnap__Common__V1__ExportUserDataReply *message,
+typedef void (*Streaksnap__Common__V1__ExportPersonalDataReply_Closure)
+                 (const Streaksnap__Common__V1__ExportPersonalDataReply *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Common__V1__PersonalDataPart_Closure)
+                 (const Streaksnap__Common__V1__PersonalDataPart *message,
                   void *closure_data);
 
 /* --- services --- */
@@ -412,8 +453,9 @@ extern const ProtobufCMessageDescriptor streaksnap__common__v1__blob__descriptor
 extern const ProtobufCMessageDescriptor streaksnap__common__v1__page_meta__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__common__v1__replica_mark__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__common__v1__descriptor_reply__descriptor;
-extern const ProtobufCMessageDescriptor streaksnap__common__v1__export_user_data_request__descriptor;
-extern const ProtobufCMessageDescriptor streaksnap__common__v1__export_user_data_reply__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__common__v1__export_personal_data_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__common__v1__export_personal_data_reply__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__common__v1__personal_data_part__descriptor;
 
 PROTOBUF_C__END_DECLS
 

@@ -15,7 +15,6 @@ PROTOBUF_C__BEGIN_DECLS
 #endif
 
 #include "google/protobuf/timestamp.pb-c.h"
-#include "streaksnap/common/v1/common.pb-c.h"
 
 typedef struct Streaksnap__Streaks__V1__GetAchievementsRequest Streaksnap__Streaks__V1__GetAchievementsRequest;
 typedef struct Streaksnap__Streaks__V1__GetAchievementsReply Streaksnap__Streaks__V1__GetAchievementsReply;

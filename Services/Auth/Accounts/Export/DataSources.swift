@@ -1,0 +1,100 @@
+internal import Bus
+internal import CommonAPI
+internal import Kernel
+internal import ServiceRuntime
+
+/// The services that hold something about a user (AU-10), each with the pages of its part. A new service that does is added here.
+struct DataSources: Sendable {
+    /// One page of a service's part.
+    typealias Page = @Sendable (ExportPersonalDataRequest, CallContext) async throws -> ExportPersonalDataReply
+
+    /// The part of one service.
+    struct Source: Sendable {
+        let name: String
+        let page: Page
+    }
+
+    /// In the order of the document.
+    let sources: [Source]
+
+    /// - Parameter own: of this service, which needs no call.
+    init(_ bus: any Caller, own: PersonalDataExporter) {
+        sources =
+            [Source(name: "auth") { request, _ in try await own.page(request) }]
+            + ["social", "streaks", "media", "notifications", "billing"].map { service in
+                Source(name: service) { request, context in
+                    try await bus.call(PersonalDataMethods.export(of: service), request, context: context)
+                }
+            }
+    }
+
+    /// What one service said: `text` is nil when it did not answer or there is too much. No tuple: Swift 6.3.1 with `-O` loses those in a task
+    /// group.
+    private struct Answer: Sendable {
+        let index: Int
+        var text: String?
+        var isTooLarge = false
+    }
+
+    /// The whole document, its parts asked side by side.
+    ///
+    /// - Parameter limit: the most bytes.
+    /// - Returns: nil when there is more.
+    /// - Throws: `EXPORT_INCOMPLETE` (unavailable) that names every service that does not answer: never less than everything.
+    func document(of user: UserID, at now: Instant, limit: Int, context: CallContext) async throws -> String? {
+        let asking = context.child(timeout: .seconds(15), principal: Principal(role: .service))
+        let answers = await withTaskGroup(of: Answer.self) { tasks in
+            for (index, source) in sources.enumerated() {
+                tasks.addTask { await Self.answer(index, source, user, limit: limit, asking) }
+            }
+            var answers: [Int: Answer] = [:]
+            for await answer in tasks {
+                answers[answer.index] = answer
+                // Whatever the others say, it is too much for one reply.
+                if answer.isTooLarge { tasks.cancelAll() }
+            }
+            return answers
+        }
+        try Task.checkCancellation()
+        if answers.values.contains(where: \.isTooLarge) { return nil }
+        let missing = sources.indices.filter { answers[$0]?.text == nil }.map { sources[$0].name }
+        guard missing.isEmpty else { throw Self.incomplete(missing) }
+        let members = sources.indices.map { "\"\(sources[$0].name)\":{\(answers[$0]?.text ?? "")}" }
+        let document = Self.head(user, now) + members.joined(separator: ",") + "}"
+        return document.utf8.count <= limit ? document : nil
+    }
+
+    private static func answer(_ index: Int, _ source: Source, _ user: UserID, limit: Int, _ context: CallContext) async -> Answer
+    {
+        var member = DocumentMember()
+        var text = ""
+        var request: ExportPersonalDataRequest? = ExportPersonalDataRequest(userID: user)
+        while let asked = request {
+            guard let page = try? await source.page(asked, context) else { return Answer(index: index) }
+            text += member.text(of: page.parts)
+            guard text.utf8.count <= limit else { return Answer(index: index, isTooLarge: true) }
+            request = page.next(of: user)
+        }
+        return Answer(index: index, text: text + member.end)
+    }
+
+    /// How the document begins; the members of the services follow, and a closing brace.
+    static func head(_ user: UserID, _ now: Instant) -> String { "{\"exported_at\":\"\(now)\",\"user_id\":\"\(user)\"," }
+
+    private static func incomplete(_ missing: [String]) -> ServiceError {
+        ServiceError(
+            .unavailable,
+            "EXPORT_INCOMPLETE",
+            "These services do not answer now: \(missing.joined(separator: ", ")). Try again later.",
+            details: missing.map { ServiceError.Detail(field: $0, message: "does not answer") },
+            retryAfter: 10
+        )
+    }
+}
+
+extension ExportPersonalDataReply {
+    /// The request for the page after this one; nil when this is the last.
+    func next(of user: UserID) -> ExportPersonalDataRequest? {
+        nextKey.isEmpty ? nil : ExportPersonalDataRequest(userID: user, key: nextKey, after: nextAfter)
+    }
+}

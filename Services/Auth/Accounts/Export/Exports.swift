@@ -1,0 +1,26 @@
+internal import BlobConfiguration
+internal import Kernel
+internal import ServiceRuntime
+
+/// How exports of personal data are put together (AU-10).
+struct Exports: Sendable {
+    let repository: DataExportRepository
+    let sources: DataSources
+    let links: ExportLinks
+    let jobs: [Job]
+
+    /// - Throws: `Settings.Invalid`.
+    init(_ environment: ServiceEnvironment, _ declared: [PersonalData]) async throws {
+        repository = DataExportRepository(database: environment.database)
+        sources = DataSources(environment.bus, own: PersonalDataExporter(declared, environment))
+        links = try ExportLinks(environment.settings)
+        jobs = ExportJobs(
+            repository: repository,
+            sources: sources,
+            blobs: try await BlobSettings.store(environment.settings, logger: environment.logger),
+            work: environment.work,
+            ids: environment.ids,
+            logger: environment.logger
+        ).all
+    }
+}

@@ -1,0 +1,46 @@
+internal import Kernel
+internal import ServiceRuntime
+
+extension PersonalData {
+    /// What belongs to an account besides its profile. Rows that refer to the account are deleted with it.
+    static let accounts = PersonalData(
+        [session, moderation, apple, export],
+        impersonal: [
+            "refresh_token": "hashes of a session's tokens: deleted with it",
+            "apple_notification": "which notifications of Apple were handled",
+            "login_failure": "hashes, for 15 minutes",
+            "guest": "devices without an account",
+        ]
+    ) { _ in ErasureSteps(before: { user, work in try await DataExportRepository.withdraw(user, work.sql) }) }
+
+    private static let session = PersonalTable(
+        "session",
+        users: ["account_id": .delete],
+        references: ["id"],
+        exports: [PersonalExport("sessions", ["id", "created_at", "expires_at", "revoked_at"]) { "account_id = \($0)" }]
+    )
+
+    private static let moderation = PersonalTable(
+        "moderation_taken",
+        users: ["account_id": .delete],
+        references: ["action_id"],
+        exports: [
+            PersonalExport(
+                "moderation",
+                [.value("action", "CASE action WHEN 3 THEN 'suspend' ELSE 'ban' END"), "taken_at", "until"]
+            ) { "account_id = \($0)" }
+        ]
+    )
+
+    private static let apple = PersonalTable(
+        "apple_identity",
+        users: ["account_id": .delete],
+        exports: [PersonalExport("apple", ["subject", "consented_at", "revoked_at"]) { "account_id = \($0)" }]
+    )
+
+    private static let export = PersonalTable(
+        "data_export",
+        users: ["user_id": .erased(by: "the job `old_data_exports`, after the files")],
+        references: ["attempt"]
+    )
+}

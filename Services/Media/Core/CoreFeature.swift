@@ -1,0 +1,54 @@
+internal import BlobConfiguration
+internal import Database
+internal import Kernel
+internal import Outbox
+internal import Replicas
+package import Runtime
+package import ServiceRuntime
+
+/// What the features of `media` share: the blob store, whose photos are withheld, who is hidden from whom, and the replicas of facts. Loaded by
+/// every replica.
+package enum CoreFeature {
+    static let threads = Setting("media.threads", default: 2, help: "Photos decoded at once.")
+    package static let queue = Setting(
+        "media.queue",
+        default: 32,
+        help: "Photos that may wait to be decoded; more are answered UNAVAILABLE."
+    )
+
+    /// The feature.
+    ///
+    /// - Parameter blobs: every kind of blob that the features store.
+    package static func feature(_ blobs: [BlobTable]) -> ServiceFeature {
+        ServiceFeature(
+            "core",
+            settings: BlobSettings.all + [LinkSettings.publicURL, threads, queue],
+            migrations: [
+                MigrationSet("block_replica", BlockReplica.migrations),
+                MigrationSet("profile_replica", ProfileReplica.migrations),
+                MigrationSet("core", [Migration(version: 1, name: "owners", sql: PackageResources.V0001_owners_sql)]),
+            ],
+            personalData: [.core, BlockReplica.personalData, ProfileReplica.personalData],
+            isAlwaysLoaded: true
+        ) { environment in
+            let core = try await MediaCore.shared(by: environment)
+            return FeatureParts(
+                consumers: core.blocks.handlers() + [core.profiles.handler(), OwnerConsumer.handler],
+                jobs: jobs(core, environment, ownFolders: blobs.filter(\.hasOneOwner).map(\.folder))
+            )
+        }
+    }
+
+    private static func jobs(_ core: MediaCore, _ environment: ServiceEnvironment, ownFolders: [String]) -> [Job] {
+        let (blobs, database) = (core.blobs, environment.database)
+        return [
+            Job("block_snapshot", every: .seconds(60)) { _ in
+                try await core.blocks.loadSnapshotOnce(context: .expiring(in: .minutes(10)))
+                return 0
+            },
+            AbandonedUploads(blobs: blobs).job,
+            HiddenPairs(pairs: HiddenPairRepository(database: database), blobs: blobs, clock: environment.clock).job,
+            PhotoOwners(folders: ownFolders, owners: OwnerRepository(database: database), blobs: blobs).job,
+        ]
+    }
+}

@@ -1,0 +1,62 @@
+internal import BlobConfiguration
+package import BlobStore
+package import Kernel
+internal import Replicas
+package import Runtime
+
+/// Signed links to stored photos (PH-2), and unsigned ones to avatars.
+package struct MediaLinks: Sendable {
+    /// How long a link lives, or up to `step` less.
+    package static let lifetime = Interval.hours(24)
+    /// Links end at multiples of this: those made within it are the same, so that an app that loads its feed again finds the pictures in its cache.
+    static let step = Interval.minutes(15)
+
+    private let signer: SignedURL
+    private let base: String
+    private let avatars: AvatarLinks
+    /// Some 500 B each.
+    private let made = RecentlyUsed<Subject, String>(capacity: 20_000)
+
+    /// What a link says.
+    private struct Subject: Hashable {
+        let key: String
+        let viewer: UserID?
+        let expires: Instant
+    }
+
+    /// Links under one address.
+    ///
+    /// - Parameter base: the public address before `/media/…`; empty for relative links.
+    /// - Throws: `Settings.Invalid` for a secret below 32 characters.
+    package init(secret: String, base: String) throws {
+        guard secret.utf8.count >= 32 else { throw Settings.Invalid("--media-signing-key must have at least 32 characters.") }
+        self.signer = SignedURL(secret: Array(secret.utf8))
+        self.base = base.hasSuffix("/") ? String(base.dropLast()) : base
+        self.avatars = AvatarLinks(base: base)
+    }
+
+    /// From the settings of the service.
+    ///
+    /// - Throws: `Settings.Invalid`.
+    package init(_ settings: Settings) throws {
+        try self.init(secret: try settings.get(BlobSettings.signingKey), base: try settings.get(LinkSettings.publicURL))
+    }
+
+    /// A link to a photo.
+    ///
+    /// - Parameter viewer: whom it is for, when that is not the owner.
+    package func link(_ key: String, for viewer: UserID? = nil, now: Instant) throws -> String {
+        let (end, step) = (now + Self.lifetime, Self.step)
+        let subject = Subject(key: key, viewer: viewer, expires: Instant(seconds: end.seconds - end.seconds % step.seconds))
+        if let link = made[subject] { return link }
+        let link = signer.sign(key: try BlobKey(key), expires: subject.expires, viewer: viewer, base: base)
+        made[subject] = link
+        return link
+    }
+
+    /// A path of the public address.
+    package func address(_ path: String) -> String { base + path }
+
+    /// The link to one of an avatar's renditions.
+    package func avatar(_ key: BlobKey) -> String { avatars.url(key.description) ?? "" }
+}

@@ -1,0 +1,47 @@
+internal import Kernel
+internal import ServiceRuntime
+
+extension PersonalData {
+    /// The social graph. Other users appear in the export with their ids only.
+    static let core = PersonalData([friendship, block]) { _ in
+        // A request that was under way at the deletion may have left something since.
+        ErasureSteps(before: { user, work in try await LifecycleConsumers.end(user, work) })
+    }
+
+    private static let friendship = PersonalTable(
+        "friendship",
+        users: [
+            "user_low": .delete, "user_high": .delete, "requester": .erased(by: "the columns of the pair, of which it is one"),
+        ],
+        references: ["id"],
+        exports: [
+            PersonalExport(
+                "friendships",
+                [
+                    .value("friendship_id", "id"),
+                    .value("user_id") { "CASE WHEN user_low = \($0) THEN user_high ELSE user_low END" },
+                    .value(
+                        "status",
+                        """
+                        CASE state WHEN 1 THEN 'pending' WHEN 2 THEN 'accepted' WHEN 3 THEN 'declined' WHEN 4 THEN 'withdrawn'
+                            ELSE 'ended' END
+                        """
+                    ),
+                    .value("direction") { "CASE WHEN requester = \($0) THEN 'outgoing' ELSE 'incoming' END" },
+                    "created_at", "since",
+                ]
+            ) { "(user_low = \($0) OR user_high = \($0)) AND state <> 0" }
+        ]
+    )
+
+    private static let block = PersonalTable(
+        "block",
+        users: ["blocker": .delete, "blocked": .delete],
+        references: ["id"],
+        exports: [
+            PersonalExport("blocks", [.value("block_id", "id"), .value("user_id", "blocked"), .value("since", "changed_at")]) {
+                "blocker = \($0) AND active"
+            }
+        ]
+    )
+}

@@ -1,0 +1,138 @@
+internal import Database
+internal import Kernel
+internal import Outbox
+internal import Replicas
+internal import ServiceRuntime
+
+extension PersonalData {
+    /// Streaks of every kind. A streak is its other members' too: its dates stay, with a bare id, until all of its members are erased. Others
+    /// appear in the export with their ids only, and what they contributed not at all.
+    ///
+    /// - Parameter extensions: what all features add to the store.
+    static func core(_ extensions: StreakExtensions) -> PersonalData {
+        PersonalData(
+            [streak, member, contribution, cover, freeze, pause, checkpoint, zones, purged],
+            impersonal: [
+                "streak_identity": "what there can be one streak of: deleted when the streak ends, which the erasure does first",
+                "outage": "times in which no user could reach the service",
+            ]
+        ) { environment in steps(try StreaksCore(environment, extensions).writer) }
+    }
+
+    /// What no table can express.
+    static func steps(_ writer: StreakWriter) -> ErasureSteps {
+        let accounts = AccountConsumers(writer: writer)
+        return ErasureSteps(
+            before: { user, work in
+                // A request that was under way at the deletion may have started a streak since.
+                try await accounts.endAll(of: user, work)
+                // Before the totals are deleted, so that they are not made again.
+                try await PurgedUserRepository.add(user, work)
+            },
+            after: { user, work in try await PurgedUserRepository.deleteStreaksOfPurgedUsers(with: user, work.sql) }
+        )
+    }
+
+    private static let sharedHistory = Erasure.keep(
+        "a streak is its other members' history too; deleted when all of them are erased"
+    )
+
+    private static let streak = PersonalTable(
+        "streak",
+        users: ["broken_by": sharedHistory, "broken_off_by": sharedHistory, "members": .erased(by: "the copy of streak_member")],
+        references: ["id"]
+    )
+
+    private static let member = PersonalTable(
+        "streak_member",
+        users: ["user_id": sharedHistory],
+        references: ["streak_id"],
+        exports: [
+            PersonalExport(
+                "streaks",
+                [
+                    .value("id", "streak.id"), .value("kind", "CASE streak.kind WHEN 1 THEN 'mutual' ELSE 'check_in' END"),
+                    .value("friend_id") { user in
+                        "(SELECT f.user_id FROM streak_member f WHERE f.streak_id = streak.id AND f.user_id <> \(user) LIMIT 1)"
+                    },
+                    "joined_at", "left_at", .value("started_at", "streak.started_at"),
+                    .value("status", "CASE streak.status WHEN 1 THEN 'active' WHEN 2 THEN 'broken' ELSE 'ended' END"),
+                    .value("current_count", "streak.current_count"), .value("longest_count", "streak.longest_count"),
+                    .value("last_completed_date", "streak.last_completed_date"), .value("broken_at", "streak.broken_at"),
+                    .value("broken_by_you") { "coalesce(streak.broken_by = \($0), false)" },
+                    .value("ended_at", "streak.ended_at"),
+                ],
+                join: "JOIN streak ON streak.id = streak_member.streak_id"
+            ) { user in
+                // Two partial indexes, one scan of each.
+                """
+                streak_member.user_id = \(user) AND streak_member.left_at IS NULL
+                OR streak_member.user_id = \(user) AND streak_member.left_at IS NOT NULL
+                """
+            }
+        ]
+    )
+
+    private static let contribution = PersonalTable(
+        "contribution",
+        users: ["user_id": sharedHistory],
+        references: ["streak_id", "operation_id"],
+        exports: [
+            PersonalExport("contributions", ["streak_id", "on_date", "received_at"]) { user in
+                "streak_id = ANY(\(PurgedUserRepository.streaks(of: user))) AND user_id = \(user)"
+            }
+        ]
+    )
+
+    private static let cover = PersonalTable(
+        "streak_cover",
+        users: ["user_id": sharedHistory],
+        references: ["streak_id", "operation_id"],
+        exports: [
+            PersonalExport("recoveries", ["streak_id", "used_at", "from_date", "through_date", "returned_at"]) { user in
+                "streak_id = ANY(\(PurgedUserRepository.streaks(of: user))) AND user_id = \(user)"
+            }
+        ]
+    )
+
+    private static let freeze = PersonalTable(
+        "streak_freeze",
+        users: [:],
+        references: ["streak_id"],
+        exports: [
+            PersonalExport("freezes", ["streak_id", "at", "granted", "on_date"]) { user in
+                "streak_id = ANY(\(PurgedUserRepository.streaks(of: user)))"
+            }
+        ]
+    )
+
+    private static let pause = PersonalTable(
+        "streak_pause",
+        users: [:],
+        references: ["streak_id"],
+        exports: [
+            PersonalExport("pauses", ["streak_id", "paused_at", "from_date", "until_date"]) { user in
+                "streak_id = ANY(\(PurgedUserRepository.streaks(of: user)))"
+            }
+        ]
+    )
+
+    private static let checkpoint = PersonalTable(
+        "streak_checkpoint",
+        users: ["broken_by": sharedHistory],
+        references: ["streak_id"]
+    )
+
+    private static let zones = PersonalTable(
+        "zone_change",
+        users: ["user_id": .delete],
+        exports: [PersonalExport("time_zones", ["since", "zone"]) { "user_id = \($0)" }]
+    )
+
+    private static let purged = PersonalTable(
+        "purged_user",
+        users: [
+            "user_id": .keep("tells when all members of a streak are erased, and that nothing of the user is to be made again")
+        ]
+    )
+}

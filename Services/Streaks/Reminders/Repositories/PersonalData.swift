@@ -1,0 +1,21 @@
+internal import Kernel
+internal import ServiceRuntime
+
+extension PersonalData {
+    /// Which reminders were emitted.
+    static let reminders = PersonalData([
+        PersonalTable(
+            "reminder_schedule",
+            users: ["user_id": .delete],
+            exports: [
+                PersonalExport(
+                    "reminders",
+                    [
+                        .value("window_opened", "opened_for"), .value("window_closing", "closing_for"),
+                        .value("at_risk", "ending_for"),
+                    ]
+                ) { "user_id = \($0)" }
+            ]
+        )
+    ])
+}

@@ -1,0 +1,14 @@
+extension PersonalData {
+    /// The tables of outbox, inbox, migrations and stored replies, which every service has.
+    static let runtime = PersonalData(
+        [PersonalTable("stored_reply", users: ["user_id": .delete])],
+        impersonal: [
+            "outbox": "events, deleted 7 days after they were published",
+            "outbox_lease": "which replica relays",
+            "inbox": "which events were consumed",
+            "event_retry": "events that are tried again",
+            "consumer_lease": "which replica consumes",
+            "schema_migrations": "which tables there are",
+        ]
+    )
+}
