@@ -36,7 +36,7 @@ struct MutualStarts: Sendable {
             try await StartRepository.refuse(friendship, "STREAK_LIMIT_REACHED", now: work.now, work.sql)
             return StartForFriendshipReply(reason: "STREAK_LIMIT_REACHED")
         }
-        return StartForFriendshipReply(streakID: try await insert(friendship, one, two, work).description)
+        return StartForFriendshipReply(streakID: try await insert(friendship, one, two, work))
     }
 
     /// A new streak of friends, at the wish of one of them.
@@ -118,7 +118,7 @@ struct MutualStarts: Sendable {
 }
 
 extension ServiceError {
-    /// To a caller who names a stranger, a user who has blocked them, or no user at all: they cannot tell which (PF-2).
+    /// To a caller who names a stranger, a user who has blocked them, or no user at all: the answer does not say which (PF-2).
     static let notFriends = ServiceError(.notFound, "NOT_FRIENDS", "There is no such friend.")
 
     /// MS-1. `field` is empty when it is the caller who has too many.

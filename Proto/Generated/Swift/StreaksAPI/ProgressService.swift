@@ -11,7 +11,7 @@ public enum ProgressService {
     ///   - getAchievements: Every achievement there is, with the user's progress; each is earned once, for ever (MS-7).
     ///   - getStats: The user's numbers over all their streaks.
     ///   - getYearCalendar: A year of all the user's streaks together: the data of a heat map.
-    ///   - exportUserData: Everything streaks holds about one person: this service's part of the export (AU-10).
+    ///   - exportUserData: Everything streaks holds about one user: this service's part of the export (AU-10).
     public static func endpoints(
         getAchievements: some Bus.QueryHandler<GetAchievementsRequest, GetAchievementsReply>,
         getStats: some Bus.QueryHandler<GetStatsRequest, UserStats>,
@@ -38,7 +38,7 @@ public enum ProgressMethods {
     /// A year of all the user's streaks together: the data of a heat map.
     public static let getYearCalendar = Bus.Method<GetYearCalendarRequest, YearCalendar>(
         service: "streaks", version: "v1", name: "GetYearCalendar", isIdempotent: true, timeout: .seconds(10))
-    /// Everything streaks holds about one person: this service's part of the export (AU-10).
+    /// Everything streaks holds about one user: this service's part of the export (AU-10).
     public static let exportUserData = Bus.Method<CommonAPI.ExportUserDataRequest, CommonAPI.ExportUserDataReply>(
         service: "streaks", version: "v1", name: "ExportUserData", isIdempotent: true, timeout: .seconds(10))
 }
@@ -65,7 +65,7 @@ public struct ProgressClient: Sendable {
         try await caller.call(ProgressMethods.getYearCalendar, request, context: context)
     }
 
-    /// Everything streaks holds about one person: this service's part of the export (AU-10).
+    /// Everything streaks holds about one user: this service's part of the export (AU-10).
     public func exportUserData(_ request: CommonAPI.ExportUserDataRequest, context: Bus.CallContext) async throws -> CommonAPI.ExportUserDataReply {
         try await caller.call(ProgressMethods.exportUserData, request, context: context)
     }

@@ -13,7 +13,7 @@ struct SetStreakPrompts: MutationHandler {
 
     func handle(_ request: SetStreakPromptsRequest, _ context: CallContext) async throws -> Once<StreakPrompts> {
         let user = try context.requireUser()
-        let id = try StreakID(parsing: request.streakID, field: "streak_id")
+        let id = request.streakID
         // A caller who may not know of the streak learns nothing, whatever they send.
         guard try await reads.status(of: id, seenBy: user, reads.store.database) != nil else {
             throw ServiceError.notFound("streak")
