@@ -22,7 +22,7 @@ struct MutualStarts: Sendable {
         (self.writer, self.recoveries, self.profiles, self.entitlements) = (writer, recoveries, profiles, entitlements)
     }
 
-    /// The streak of a friendship that has just begun; the answer that it got before, when it asks again.
+    /// The streak of a friendship that has just begun; a repeated request gets the first answer.
     func start(for friendship: FriendshipID, _ one: UserID, _ two: UserID, _ work: UnitOfWork) async throws
         -> StartForFriendshipReply
     {
@@ -39,7 +39,7 @@ struct MutualStarts: Sendable {
         return StartForFriendshipReply(streakID: try await insert(friendship, one, two, work))
     }
 
-    /// A new streak of friends, at the wish of one of them.
+    /// A new streak of friends that one of them asks for.
     ///
     /// - Throws: `NOT_FRIENDS`, `STREAK_ALREADY_ACTIVE`, `RECOVERY_IN_PROGRESS`, `STREAK_LIMIT_REACHED`.
     func startAnew(_ friendship: FriendshipID, _ user: UserID, with friend: UserID, _ work: UnitOfWork) async throws -> StreakID {

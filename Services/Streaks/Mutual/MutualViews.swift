@@ -56,7 +56,7 @@ struct MutualViews: Sendable {
     let work: UnitOfWorkFactory
     let clock: any Clock
 
-    /// What a user sees of some streaks, the partners' names included if wished; none whose partner a block hides (SO-7). Streaks whose
+    /// What a user sees of some streaks, with the partners' names if asked for; none whose partner a block hides (SO-7). Streaks whose
     /// date is due are settled first: a streak is always read settled (SD-4).
     func streaks(_ selection: StreakSelection, of user: UserID, withPartners: Bool, _ context: CallContext) async throws
         -> [MutualStreak]
@@ -132,7 +132,7 @@ struct MutualViews: Sendable {
         return try await LedgerReads.contributions(to: doubtful.map(\.row.id), since: date, reads.store.database)
     }
 
-    /// One of them with its whole ledger and what it comes to now; nil when `user` is no member, and while a block hides the partner (SO-7).
+    /// One of them with its whole ledger and its state now; nil when `user` is no member, and while a block hides the partner (SO-7).
     func whole(_ id: StreakID, seenBy user: UserID) async throws -> (stored: StoredStreak, state: StreakState)? {
         guard let stored = try await reads.whole(id, seenBy: user) else { return nil }
         return (stored, fold(stored.ledger, .mutual, at: max(clock.now(), stored.row.settledAt)))

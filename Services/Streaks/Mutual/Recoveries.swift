@@ -30,7 +30,8 @@ struct Recoveries: Sendable {
     ///
     /// - Parameter receivedAt: when it was asked for: what decides whether that was in time.
     /// - Returns: the operation; the one under way when the same user asks again.
-    /// - Throws: the streak's refusal; `NOT_FOUND` to who is no member, or may not see the other; `RECOVERY_IN_PROGRESS` when the friend's is under way.
+    /// - Throws: the streak's refusal; `NOT_FOUND` to a user who is no member, or from whom a block hides the partner; `RECOVERY_IN_PROGRESS`
+    ///   when the partner's recovery is under way.
     func begin(_ streak: StreakID, by user: UserID, receivedAt: Instant, _ work: UnitOfWork) async throws -> OperationID {
         guard let stored = try await writer.store.lock([streak], work.sql).first,
             try await reads.status(of: streak, seenBy: user, work.sql) != nil

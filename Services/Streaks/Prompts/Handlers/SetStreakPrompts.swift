@@ -14,7 +14,7 @@ struct SetStreakPrompts: MutationHandler {
     func handle(_ request: SetStreakPromptsRequest, _ context: CallContext) async throws -> Once<StreakPrompts> {
         let user = try context.requireUser()
         let id = request.streakID
-        // A caller who may not know of the streak learns nothing, whatever they send.
+        // First, so that the answer to a caller who may not see the streak is the same for any prompts.
         guard try await reads.status(of: id, seenBy: user, reads.store.database) != nil else {
             throw ServiceError.notFound("streak")
         }
