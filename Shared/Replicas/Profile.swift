@@ -34,13 +34,13 @@ public struct Profile: Sendable, Hashable {
     /// What everybody may know; of somebody who may not be seen (deleted, suspended, banned), only that there is somebody.
     public var summary: UserSummary {
         guard isVisible else { return .unavailable(userID) }
-        return UserSummary(userID: userID.description, username: username, displayName: displayName, avatarURL: avatarURL)
+        return UserSummary(userID: userID, username: username, displayName: displayName, avatarURL: avatarURL)
     }
 }
 
 extension UserSummary {
     /// Somebody who may not be seen, whatever the reason: a list shows that there is an entry, and nothing of whose.
     public static func unavailable(_ id: UserID) -> UserSummary {
-        UserSummary(userID: id.description, displayName: "Unavailable account")
+        UserSummary(userID: id, displayName: "Unavailable account")
     }
 }

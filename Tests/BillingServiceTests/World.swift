@@ -23,11 +23,11 @@ struct World {
     /// Gives two people a token each, as a streak that reaches a multiple of 30 does.
     func earn(_ one: UserID, _ two: UserID, count: Int32) async throws {
         let event = RecoveryTokenEarned(
-            streakID: Self.streak.description,
-            userAID: one.description,
-            userBID: two.description,
+            streakID: Self.streak,
+            userAID: one,
+            userBID: two,
             count: count,
-            runStart: "2026-05-01"
+            runStart: CalendarDate(dayNumber: 20_574)
         )
         let handler = TokenEarnedConsumer.handler(tokens)
         try await handle(event, by: handler)
@@ -36,10 +36,10 @@ struct World {
     /// The streak says that the token of an operation was not needed.
     func comesBack(_ operation: OperationID, to user: UserID) async throws {
         let event = RecoveryTokenReturned(
-            streakID: Self.streak.description,
-            userID: user.description,
-            operationID: operation.description,
-            date: "2026-05-04"
+            streakID: Self.streak,
+            userID: user,
+            operationID: operation,
+            date: CalendarDate(dayNumber: 20_577)
         )
         try await handle(event, by: TokenReturnedConsumer.handler(tokens))
     }

@@ -140,15 +140,15 @@ struct SnapTests {
 
     @Test func `that nobody takes are refused with the common reason, or all of them`() {
         #expect(SnapRefusal.error([]).reason == "NO_ACTIVE_STREAKS")
-        let same = SnapRefusal.error([("a", "ALREADY_POSTED"), ("b", "ALREADY_POSTED")])
+        let same = SnapRefusal.error([(one, "ALREADY_POSTED"), (two, "ALREADY_POSTED")])
         #expect(same.code == .alreadyExists && same.reason == "ALREADY_POSTED" && same.details.count == 2)
-        let mixed = SnapRefusal.error([("a", "ALREADY_POSTED"), ("b", "NOT_A_MEMBER")])
+        let mixed = SnapRefusal.error([(one, "ALREADY_POSTED"), (two, "NOT_A_MEMBER")])
         #expect(mixed.code == .failedPrecondition && mixed.reason == "SNAP_REFUSED")
         // Nobody may learn that a streak exists which is not theirs.
-        #expect(SnapRefusal.error([("a", "NOT_A_MEMBER")]).code == .notFound)
-        #expect(SnapRefusal.error([("a", "NOT_A_MEMBER")]).reason == "NOT_FOUND")
-        #expect(SnapRefusal.error([("a", "CAPTURED_IN_FUTURE")]).code == .invalidArgument)
-        #expect(SnapRefusal.error([("a", "PAUSED")]).reason == "PAUSED")
+        #expect(SnapRefusal.error([(one, "NOT_A_MEMBER")]).code == .notFound)
+        #expect(SnapRefusal.error([(one, "NOT_A_MEMBER")]).reason == "NOT_FOUND")
+        #expect(SnapRefusal.error([(one, "CAPTURED_IN_FUTURE")]).code == .invalidArgument)
+        #expect(SnapRefusal.error([(one, "PAUSED")]).reason == "PAUSED")
     }
 }
 

@@ -76,16 +76,16 @@ struct CheckpointTests {
         let late = SystemClock.now() - .days(80)
         let user = try #require(UserID(ann.id))
         let request = RecordContributionRequest(
-            operationID: UUID().uuidString,
-            userID: ann.id,
-            streakIDs: [streak],
+            operationID: try #require(OperationID(UUID().uuidString)),
+            userID: user,
+            streakIDs: [try #require(StreakID(streak))],
             receivedAt: late
         )
         let context = CallContext(principal: Principal(userID: user, role: .service))
         let reply = try await MutualClient(bus).recordContribution(request, context: context)
         await bus.close()
         #expect(reply.outcomes.first?.refused == nil, "\(reply)")
-        #expect(reply.outcomes.first?.date == Zone.utc.date(at: late).description)
+        #expect(reply.outcomes.first?.date == Zone.utc.date(at: late))
         #expect(reply.outcomes.first?.currentCount == 40)
         #expect(try await checkpoint(streak, ann.home) == before)
     }

@@ -5,28 +5,33 @@ import Testing
 
 /// What becomes of the moments of a day in the log (NO-5, NO-6).
 struct MomentTellingTests {
-    private func streak(_ friend: Person, _ count: Int32) -> StreakAtRisk {
+    private func streak(_ friend: Person, _ count: Int32) throws -> StreakAtRisk {
         StreakAtRisk(
-            streakID: UUID().uuidString.lowercased(),
-            friendID: friend.id,
+            streakID: try #require(StreakID(UUID().uuidString)),
+            friendID: try #require(UserID(friend.id)),
             currentCount: count,
             deadlineAt: SystemClock.now() + .hours(3)
         )
     }
 
-    private func atRisk(_ person: Person, _ streaks: [StreakAtRisk], in left: Interval) -> StreaksAtRisk {
-        StreaksAtRisk(userID: person.id, date: "2026-05-01", dayEndsAt: SystemClock.now() + left, streaks: streaks)
+    private func atRisk(_ person: Person, _ streaks: [StreakAtRisk], in left: Interval) throws -> StreaksAtRisk {
+        StreaksAtRisk(
+            userID: try #require(UserID(person.id)),
+            date: try #require(CalendarDate("2026-05-01")),
+            dayEndsAt: SystemClock.now() + left,
+            streaks: streaks
+        )
     }
 
-    private func closing(_ person: Person, _ waiting: [Person], in left: Interval) -> SnapWindowClosing {
+    private func closing(_ person: Person, _ waiting: [Person], in left: Interval) throws -> SnapWindowClosing {
         SnapWindowClosing(
-            userID: person.id,
-            date: "2026-05-01",
+            userID: try #require(UserID(person.id)),
+            date: try #require(CalendarDate("2026-05-01")),
             promptID: "food-01",
             promptText: "Show your lunch plate",
             promptEmoji: "🍽️",
             closesAt: SystemClock.now() + left,
-            waitingFriendIDs: waiting.map(\.id)
+            waitingFriendIDs: try waiting.map { try #require(UserID($0.id)) }
         )
     }
 
@@ -39,11 +44,12 @@ struct MomentTellingTests {
         )
         var told: [String] = []
         for event in [
-            atRisk(ann, [streak(ben, 12)], in: .seconds(-1)),
-            atRisk(ann, [streak(ben, 12), streak(cat, 3), streak(dan, 1)], in: .minutes(175)),
+            try atRisk(ann, [streak(ben, 12)], in: .seconds(-1)),
+            try atRisk(ann, [streak(ben, 12), streak(cat, 3), streak(dan, 1)], in: .minutes(175)),
         ] { told.append(try await home.tell(event, from: "streaks")) }
         for event in [
-            closing(ann, [ben, cat], in: .minutes(30)), closing(ann, [ben], in: .seconds(-1)), closing(ann, [], in: .hours(1)),
+            try closing(ann, [ben, cat], in: .minutes(30)), try closing(ann, [ben], in: .seconds(-1)),
+            try closing(ann, [], in: .hours(1)),
         ] {
             told.append(try await home.tell(event, from: "streaks"))
         }

@@ -28,8 +28,8 @@ actor Player {
     private let system: SoakSystem
     private let streaks: MutualClient
     private let billing: BillingClient
-    private var ids: [String: String] = [:]
-    private var runs: [String: String] = [:]
+    private var ids: [String: StreakID] = [:]
+    private var runs: [StreakID: String] = [:]
     private var nextID: UInt64 = 0
     private var disputed: Set<String> = []
     private(set) var disagreements: [Disagreement] = []
@@ -93,13 +93,13 @@ actor Player {
         case .recover(let user, let run, let isRepeated, let expected):
             compare(run, now, "Recover by \(user)", try await recover(user, run, isRepeated: isRepeated), expected)
         case .look(let user, let run, let expected):
-            let detail = try await streaks.getStreak(GetStreakRequest(streakID: ids[run] ?? ""), context: Self.by(user))
+            let detail = try await streaks.getStreak(GetStreakRequest(streakID: try id(of: run)), context: Self.by(user))
             tally.looks += 1
             if detail.streak?.status == .broken { tally.broken += 1 }
             compare(run, now, "GetStreak", Self.text(detail), expected)
         case .list(let user, let expected):
             let reply = try await streaks.listStreaks(ListStreaksRequest(), context: Self.by(user))
-            let items = reply.streaks.map { "\(runs[$0.id] ?? $0.id)\(Self.item($0))" }.sorted()
+            let items = reply.streaks.map { "\(runs[$0.id] ?? $0.id.description)\(Self.item($0))" }.sorted()
             tally.looks += 1
             for run in Set((items + expected).map(Self.run)) {
                 let (heard, meant) = (items.filter { Self.run($0) == run }, expected.filter { Self.run($0) == run })
@@ -113,11 +113,7 @@ actor Player {
 
     private func start(_ run: String, _ one: Int, _ other: Int) async throws {
         let reply = try await streaks.startForFriendship(
-            StartForFriendshipRequest(
-                friendshipID: newID(),
-                userAID: Self.id(one).description,
-                userBID: Self.id(other).description
-            ),
+            StartForFriendshipRequest(friendshipID: newID(), userAID: Self.id(one), userBID: Self.id(other)),
             context: .expiring(in: .seconds(30), principal: Principal(role: .service))
         )
         guard let id = reply.streakID else { throw ServiceError(.failedPrecondition, reply.reason ?? "?", "It did not start.") }
@@ -128,11 +124,12 @@ actor Player {
 
     private func post(_ user: Int, _ captured: Instant?, isRepeated: Bool, _ heard: [[String]], at now: Instant) async throws {
         let keys = heard[0].map(Self.run)
+        let streakIDs = try keys.map { try id(of: $0) }
         let requests = heard.map { _ in
             RecordContributionRequest(
                 operationID: newID(),
-                userID: Self.id(user).description,
-                streakIDs: keys.map { ids[$0] ?? "" },
+                userID: Self.id(user),
+                streakIDs: streakIDs,
                 receivedAt: now,
                 capturedAt: captured
             )
@@ -164,8 +161,8 @@ actor Player {
 
     private func recover(_ user: Int, _ run: String, isRepeated: Bool) async throws -> String {
         var context = Self.by(user)
-        context.idempotencyKey = newID()
-        let request = RecoverRequest(streakID: ids[run] ?? "")
+        context.idempotencyKey = newText()
+        let request = RecoverRequest(streakID: try id(of: run))
         do {
             let reply = try await streaks.recover(request, context: context)
             if isRepeated, try await streaks.recover(request, context: context) != reply { return "another answer to the repeat" }
@@ -177,7 +174,7 @@ actor Player {
     /// What `auth` tells of people's clocks.
     private func tell(_ news: [ZoneNews]) async throws {
         let events = try news.map { news in
-            let id = newID()
+            let id = newText()
             let user = Self.id(news.user)
             let event = ProfileChanged(
                 userID: user,
@@ -207,9 +204,9 @@ actor Player {
     // Answers as texts
 
     private func text(_ outcome: ContributionOutcome) -> String {
-        let run = runs[outcome.streakID] ?? outcome.streakID
+        let run = runs[outcome.streakID] ?? outcome.streakID.description
         if let refused = outcome.refused { return "\(run):\(refused)" }
-        let date = "\(outcome.date ?? "-"):\(outcome.dateCompleted ? 1 : 0)"
+        let date = "\(outcome.date?.description ?? "-"):\(outcome.dateCompleted ? 1 : 0)"
         return "\(run):\(date):\(outcome.currentCount):\(outcome.longestCount):\(outcome.milestone)"
     }
 
@@ -217,8 +214,8 @@ actor Player {
         guard let streak = detail.streak else { return "nothing" }
         let marks = detail.calendar.filter { [.broken, .recovered].contains($0.mark) }.map { "\($0.date):\($0.mark)" }
         let fields: [String] = [
-            "\(streak.status)", "\(streak.currentCount)", "\(streak.longestCount)", streak.lastCompletedDate ?? "-",
-            streak.brokenByUserID.flatMap { UserID($0) }.map { "\(number($0))" } ?? "-",
+            "\(streak.status)", "\(streak.currentCount)", "\(streak.longestCount)", streak.lastCompletedDate?.description ?? "-",
+            streak.brokenByUserID.map { "\(number($0))" } ?? "-",
             streak.brokenAt.map { "\($0.seconds)" } ?? "-", streak.deadlineAt.map { "\($0.seconds)" } ?? "-",
             streak.atRisk ? "1" : "0", marks.isEmpty ? "-" : marks.joined(separator: ","),
         ]
@@ -245,9 +242,20 @@ actor Player {
 
     // Ids
 
-    private func newID() -> String {
+    /// The streak of a run of the model.
+    private func id(of run: String) throws -> StreakID {
+        guard let id = ids[run] else { throw ServiceError(.notFound, "NOT_STARTED", "The streak of \(run) did not start.") }
+        return id
+    }
+
+    private func newID<Entity>() -> ID<Entity> {
         nextID += 1
-        return OperationID(high: 0x0190_0000_0000_7000, low: 0x9000_0000_0000_0000 + nextID).description
+        return ID(high: 0x0190_0000_0000_7000, low: 0x9000_0000_0000_0000 + nextID)
+    }
+
+    private func newText() -> String {
+        let id: OperationID = newID()
+        return id.description
     }
 
     private static func id(_ user: Int) -> UserID {

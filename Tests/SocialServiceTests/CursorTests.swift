@@ -57,7 +57,7 @@ import Wire
                         [listed.friends.count, blocked.blocks.count, asked.requests.count] == (isAfter ? [1, 1, 1] : [0, 0, 0])
                     )
                 }
-                #expect(listed.friends.allSatisfy { $0.user?.userID == ben.description })
+                #expect(listed.friends.allSatisfy { $0.user?.userID == ben })
                 let filed = try await world.service.listReports(
                     ListReportsRequest(cursor: try cursor(ListReportsRequest(status: .pending, limit: 1), at: position, mine)),
                     context: World.by(ann, role: .admin)

@@ -39,14 +39,14 @@ final class Others: Caller {
                         request.userIDs.contains($0.userID) || request.usernames.contains($0.username)
                     }
                 )
-            case is StartForFriendshipRequest: StartForFriendshipReply(streakID: UserID(high: 9, low: 9).description)
+            case is StartForFriendshipRequest: StartForFriendshipReply(streakID: StreakID(high: 9, low: 9))
             case let request as GetFriendSummariesRequest:
                 GetFriendSummariesReply(
                     summaries: state.friendHasPosted.map { posted in
                         request.friendIDs.map {
                             FriendSummary(
                                 friendID: $0,
-                                streakID: UserID(high: 9, low: 9).description,
+                                streakID: StreakID(high: 9, low: 9),
                                 friendPostedToday: posted,
                                 deadlineAt: Instant(seconds: 2_000_000_000)
                             )

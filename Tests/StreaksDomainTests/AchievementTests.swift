@@ -14,33 +14,33 @@ import Testing
     @Test func `The seventh date earns both the first badge, the thirtieth the second, and other milestones nothing`() throws {
         var story = try Story()
         try story.noon(1...6)
-        #expect(earned(story.told).isEmpty)
+        #expect(earned(story.emitted).isEmpty)
         try story.noon(7...7)
-        #expect(earned(story.told) == ["a 7_day_warrior", "b 7_day_warrior"])
-        story.told = []
+        #expect(earned(story.emitted) == ["a 7_day_warrior", "b 7_day_warrior"])
+        story.emitted = []
         try story.noon(8...29)
-        #expect(!story.keys("milestone").isEmpty && earned(story.told).isEmpty)
+        #expect(!story.keys("milestone").isEmpty && earned(story.emitted).isEmpty)
         try story.noon(30...30)
-        #expect(earned(story.told) == ["a 30_day_legend", "a 7_day_warrior", "b 30_day_legend", "b 7_day_warrior"])
+        #expect(earned(story.emitted) == ["a 30_day_legend", "a 7_day_warrior", "b 30_day_legend", "b 7_day_warrior"])
     }
 
-    @Test func `A recovery token earns its user something, in advance as well, and nobody else`() throws {
+    @Test func `A recovery token earns its user an achievement, in advance as well, and the partner none`() throws {
         var broken = try Story()
         try broken.noon(1...2)
         try broken.at("2026-05-04T10:00:00Z", .recover(b))
-        #expect(earned(broken.told) == ["b first_recovery"])
-        #expect(tokensSpent(in: broken.told) == [b: 1])
+        #expect(earned(broken.emitted) == ["b first_recovery"])
+        #expect(tokensSpent(in: broken.emitted) == [b: 1])
 
         var early = try Story()
         try early.noon(1...2)
         try early.at("2026-05-03T20:00:00Z", .recover(a))
-        #expect(earned(early.told) == ["a first_recovery"])
+        #expect(earned(early.emitted) == ["a first_recovery"])
         // Both post after all: the token comes back, the badge stays.
         try early.post(a, "2026-05-03T21:00:00Z")
         try early.post(b, "2026-05-03T22:00:00Z")
         #expect(early.keys("token-returned").count == 1)
-        #expect(tokensSpent(in: early.told).isEmpty)
-        #expect(earned(early.told) == ["a first_recovery"])
+        #expect(tokensSpent(in: early.emitted).isEmpty)
+        #expect(earned(early.emitted) == ["a first_recovery"])
     }
 
     @Test func `The thirtieth snap inside its window makes a prompt master, once`() {
@@ -48,7 +48,7 @@ import Testing
         #expect(Achievement.earned(byOnTimeSnap: 30) == .promptMaster)
     }
 
-    @Test func `Progress goes from nothing to the target and no further`() {
+    @Test func `Progress rises from nothing to the target and no further`() {
         let tallies = [0, 3, 29, 30, 5_000].map { Achievement.Tally(longest: $0, recoveries: $0 > 3 ? 2 : 0, onTimeSnaps: $0) }
         #expect(tallies.map(Achievement.weekWarrior.progress) == [0, 3, 7, 7, 7])
         #expect(tallies.map(Achievement.monthLegend.progress) == [0, 3, 29, 30, 30])
@@ -58,7 +58,7 @@ import Testing
         #expect(Achievement.allCases.map(\.rawValue).joined(separator: " ").contains("100_day_immortal first_recovery"))
     }
 
-    /// Lives in which people rarely miss, so that all badges come up.
+    /// Histories in which users rarely miss, so that all badges occur.
     @Test(arguments: 0..<4) func `What is earned only grows, and is what the whole ledger says`(block: Int) {
         var seen: Set<Achievement> = []
         for number in 0..<25 {
@@ -67,7 +67,7 @@ import Testing
             var before: Set<Achievement.Grant> = []
             for _ in 0..<4 {
                 life.live(days: 30)
-                let grants = Set(Achievement.earned(by: Array(life.told.values), life.users))
+                let grants = Set(Achievement.earned(by: Array(life.emitted.values), life.users))
                 #expect(before.isSubset(of: grants), "seed \(seed)")
                 before = grants
             }
@@ -82,7 +82,7 @@ import Testing
             for user in ledger.recoveries.compactMap(\.user) { expected.insert(Achievement.Grant(user, .firstRecovery)) }
             #expect(before == expected, "seed \(seed): \(state.longest)")
             seen.formUnion(before.map(\.achievement))
-            let spent = tokensSpent(in: Array(life.told.values)).values.reduce(0, +)
+            let spent = tokensSpent(in: Array(life.emitted.values)).values.reduce(0, +)
             #expect(spent == state.tokensInUse, "seed \(seed)")
             checkCelebrations(state, ledger, seed)
         }

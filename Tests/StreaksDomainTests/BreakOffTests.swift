@@ -18,7 +18,7 @@ import Testing
         #expect(story.keys("broken") == ["broken:2026-05-04"])
     }
 
-    @Test func `It is told once, however often it is decided and looked at`() throws {
+    @Test func `It is emitted once, however often it is decided and folded`() throws {
         var story = try Story()
         try story.noon(1...3)
         try story.at("2026-05-04T09:00:00Z", .breakOff(by: b))
@@ -85,7 +85,7 @@ import Testing
         #expect(try ended.at("2026-05-02T14:00:00Z", .breakOff(by: a)).status == .ended)
     }
 
-    @Test func `A broken off streak can end, and whoever is no member cannot break it`() throws {
+    @Test func `A broken off streak can end, and only a member can break it`() throws {
         var story = try Story()
         try story.noon(1...2)
         let stranger = UserID(high: 9, low: 9)

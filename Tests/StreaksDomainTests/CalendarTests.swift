@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test func `A month with a break: who posted is told of every date`() throws {
+    @Test func `A month with a break: every date says who posted`() throws {
         var story = try Story()
         try story.noon(1...2)
         try story.post(Story.a, "2026-05-03T12:00:00Z")
@@ -79,7 +79,7 @@ import Testing
         #expect(HeatMap(day("2028-12-31")...day("2029-01-01"), known).days == Array(known.dropFirst()))
     }
 
-    @Test(arguments: 0..<50) func `Totals over all streaks of somebody are those counted one by one`(seed: UInt64) {
+    @Test(arguments: 0..<50) func `Totals over all streaks of a user are those counted one by one`(seed: UInt64) {
         var random = Seeded(seed)
         let you = Story.a
         let records = (0..<Int.random(in: 0...40, using: &random)).map { _ in

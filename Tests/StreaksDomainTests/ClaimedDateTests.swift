@@ -39,14 +39,14 @@ import Testing
         #expect(free == claimed(received, captured))
         try story.at(received, .contribute(Story.a, receivedAt: moment(received), capturedAt: moment(captured)))
         #expect(claimed(received, captured) == day("2026-05-02"), "a repeat claims the same date again")
-        let taken = try story.ledger.dateCredited(
+        let credited = try story.ledger.dateCredited(
             to: Story.a,
             receivedAt: moment(received),
             capturedAt: moment(captured),
             .mutual,
             at: moment(received)
         )
-        #expect(taken == day("2026-05-03"), "the ledger would take it for today")
+        #expect(credited == day("2026-05-03"), "the ledger would count it for today")
     }
 
     @Test func `A later change of zone does not move what was received before it`() {

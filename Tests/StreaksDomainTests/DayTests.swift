@@ -15,7 +15,7 @@ import Testing
         return story
     }
 
-    /// The date is open until `end` and breaks the streak there, which is told once however often somebody looks.
+    /// The date is open until `end` and breaks the streak there, which is emitted once however often it is settled.
     private func ends(_ story: Story, _ date: String, at end: String, by: UserID?) throws {
         var story = story
         let instant = moment(end)
@@ -71,7 +71,7 @@ import Testing
         try ends(story, "2026-04-05", at: "2026-04-05T13:30:00Z", by: b)
     }
 
-    @Test func `The date that never was is nobody's miss, the ones beside it are (Apia, 2011-12-30)`() throws {
+    @Test func `The date that never was cannot be missed, the ones beside it can (Apia, 2011-12-30)`() throws {
         var story = try pair("Pacific/Apia", start: "2011-12-28T22:00:00Z")
         try story.post(a, "2011-12-29T22:00:00Z")
         // The 29th ends where the 31st begins; a snap of its last second that arrives later is its own.
@@ -103,17 +103,17 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `A snap of 23:59:59 that is received at 00:00:30 counts, whether somebody looked in between or not`(isLookedAt: Bool)
+    func `A snap of 23:59:59 that is received at 00:00:30 counts, whether it was settled in between or not`(isSettled: Bool)
         throws
     {
         var story = try Story()
         try story.noon(1...2)
         try story.post(a, "2026-05-03T12:00:00Z")
-        if isLookedAt { #expect(try story.settle("2026-05-04T00:00:00Z").status == .broken) }
+        if isSettled { #expect(try story.settle("2026-05-04T00:00:00Z").status == .broken) }
         let state = try story.post(b, "2026-05-04T00:00:30Z", captured: "2026-05-03T23:59:59Z")
         #expect(state.status == .active && state.count == 3 && state.lastCompletedDate == day("2026-05-03"))
         #expect(story.keys("completed").last == "completed:2026-05-03")
-        #expect(story.keys("broken").count == 1 && story.keys("restored").count == 1, "whoever was told one is told the other")
+        #expect(story.keys("broken").count == 1 && story.keys("restored").count == 1, "both are emitted or neither")
         // The new date is still free for both.
         for user in [a, b] { try story.post(user, "2026-05-04T00:01:00Z") }
         #expect(try story.settle("2026-05-04T00:01:00Z").count == 4)
@@ -185,10 +185,10 @@ import Testing
             #expect(state.mark(on: day("2026-05-03")) == (isExcused ? .neutral : .missed))
             #expect(state.status == (isExcused ? .active : .broken) && state.count == 2)
             #expect(story.keys("restored") == (isExcused ? ["restored:2026-05-03"] : []))
-            // Declared once more, it changes and tells nothing.
-            let told = story.told
+            // Declared once more, it changes and emits nothing.
+            let emitted = story.emitted
             try story.at(declared, .declareOutage(from: moment(from), until: moment("2026-05-04T01:00:00Z")))
-            #expect(story.told == told)
+            #expect(story.emitted == emitted)
         }
     }
 }

@@ -6,7 +6,7 @@ import Testing
     let a = Story.a
     let b = Story.b
 
-    @Test func `Two settlers at once, and settling again: the break is told once`() throws {
+    @Test func `Two settlers at once, and settling again: the break is emitted once`() throws {
         var story = try Story()
         try story.noon(1...2)
         let now = moment("2026-05-06T00:01:00Z")
@@ -23,7 +23,7 @@ import Testing
         var late = early
         for hour in 3...5 { _ = try early.settle("2026-05-0\(hour)T00:01:00Z") }
         #expect(try early.settle("2026-05-06T15:00:00Z") == late.settle("2026-05-06T15:00:00Z"))
-        #expect(early.told == late.told)
+        #expect(early.emitted == late.emitted)
     }
 
     @Test func `Two devices at once: the second is refused`() throws {
@@ -95,7 +95,7 @@ import Testing
         #expect(state.status == .active && state.count == 3)
         #expect(state.mark(on: day("2026-05-05")) == .neutral)
         #expect(story.keys("restored") == ["restored:2026-05-04"])
-        // Six hours were left of 05-06: too few to hold it against anyone; 05-07 counts again.
+        // Six hours were left of 05-06: too few to count as missed; 05-07 counts again.
         state = try story.settle("2026-05-07T00:00:00Z")
         #expect(state.mark(on: day("2026-05-06")) == .neutral)
         #expect(try story.settle("2026-05-08T00:00:00Z").missedDate == day("2026-05-07"))
@@ -131,7 +131,7 @@ import Testing
         #expect(story.keys("milestone") == [7, 14, 30, 50].map { "milestone:2026-05-01:\($0)" })
         #expect(story.keys("token-earned") == [30, 60].map { "token-earned:2026-05-01:\($0)" })
         #expect(story.keys("completed").count == 61)
-        #expect(Set(story.told.map(\.key)).count == story.told.count)
+        #expect(Set(story.emitted.map(\.key)).count == story.emitted.count)
     }
 
     @Test(arguments: [(0, 7), (7, 14), (200, 365), (364, 365), (365, 400), (399, 400), (400, 500), (1_000, 1_100)])
@@ -140,7 +140,7 @@ import Testing
         #expect(Milestones.mutual.contains(next))
     }
 
-    @Test(arguments: [false, true]) func `Unfriending and deletion in mid-day: ended, nobody named, told once`(afterBreak: Bool)
+    @Test(arguments: [false, true]) func `Unfriending and deletion in mid-day: ended by no member, emitted once`(afterBreak: Bool)
         throws
     {
         var story = try Story()

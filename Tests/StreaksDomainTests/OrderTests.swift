@@ -3,27 +3,27 @@ import StreaksDomain
 import TestSupport
 import Testing
 
-/// Who settles, when, how often and in which order makes no difference (SD-5): random lives, told in other ways.
+/// Who settles, when, how often and in which order makes no difference (SD-5): random histories, settled in other ways.
 @Suite struct OrderTests {
     private typealias Step = (at: Instant, command: StreakCommand)
 
-    /// What a way of living a life came to.
+    /// The result of one way of settling a history.
     private struct Outcome: Equatable {
         var state: StreakState
-        var told: [String]
+        var emitted: [String]
     }
 
-    /// How often settlers look, and what they do with the ledger in between.
+    /// How often the history is settled, and what is done with the ledger in between.
     private struct Manner {
-        /// Looks before each step, beside those of the life itself.
-        var looks: ClosedRange<Int> = 0...0
-        /// Leaves out the looks of the life itself: everything is settled by whoever acts next.
+        /// How often it is settled before each step, beside the steps of the history that settle.
+        var settlings: ClosedRange<Int> = 0...0
+        /// Leaves out the steps of the history that settle: the next command settles what is due.
         var isLate = false
         /// Each step is worked out by two settlers on the same ledger; one of them is stored.
         var isDoubled = false
         /// Moves the checkpoint on now and then.
         var isCompacted = false
-        /// Snaps of several people at one instant come in another order.
+        /// Snaps of several users at one instant come in another order.
         var isShuffled = false
     }
 
@@ -34,34 +34,34 @@ import Testing
         // The ledger without its checkpoint is the service's rows: it is there for what reaches behind.
         var (short, whole) = (first, first)
         var settledAt = first.start
-        var told: [String] = []
+        var emitted: [String] = []
         func act(_ command: StreakCommand, at now: Instant) throws {
             let full = try whole.applying(command, policy, at: now, settledAt: settledAt)
             let change = (try? short.applying(command, policy, at: now, settledAt: settledAt)) ?? full
             #expect(Set(change.effects) == Set(full.effects))
             if manner.isDoubled { #expect(try whole.applying(command, policy, at: now, settledAt: settledAt) == full) }
-            // Of what two have worked out one is stored, and told once.
-            told += change.effects.map(\.key)
+            // Of what two have computed one is stored, and emitted once.
+            emitted += change.effects.map(\.key)
             whole = full.ledger
             short = manner.isCompacted && random.chance(30) ? change.ledger.compacted(policy, at: now) : change.ledger
             settledAt = now
-            if manner.isDoubled { told += try whole.applying(.settle, policy, at: now, settledAt: now).effects.map(\.key) }
+            if manner.isDoubled { emitted += try whole.applying(.settle, policy, at: now, settledAt: now).effects.map(\.key) }
         }
         for step in manner.isShuffled ? shuffled(steps, &random) : steps {
-            for _ in 0..<Int.random(in: manner.looks, using: &random) {
+            for _ in 0..<Int.random(in: manner.settlings, using: &random) {
                 let gap = step.at - settledAt
-                let moment = settledAt + Interval(microseconds: Int64.random(in: 0...max(0, gap.microseconds), using: &random))
-                try act(.settle, at: moment)
+                let instant = settledAt + Interval(microseconds: Int64.random(in: 0...max(0, gap.microseconds), using: &random))
+                try act(.settle, at: instant)
             }
             if manner.isLate, step.command == .settle { continue }
             do { try act(step.command, at: step.at) } catch is ServiceError {}
         }
         let end = (steps.last?.at ?? first.start) + .days(10)
         try act(.settle, at: end)
-        return Outcome(state: fold(whole, policy, at: end), told: told.sorted())
+        return Outcome(state: fold(whole, policy, at: end), emitted: emitted.sorted())
     }
 
-    /// Neighbours that are snaps of different people at one instant change places.
+    /// Neighbours that are snaps of different users at one instant change places.
     private func shuffled(_ steps: [Step], _ random: inout Seeded) -> [Step] {
         var steps = steps
         for index in steps.indices.dropFirst() where steps[index].at == steps[index - 1].at {
@@ -79,17 +79,17 @@ import Testing
         life.live(days: 24)
         try #require(life.violation == nil, "seed \(seed)")
         let plain = try live(life.first, life.commands, Manner(), seed: seed, policy)
-        // Where freezes extend the count, an outage may lower it and a milestone be reached again: whoever keeps keys tells it once.
-        if policy.freezes == nil { #expect(Set(plain.told).count == plain.told.count, "seed \(seed): told twice") }
+        // Where freezes extend the count, an outage may lower it and a milestone be reached again: the key makes it once.
+        if policy.freezes == nil { #expect(Set(plain.emitted).count == plain.emitted.count, "seed \(seed): emitted twice") }
         for (name, manner) in [
             ("settled by two at once", Manner(isDoubled: true)), ("settled only by who acts", Manner(isLate: true)),
-            ("settled all the time", Manner(looks: 0...3)), ("from checkpoints", Manner(looks: 0...1, isCompacted: true)),
+            ("settled all the time", Manner(settlings: 0...3)), ("from checkpoints", Manner(settlings: 0...1, isCompacted: true)),
             ("snaps in another order", Manner(isShuffled: true)),
         ] {
             let other = try live(life.first, life.commands, manner, seed: seed, policy)
             #expect(other.state == plain.state, "seed \(seed), \(users) users: \(name)")
-            #expect(Set(other.told) == Set(plain.told), "seed \(seed), \(users) users: \(name)")
-            if policy.freezes == nil { #expect(other.told == plain.told, "seed \(seed), \(users) users: \(name)") }
+            #expect(Set(other.emitted) == Set(plain.emitted), "seed \(seed), \(users) users: \(name)")
+            if policy.freezes == nil { #expect(other.emitted == plain.emitted, "seed \(seed), \(users) users: \(name)") }
         }
     }
 

@@ -89,7 +89,7 @@ import Testing
         var story = try Story(.team)
         try story.noon(1...2)
         #expect(try story.settle("2026-05-04T11:59:59Z").status == .active)
-        // In the grace a contribution goes to the missed date first, the next to today.
+        // In the grace a contribution counts for the missed date first, the next for today.
         try story.post(a, "2026-05-04T11:00:00Z")
         var state = try story.post(Story.b, "2026-05-04T11:30:00Z")
         #expect(state.count == 3 && state.lastCompletedDate == day("2026-05-03"))
@@ -113,7 +113,13 @@ import Testing
 
     @Test func `A habit three times a week counts weeks (HA-3)`() throws {
         // 2026-05-04 is a Monday.
-        var story = try Story(.habit(.timesPerWeek(3)), ["UTC"], from: "2026-05-04T08:00:00Z")
+        let habit = StreakPolicy(
+            quorum: .everyone,
+            schedule: .timesPerWeek(3),
+            onBreak: .restart,
+            milestones: .mutual
+        )
+        var story = try Story(habit, ["UTC"], from: "2026-05-04T08:00:00Z")
         for date in ["04", "06", "10", "11", "12", "16"] { try story.post(a, "2026-05-\(date)T12:00:00Z") }
         var state = try story.settle("2026-05-18T00:00:00Z")
         #expect(state.count == 2 && state.status == .active && state.deadlineAt == moment("2026-05-25T00:00:00Z"))

@@ -5,7 +5,7 @@ import Testing
 
 /// Random lives of 60 dates each: 500 in a quick run, 3,000 in a full one.
 @Suite struct PropertyTests {
-    /// Lives and checks. - Returns: what is wrong: the seed, and the shortest beginning of the life that goes wrong.
+    /// Lives and checks. - Returns: what is wrong: the seed, and the shortest beginning of the history that fails.
     static func problem(
         _ seed: UInt64,
         _ policy: StreakPolicy,
@@ -17,7 +17,7 @@ import Testing
         history.rule = rule
         history.live(days: days)
         guard let violation = history.violation else { return nil }
-        // The same life again, checked after every step: it ends where it first goes wrong.
+        // The same life again, checked after every step: it ends where it first fails.
         var thorough = RandomHistory(seed: seed, policy: policy, users: users, isThorough: true)
         thorough.rule = rule
         thorough.live(days: days)
@@ -30,7 +30,7 @@ import Testing
         if let problem = Self.problem(seed, policy, users: users, days: days) { Issue.record("\(problem)") }
     }
 
-    @Test(arguments: 1...20) func `A life that goes wrong is told with its seed, up to the step that goes wrong and no further`(
+    @Test(arguments: 1...20) func `A history that fails is reported with its seed, up to the step that fails and no further`(
         seed: UInt64
     ) throws {
         // A rule that is not ours and that every diligent pair breaks.
@@ -38,7 +38,7 @@ import Testing
         guard let problem = Self.problem(seed, .mutual, users: 2, days: 60, rule: rule) else { return }
         let lines = problem.split(separator: "\n")
         #expect(lines[0].hasPrefix("seed \(seed), 2 users, after \(lines.count - 1) steps: more than five"))
-        // The life is the same when it is told again, and a step less is not wrong yet.
+        // The history is the same when it is made again, and a step less does not fail yet.
         var whole = RandomHistory(seed: seed, policy: .mutual, users: 2, isThorough: false)
         whole.live(days: 60)
         #expect(whole.trace.prefix(lines.count - 1).elementsEqual(lines.dropFirst().map(String.init)))
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(arguments: TestDepth.seeds(quick: 1, full: 5))
-    func `Whoever posts on every local date keeps the streak, also while travelling`(block: UInt64) {
+    func `A user who posts on every local date keeps the streak, also while travelling`(block: UInt64) {
         for seed in 0..<100 as Range<UInt64> {
             var life = DiligentLife(seed: 20_000 + block * 100 + seed)
             life.live(days: 60)

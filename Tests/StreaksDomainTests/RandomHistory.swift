@@ -22,8 +22,8 @@ struct RandomHistory {
     var outages: [StreakLedger.Outage] = []
     var manualFreezes: [StreakLedger.ManualFreeze] = []
     var settledAt: Instant
-    /// Everything told so far, by key.
-    var told: [String: StreakEffect] = [:]
+    /// Everything emitted so far, by key.
+    var emitted: [String: StreakEffect] = [:]
     var trace: [String] = []
     /// What was asked for and when, refused or not.
     var commands: [(at: Instant, command: StreakCommand)] = []
@@ -102,7 +102,7 @@ struct RandomHistory {
                 guard error == .ledgerTooShort else { throw error }
                 change = try whole().applying(command, policy, at: now, settledAt: settledAt)
             }
-            remember(change)
+            record(change)
             check(change)
             short = random.chance(40) ? change.ledger.compacted(policy, at: now) : change.ledger
             settledAt = now
@@ -112,8 +112,8 @@ struct RandomHistory {
         if isThorough, violation == nil { checkAgainstWhole() }
     }
 
-    /// Takes the new entries over into the rows that keep everything.
-    private mutating func remember(_ change: StreakChange) {
+    /// Copies the new entries to the rows that keep everything.
+    private mutating func record(_ change: StreakChange) {
         if let date = change.creditedTo, let row = change.ledger.contributions[date]?.last { contributions.append(row) }
         pauses = pauses.filter { old in !change.ledger.pauses.contains { $0.at == old.at } } + change.ledger.pauses
         outages += change.ledger.outages.filter { !outages.contains($0) }
@@ -138,23 +138,23 @@ struct RandomHistory {
     private mutating func check(_ change: StreakChange) {
         let state = change.state
         for effect in change.effects {
-            let isAgain = told.updateValue(effect, forKey: effect.key) != nil
-            // Where freezes extend the count, an outage may lower it and a milestone be reached again: the key tells.
-            if isAgain, policy.freezes == nil || !effect.key.hasPrefix("milestone") { violation = "told twice: \(effect.key)" }
+            let isAgain = emitted.updateValue(effect, forKey: effect.key) != nil
+            // Where freezes extend the count, an outage may lower it and a milestone be reached again: the key shows it.
+            if isAgain, policy.freezes == nil || !effect.key.hasPrefix("milestone") { violation = "emitted twice: \(effect.key)" }
         }
         if state.longest < state.count { violation = "longest \(state.longest) < count \(state.count)" }
         let elapsed = first.firstDate.distance(to: newest) + 1
         if state.count > elapsed { violation = "count \(state.count) in \(elapsed) dates" }
         if state.longest < change.before.longest { violation = "longest fell" }
         if let problem = rule(state) { violation = problem }
-        let used = told.keys.count { $0.hasPrefix("recovered:") }
-        let returned = told.keys.count { $0.hasPrefix("token-returned:") }
+        let used = emitted.keys.count { $0.hasPrefix("recovered:") }
+        let returned = emitted.keys.count { $0.hasPrefix("token-returned:") }
         if used - returned != state.tokensInUse || returned != state.tokensReturned {
             violation = "\(used) tokens used, \(returned) returned, but \(state.tokensInUse) in use"
         }
         guard policy.freezes != nil else { return }
-        let spent = told.keys.count { $0.hasPrefix("freeze-spent:") }
-        let back = told.keys.count { $0.hasPrefix("freeze-returned:") }
+        let spent = emitted.keys.count { $0.hasPrefix("freeze-spent:") }
+        let back = emitted.keys.count { $0.hasPrefix("freeze-returned:") }
         let open = change.ledger.manualFreezes.count { $0.at <= now && state.mark(on: $0.date) == .open }
         if state.freezesLeft != max(0, granted - spent + back - open) {
             violation = "\(granted) freezes − \(spent) spent + \(back) returned − \(open) set ≠ \(state.freezesLeft)"

@@ -44,7 +44,7 @@ import Testing
         #expect(story.keys("recovered").count == 1)
     }
 
-    @Test func `Of two who ask at once the second learns that the first has done it; later there is nothing to recover`()
+    @Test func `When both ask at once the second is refused because the first has done it; later there is nothing to recover`()
         throws
     {
         var story = try broken()
@@ -55,7 +55,7 @@ import Testing
         #expect(story.refusal("2026-05-06T12:30:00Z", .recover(b)) == "STREAK_NOT_BROKEN")
     }
 
-    @Test func `A streak that has ended has no date to recover and takes no token`() throws {
+    @Test func `A streak that has ended has no date to recover and accepts no token`() throws {
         var story = try broken()
         _ = try story.settle("2026-05-05T01:00:00Z")
         try story.at("2026-05-05T02:00:00Z", .end)

@@ -1,9 +1,10 @@
 import Kernel
-import StreaksDomain
 import TestSupport
 import Testing
 
-/// When people are told of their window and of a day that ends (PW-2, NO-5).
+@testable import StreaksDomain
+
+/// When users are reminded of their window and of a day that ends (PW-2, NO-5).
 @Suite struct ReminderTests {
     private let user = UserID(high: 7, low: 42)
 
@@ -11,28 +12,28 @@ import Testing
         UserReminders(of: user, zones: zones, startHour: hour, at: now)
     }
 
-    /// A life in steps: what is told when somebody looks at the instants asked for, `delay` late each time.
+    /// A history in steps: what is emitted when the job runs at the instants it asked for, `delay` late each time.
     private struct Life {
         let user: UserID
         var zones: ZoneHistory
         var hour = 10
         var progress: ReminderProgress
-        var told: [Reminder] = []
-        var looks = 0
+        var emitted: [Reminder] = []
+        var runs = 0
 
         init(_ user: UserID, _ zones: ZoneHistory, hour: Int, since: Instant) {
             (self.user, self.zones, self.hour) = (user, zones, hour)
             progress = ReminderProgress(since: since)
         }
 
-        /// Looks at `now`. - Returns: when to look again.
+        /// One run of the job. - Returns: when to run again.
         mutating func settle(at now: Instant) -> Instant {
             let plan = UserReminders(of: user, zones: zones, startHour: hour, at: now)
-            for moment in plan.due(after: progress) {
-                progress.note(moment)
-                told.append(moment)
+            for reminder in plan.due(after: progress) {
+                progress.note(reminder)
+                emitted.append(reminder)
             }
-            looks += 1
+            runs += 1
             return plan.next(after: progress)
         }
 
@@ -40,11 +41,11 @@ import Testing
             var now = start
             while now < end {
                 let next = settle(at: now)
-                now = max(next, now + .seconds(1)) + delay(looks)
+                now = max(next, now + .seconds(1)) + delay(runs)
             }
         }
 
-        func dates(_ kind: Reminder.Kind) -> [CalendarDate] { told.filter { $0.kind == kind }.map(\.date) }
+        func dates(_ kind: Reminder.Kind) -> [CalendarDate] { emitted.filter { $0.kind == kind }.map(\.date) }
     }
 
     @Test func `Every date has one push in its window, one end, at most one reminder after the push, in every zone, on DST days`()
@@ -55,32 +56,32 @@ import Testing
             let zone = random.pick(RandomHistory.zones)
             let hour = Int.random(in: 0...23, using: &random)
             let first = CalendarDate(dayNumber: Int32.random(in: 19_000...21_500, using: &random))
-            let someone = UserID(high: random.next(), low: random.next())
-            var life = Life(someone, ZoneHistory(zone), hour: hour, since: zone.start(of: first))
+            let user = UserID(high: random.next(), low: random.next())
+            var life = Life(user, ZoneHistory(zone), hour: hour, since: zone.start(of: first))
             let last = first.advanced(by: 40)
             life.live(from: zone.start(of: first), until: zone.end(of: last.advanced(by: 1)))
             let dates = (0...40).map { first.advanced(by: $0) }.filter { zone.start(of: $0) < zone.end(of: $0) }
             for kind in [Reminder.Kind.windowOpened, Reminder.Kind.dayEnding] {
-                let told = life.dates(kind)
-                #expect(told == told.sorted() && Set(told).count == told.count, "\(zone) \(kind)")
-                #expect(dates.allSatisfy(told.contains), "\(zone) \(hour) \(first) \(kind)")
+                let emitted = life.dates(kind)
+                #expect(emitted == emitted.sorted() && Set(emitted).count == emitted.count, "\(zone) \(kind)")
+                #expect(dates.allSatisfy(emitted.contains), "\(zone) \(hour) \(first) \(kind)")
             }
             #expect(Set(life.dates(.windowClosing)).count == life.dates(.windowClosing).count)
             for date in dates {
                 let window = SnapWindow(startHour: hour, on: date, in: zone)
-                let push = try #require(life.told.first { $0.kind == .windowOpened && $0.date == date })
+                let push = try #require(life.emitted.first { $0.kind == .windowOpened && $0.date == date })
                 #expect(push.at >= window.opensAt && push.at < window.closesAt && push.until == window.closesAt)
-                let reminder = life.told.first { $0.kind == .windowClosing && $0.date == date }
+                let reminder = life.emitted.first { $0.kind == .windowClosing && $0.date == date }
                 #expect((reminder != nil) == (push.at + .minutes(30) <= window.closesAt - .minutes(30)), "\(zone) \(date)")
                 if let reminder { #expect(reminder.at == window.closesAt - .minutes(30)) }
-                let end = try #require(life.told.first { $0.kind == .dayEnding && $0.date == date })
+                let end = try #require(life.emitted.first { $0.kind == .dayEnding && $0.date == date })
                 #expect(end.at + .hours(3) == zone.end(of: date) && zone.date(at: end.at) == date, "\(zone) \(date)")
             }
-            #expect(life.looks < 41 * 4 + 12, "it is looked at when something is due, not more often")
+            #expect(life.runs < 41 * 4 + 12, "the job runs when something is due, not more often")
         }
     }
 
-    @Test(arguments: 1...40) func `Two who look at different times tell the same`(seed: Int) throws {
+    @Test(arguments: 1...40) func `Two jobs that run at different times emit the same`(seed: Int) throws {
         var random = Seeded(UInt64(seed))
         let zone = random.pick(RandomHistory.zones)
         let hour = Int.random(in: 0...23, using: &random)
@@ -90,12 +91,12 @@ import Testing
         one.live(from: start, until: start + .days(30))
         let delays = (0..<64).map { _ in Interval.seconds(Int64.random(in: 0...55, using: &random)) }
         two.live(from: start, until: start + .days(30)) { delays[$0 % 64] }
-        #expect(Set(one.told).subtracting(two.told).allSatisfy { $0.at > start + .days(29) })
-        #expect(Set(two.told).subtracting(one.told).allSatisfy { $0.at > start + .days(29) })
+        #expect(Set(one.emitted).subtracting(two.emitted).allSatisfy { $0.at > start + .days(29) })
+        #expect(Set(two.emitted).subtracting(one.emitted).allSatisfy { $0.at > start + .days(29) })
     }
 
     @Test(arguments: 1...60)
-    func `However the clock and the hour are turned, no date is told twice, and nothing outside its window or day`(seed: Int)
+    func `However the clock and the hour are changed, no date is emitted twice, and nothing outside its window or day`(seed: Int)
         throws
     {
         var random = Seeded(UInt64(seed) &+ 900)
@@ -108,13 +109,13 @@ import Testing
             now = random.chance(70) ? next : min(next, now + pause)
             if random.chance(20) { life.zones.change(to: random.pick(RandomHistory.zones), at: now) }
             if random.chance(10) { life.hour = Int.random(in: 0...23, using: &random) }
-            let before = life.told.count
+            let before = life.emitted.count
             _ = life.settle(at: now)
-            for moment in life.told[before...] {
-                #expect(moment.at <= now && now < moment.until)
-                switch moment.kind {
-                case .windowOpened, .windowClosing: #expect(moment.window.isOpen(at: now))
-                case .dayEnding: #expect(life.zones.date(at: now) == moment.date && moment.until - now <= .hours(3))
+            for reminder in life.emitted[before...] {
+                #expect(reminder.at <= now && now < reminder.until)
+                switch reminder.kind {
+                case .windowOpened, .windowClosing: #expect(reminder.window.isOpen(at: now))
+                case .dayEnding: #expect(life.zones.date(at: now) == reminder.date && reminder.until - now <= .hours(3))
                 }
             }
         }
@@ -123,7 +124,7 @@ import Testing
         }
     }
 
-    @Test func `What is long past is dropped: a service that was away for days tells of the present date only`() {
+    @Test func `What is long past is dropped: a service that was away for days reminds of the present date only`() {
         let start = moment("2026-05-01T00:00:00Z")
         var life = Life(user, ZoneHistory(.utc), hour: 10, since: start)
         life.live(from: start, until: moment("2026-05-03T00:00:00Z"))
@@ -132,7 +133,7 @@ import Testing
         #expect(life.dates(.dayEnding).suffix(1) == [day("2026-05-06")])
         #expect(life.dates(.windowOpened) == [day("2026-05-01"), day("2026-05-02")])
         #expect(life.settle(at: moment("2026-05-07T00:00:00Z")) > moment("2026-05-07T09:59:00Z"), "at midnight it is too late")
-        #expect(life.told.count { $0.kind == .dayEnding } == 3)
+        #expect(life.emitted.count { $0.kind == .dayEnding } == 3)
     }
 
     @Test(arguments: [
@@ -140,32 +141,32 @@ import Testing
         ("2026-11-02", "2026-11-03T02:00:00Z"),
     ]) func `Days of 23 and 25 hours: three hours before their end (New York 2026)`(date: String, at: String) throws {
         let zone = try #require(Zone("America/New_York"))
-        let ending = try #require(plan(ZoneHistory(zone), at: moment(at)).moment(.dayEnding, on: day(date)))
+        let ending = try #require(plan(ZoneHistory(zone), at: moment(at)).reminder(.dayEnding, on: day(date)))
         #expect(ending.at == moment(at))
     }
 
-    @Test func `A date that the zone leaves out has no moments (Apia, 2011-12-30)`() throws {
+    @Test func `A date that the zone leaves out has no reminders (Apia, 2011-12-30)`() throws {
         let zone = try #require(Zone("Pacific/Apia"))
-        let moments = plan(ZoneHistory(zone), at: moment("2011-12-29T20:00:00Z"))
-        for kind in Reminder.Kind.allCases { #expect(moments.moment(kind, on: day("2011-12-30")) == nil) }
-        #expect(moments.moment(.dayEnding, on: day("2011-12-29"))?.until == moment("2011-12-30T10:00:00Z"))
+        let reminders = plan(ZoneHistory(zone), at: moment("2011-12-29T20:00:00Z"))
+        for kind in Reminder.Kind.allCases { #expect(reminders.reminder(kind, on: day("2011-12-30")) == nil) }
+        #expect(reminders.reminder(.dayEnding, on: day("2011-12-29"))?.until == moment("2011-12-30T10:00:00Z"))
     }
 
     @Test func `A window from 23:00 is that of the date on which it opens, also after midnight`() throws {
         let now = moment("2026-05-02T00:30:00Z")
-        let someone = (1...400).lazy.map { UserID(high: 0, low: $0) }.first {
+        let early = (1...400).lazy.map { UserID(high: 0, low: $0) }.first {
             SnapWindow(startHour: 23, on: day("2026-05-01"), in: .utc).pushAt(user: $0, on: day("2026-05-01")) < now
                 - .minutes(40)
         }
-        let moments = UserReminders(of: try #require(someone), zones: ZoneHistory(.utc), startHour: 23, at: now)
-        let due = moments.due(after: ReminderProgress(since: now - .days(1)))
+        let reminders = UserReminders(of: try #require(early), zones: ZoneHistory(.utc), startHour: 23, at: now)
+        let due = reminders.due(after: ReminderProgress(since: now - .days(1)))
         #expect(due.filter { $0.kind == .windowClosing }.map(\.date) == [day("2026-05-01")])
         #expect(due.first { $0.kind == .windowClosing }?.until == moment("2026-05-02T01:00:00Z"))
     }
 
-    @Test func `Whose first streak begins in the window is not told to snap at once`() throws {
+    @Test func `A user whose first streak begins in the window is not reminded at once`() throws {
         let opened = try #require(
-            plan(ZoneHistory(.utc), at: moment("2026-05-01T09:00:00Z")).moment(.windowOpened, on: day("2026-05-01"))
+            plan(ZoneHistory(.utc), at: moment("2026-05-01T09:00:00Z")).reminder(.windowOpened, on: day("2026-05-01"))
         )
         let now = opened.at + .minutes(1)
         let due = plan(ZoneHistory(.utc), at: now).due(after: ReminderProgress(since: now))
@@ -173,7 +174,7 @@ import Testing
         #expect(plan(ZoneHistory(.utc), at: now).due(after: ReminderProgress(since: opened.at)).contains(opened))
     }
 
-    @Test func `Only a streak that counts and lacks this person's snap is at stake (NO-5)`() throws {
+    @Test func `Only a streak that counts and lacks this user's snap is at stake (NO-5)`() throws {
         var story = try Story()
         let evening = "2026-05-03T21:00:00Z"
         func stake(_ user: UserID, _ time: String = evening) -> StreakLedger.Stake? {
@@ -209,7 +210,7 @@ import Testing
         }
         #expect(onTime("2026-05-02T11:00:00Z", nil) && !onTime("2026-05-02T13:00:00Z", nil))
         #expect(onTime("2026-05-02T20:00:00Z", "2026-05-02T11:00:00Z"), "captured in the window, sent in the evening")
-        #expect(!onTime("2026-05-02T20:00:00Z", "2026-05-01T11:00:00Z"), "of a date that takes it no more")
+        #expect(!onTime("2026-05-02T20:00:00Z", "2026-05-01T11:00:00Z"), "of a date that accepts it no more")
         #expect(onTime("2026-05-02T03:00:00Z", "2026-05-01T11:00:00Z"), "of yesterday, within the tolerance")
         #expect(onTime("2026-05-02T00:50:00Z", "2026-05-01T23:30:00Z", hour: 23), "a window over midnight")
         #expect(!onTime("2026-05-02T02:00:00Z", nil, hour: 23) && onTime("2026-05-02T01:20:00Z", nil, hour: 23))

@@ -34,7 +34,7 @@ import Testing
         #"{"at": "2026-05-01T09:00:00Z", "expect": {"at_risk": 0}}"#,
         #"{"at": "2026-05-01T09:00:00Z", "expect": {"deadline_at": null}}"#,
         #"{"at": "2026-05-01T09:00:00Z", "expect": {"days": {"2026-05-01": "none"}}}"#,
-    ]) func `Each kind of disagreement is told`(step: String) async throws {
+    ]) func `Each kind of disagreement is reported`(step: String) async throws {
         #expect(try await lines(step).count == 1)
     }
 

@@ -2,12 +2,12 @@ import Kernel
 import StreaksDomain
 import Testing
 
-/// A streak told step by step, in the times of the text.
+/// The history of a streak step by step, with its times as text.
 struct Story {
     var ledger: StreakLedger
     let policy: StreakPolicy
     var settledAt: Instant?
-    var told: [StreakEffect] = []
+    var emitted: [StreakEffect] = []
 
     static let a = UserID(high: 1, low: 1)
     static let b = UserID(high: 1, low: 2)
@@ -27,14 +27,14 @@ struct Story {
         ledger = StreakLedger(start: start, participants: participants, freezeGrants: grants)
     }
 
-    /// Does the command and remembers what was told.
+    /// Applies the command and records what was emitted.
     @discardableResult
     mutating func at(_ time: String, _ command: StreakCommand) throws -> StreakState {
         let now = try #require(Instant(rfc3339: time))
         let change = try ledger.applying(command, policy, at: now, settledAt: settledAt)
         ledger = change.ledger
         settledAt = now
-        told += change.effects
+        emitted += change.effects
         return change.state
     }
 
@@ -44,7 +44,7 @@ struct Story {
         return try self.at(time, .contribute(user, receivedAt: at, capturedAt: captured.flatMap { Instant(rfc3339: $0) }))
     }
 
-    /// Everyone posts at noon UTC on these days of May 2026.
+    /// All members post at noon UTC on these days of May 2026.
     mutating func noon(_ days: ClosedRange<Int>) throws {
         for day in days {
             for participant in ledger.participants { try post(participant.user, may(day, "12:00:00")) }
@@ -55,7 +55,7 @@ struct Story {
 
     func may(_ day: Int, _ time: String) -> String { "2026-05-\(day < 10 ? "0" : "")\(day)T\(time)Z" }
 
-    func keys(_ prefix: String) -> [String] { told.map(\.key).filter { $0.hasPrefix(prefix) } }
+    func keys(_ prefix: String) -> [String] { emitted.map(\.key).filter { $0.hasPrefix(prefix) } }
 
     func refusal(_ time: String, _ command: StreakCommand) -> String? {
         guard let now = Instant(rfc3339: time) else { return "no time" }

@@ -2,7 +2,7 @@ import Kernel
 import StreaksDomain
 import Testing
 
-/// People who change their zone: no date twice, and none lost to the flight (SD-3).
+/// Users who change their zone: no date twice, and none lost to the flight (SD-3).
 @Suite struct TravelTests {
     let a = Story.a
     let b = Story.b
@@ -15,7 +15,7 @@ import Testing
         story.refusal(time, .contribute(user, receivedAt: moment(time), capturedAt: nil))
     }
 
-    @Test func `Flying west: the clock shows a date twice, it takes one snap, and it ends where it ends the second time`()
+    @Test func `Flying west: the clock shows a date twice, it counts one snap, and it ends where it ends the second time`()
         throws
     {
         var story = try Story(.mutual, ["Pacific/Auckland", "Pacific/Auckland"], from: "2026-05-01T00:00:00Z")
@@ -30,7 +30,7 @@ import Testing
         #expect(state.deadlineAt == moment("2026-05-04T10:00:00Z"), "the third ends in Honolulu")
         try story.post(b, "2026-05-02T20:00:00Z")
         #expect(try story.post(a, "2026-05-04T09:59:59Z").count == 3)
-        #expect(story.keys("completed").count == 3 && Set(story.told.map(\.key)).count == story.told.count)
+        #expect(story.keys("completed").count == 3 && Set(story.emitted.map(\.key)).count == story.emitted.count)
     }
 
     @Test func `Flying east: a date seen for less than twelve hours is not missed, from twelve on it is`() throws {

@@ -17,20 +17,20 @@ struct AchievementGrantTests {
     let bob = StreaksWorld.person(2)
     let cat = StreaksWorld.person(3)
 
-    @Test func `a hundred dates earn three badges each, told once, and a second streak none anew`() async throws {
+    @Test func `a hundred dates earn three badges each, emitted once, and a second streak none anew`() async throws {
         try await withStreaks { world in
             let first = try await world.start(ann, bob)
-            var told: [String] = []
+            var emitted: [String] = []
             for day in 1...100 {
                 for user in [ann, bob] { #expect(try await world.post(user, to: [first]) == []) }
-                let news = try await world.told()
+                let news = try await world.emitted()
                 #expect(news.isEmpty || [7, 30, 100].contains(day), "day \(day): \(news)")
-                told += news
+                emitted += news
                 world.clock.advance(by: .days(1))
             }
             // On the thirtieth date they have posted 30 times inside their windows as well.
             let expected = ["1 7_day_warrior", "2 7_day_warrior", "1 30_day_legend", "2 30_day_legend"]
-            #expect(told.filter { !$0.hasSuffix("prompt_master") } == expected + ["1 100_day_immortal", "2 100_day_immortal"])
+            #expect(emitted.filter { !$0.hasSuffix("prompt_master") } == expected + ["1 100_day_immortal", "2 100_day_immortal"])
             #expect(try await world.earned(bob) == ["7_day_warrior", "30_day_legend", "100_day_immortal", "prompt_master"])
 
             let second = try await world.start(ann, cat)
@@ -38,7 +38,7 @@ struct AchievementGrantTests {
                 for user in [ann, cat] { try await world.post(user, to: [second]) }
                 world.clock.advance(by: .days(1))
             }
-            #expect(try await world.told() == ["3 7_day_warrior"], "Ann has hers already")
+            #expect(try await world.emitted() == ["3 7_day_warrior"], "Ann has hers already")
             let cats = try await world.achievements(cat)
             #expect(cats.map(\.id) == StreaksDomain.Achievement.allCases.map(\.rawValue))
             #expect(cats.map(\.earned) == [true, false, false, false, false])
@@ -62,7 +62,7 @@ struct AchievementGrantTests {
                     #expect(change.state.status == .active)
                 }
             }
-            #expect(try await world.told() == ["2 first_recovery"])
+            #expect(try await world.emitted() == ["2 first_recovery"])
             #expect(try await world.earned(bob) == ["first_recovery"])
             #expect(try await world.earned(ann) == [])
             let stats = try await world.service.getStats(GetStatsRequest(), context: StreaksWorld.by(bob))
@@ -88,8 +88,8 @@ struct AchievementGrantTests {
     @Test func `a change that is rolled back gives nothing`() async throws {
         try await withStreaks { world in
             #expect(await failAfterGrant(world))
-            let (earned, told) = (try await world.earned(ann), try await world.told())
-            #expect(earned.isEmpty && told.isEmpty)
+            let (earned, emitted) = (try await world.earned(ann), try await world.emitted())
+            #expect(earned.isEmpty && emitted.isEmpty)
         }
     }
 
@@ -109,7 +109,7 @@ struct AchievementGrantTests {
             world.clock.advance(by: .hours(6))
             #expect(try await world.post(ann, to: streaks) == [])
             #expect(try await world.achievements(ann).last?.progress == 29, "17:00 is outside the window")
-            #expect(try await world.told() == [])
+            #expect(try await world.emitted() == [])
             let stats = try await world.service.getStats(GetStatsRequest(), context: StreaksWorld.by(ann))
             #expect(stats.totalPhotos == 30)
             #expect(stats.onTimePhotos == 29)
@@ -117,15 +117,15 @@ struct AchievementGrantTests {
 
             world.clock.advance(by: .hours(18))
             #expect(try await world.post(ann, to: streaks) == [])
-            #expect(try await world.told() == ["1 prompt_master"])
+            #expect(try await world.emitted() == ["1 prompt_master"])
             world.clock.advance(by: .days(1))
             #expect(try await world.post(ann, to: streaks) == [])
-            #expect(try await world.told() == [])
+            #expect(try await world.emitted() == [])
             #expect(try await world.earned(ann) == ["prompt_master"])
         }
     }
 
-    @Test func `a purged account leaves no achievement behind, and takes a list of them along before`() async throws {
+    @Test func `a purged account leaves no achievement behind, and could export them before`() async throws {
         try await withStreaks { world in
             let streak = try await world.start(ann, bob)
             for _ in 1...7 {

@@ -16,26 +16,26 @@ import Testing
 /// What settling left behind: everything but numbers that only say how often something was written.
 private struct Outcome: Error, Equatable {
     var rows: [String: [String]] = [:]
-    /// Of each aggregate in order; of a person's totals the last.
-    var told: [String: [String]] = [:]
+    /// Of each aggregate in order; of a user's totals the last.
+    var emitted: [String: [String]] = [:]
 }
 
 /// A streak in a batch fares as it would alone (SD-5).
 @Suite(.timeLimit(.minutes(4))) struct BatchTests {
     private static let zones = ["UTC", "America/New_York", "Pacific/Auckland", "Asia/Kolkata", "Pacific/Honolulu"]
 
-    /// Ten people and a dozen streaks, some seven weeks: snaps that come or do not, journeys, tokens, outages, late looks.
+    /// Eight users and a dozen streaks, some six weeks: snaps that come or do not, journeys, tokens, outages, late settlement.
     private func live(_ world: World, _ random: inout Seeded) async throws -> [StreakID] {
-        var people: [UserID] = []
+        var users: [UserID] = []
         for number in 0..<8 {
-            people.append(try await world.person(UInt64(number + 1), zone: Self.zones.randomElement(using: &random) ?? "UTC"))
-            try await world.premium(people[number])
+            users.append(try await world.person(UInt64(number + 1), zone: Self.zones.randomElement(using: &random) ?? "UTC"))
+            try await world.premium(users[number])
         }
         var streaks: [StreakID] = []
         var mine: [UserID: [StreakID]] = [:]
-        for index in people.indices {
+        for index in users.indices {
             for step in index.isMultiple(of: 2) ? [1, 3] : [1] {
-                let (one, two) = (people[index], people[(index + step) % people.count])
+                let (one, two) = (users[index], users[(index + step) % users.count])
                 let streak = try await world.befriend(one, two)
                 streaks.append(streak)
                 for person in [one, two] { mine[person, default: []].append(streak) }
@@ -43,7 +43,7 @@ private struct Outcome: Error, Equatable {
         }
         for day in 1...Int.random(in: 38...44, using: &random) {
             world.clock.advance(by: .days(1))
-            for (index, person) in people.enumerated() {
+            for (index, person) in users.enumerated() {
                 if random.chance(1) {
                     let zone = Self.zones.randomElement(using: &random) ?? "UTC"
                     try await world.person(UInt64(index + 1), zone: zone, version: Int64(day + 1))
@@ -54,7 +54,7 @@ private struct Outcome: Error, Equatable {
             if random.chance(5) { try await declareOutage(until: world.clock.now(), world) }
             if random.chance(20) { try await world.settle() }
         }
-        // What has not been looked at for a while, and what is folded from the start.
+        // What has not been settled for a while, and what is folded from the start.
         world.clock.advance(by: .hours(Int64.random(in: 80...100, using: &random)))
         // It excuses the first of the missed dates, and undoes some breaks.
         if random.chance(50) { try await declareOutage(until: world.clock.now() - .hours(60), world) }
@@ -91,14 +91,14 @@ private struct Outcome: Error, Equatable {
                     let some = streaks[start..<min(start + atOnce, streaks.count)].compactMap { stored.removeValue(forKey: $0) }
                     try await world.service.writer.settle(some, work)
                 }
-                throw try await look(work.sql)
+                throw try await readOutcome(work.sql)
             }
         } catch let outcome as Outcome {
             return outcome
         }
     }
 
-    private func look(_ sql: Transaction) async throws -> Outcome {
+    private func readOutcome(_ sql: Transaction) async throws -> Outcome {
         var outcome = Outcome()
         for table in ["streak", "streak_checkpoint", "streak_cover", "reminder_schedule", "achievement", "user_stats"] {
             outcome.rows[table] = try await sql.query(
@@ -108,12 +108,12 @@ private struct Outcome: Error, Equatable {
         for row in try await sql.query("SELECT aggregate, subject, body FROM outbox ORDER BY position") {
             let (aggregate, subject, body) = try row.decode(as: (String.self, String.self, [UInt8].self))
             guard subject == UserStreakStatsChanged.subject else {
-                outcome.told[aggregate, default: []].append("\(subject) \(body)")
+                outcome.emitted[aggregate, default: []].append("\(subject) \(body)")
                 continue
             }
             var totals = try UserStreakStatsChanged(serialized: body)
             totals.version = 0
-            outcome.told["totals of \(aggregate)"] = ["\(totals)"]
+            outcome.emitted["totals of \(aggregate)"] = ["\(totals)"]
         }
         return outcome
     }
@@ -125,10 +125,10 @@ private struct Outcome: Error, Equatable {
             var random = Seeded(seed)
             let streaks = try await live(world, &random).shuffled(using: &random)
             let alone = try await outcome(of: streaks.sorted(), atOnce: 1, world)
-            #expect(!alone.told.isEmpty, "nothing was due")
+            #expect(!alone.emitted.isEmpty, "nothing was due")
             for size in [streaks.count, 5] {
                 let together = try await outcome(of: streaks, atOnce: size, world)
-                #expect(together.told == alone.told)
+                #expect(together.emitted == alone.emitted)
                 for table in alone.rows.keys.sorted() { #expect(together.rows[table] == alone.rows[table], "\(table)") }
             }
         }

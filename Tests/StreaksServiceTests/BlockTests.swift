@@ -26,7 +26,7 @@ struct BlockTests {
 
     /// What each RPC that a member may call answers: nil for NOT_FOUND, otherwise how many things.
     private func answers(_ world: World, _ user: UserID, _ friend: UserID, _ streak: StreakID) async throws -> [String: Int?] {
-        let (service, context, id) = (world.service, World.by(user), streak.description)
+        let (service, context, id) = (world.service, World.by(user), streak)
         func found(_ body: () async throws -> Int) async throws -> Int? {
             do { return try await body() } catch let error as ServiceError {
                 if error.code == .notFound { return nil }
@@ -38,11 +38,11 @@ struct BlockTests {
         return [
             "list": try await service.listStreaks(ListStreaksRequest(), context: context).streaks.count,
             "open": try await service.listOpenDates(
-                ListOpenDatesRequest(userID: user.description),
+                ListOpenDatesRequest(userID: user),
                 context: context
             ).streaks.count,
             "summaries": try await service.getFriendSummaries(
-                GetFriendSummariesRequest(userID: user.description, friendIDs: [friend.description]),
+                GetFriendSummariesRequest(userID: user, friendIDs: [friend]),
                 context: context
             ).summaries.count,
             "detail": try await found {
@@ -76,11 +76,11 @@ struct BlockTests {
                 return 1
             },
             "facts": try await service.getMilestoneFacts(
-                GetMilestoneFactsRequest(userID: user.description, streakID: id),
+                GetMilestoneFactsRequest(userID: user, streakID: id),
                 context: context
             ).isMember ? 1 : nil,
             "membership": try await service.getMembership(
-                GetMembershipRequest(userID: user.description, streakID: id),
+                GetMembershipRequest(userID: user, streakID: id),
                 context: context
             ).friendID.map { _ in 1 },
         ]
@@ -96,7 +96,7 @@ struct BlockTests {
             let (blocker, blocked) = isFirst ? (ann, ben) : (ben, ann)
             let before = try await answers(world, ann, ben, streak)
             #expect(before.values.allSatisfy { $0 ?? 0 > 0 }, "\(before)")
-            try await world.hear(UserBlocked(blockID: BlockID(high: 0, low: 1), block: Self.block(blocker, blocked)))
+            try await world.consume(UserBlocked(blockID: BlockID(high: 0, low: 1), block: Self.block(blocker, blocked)))
             for (user, friend) in [(ann, ben), (ben, ann)] {
                 let during = try await answers(world, user, friend, streak)
                 let others = user == ann ? 1 : 0
@@ -110,7 +110,7 @@ struct BlockTests {
                     }
                 }
             }
-            try await world.hear(
+            try await world.consume(
                 UserUnblocked(blockID: BlockID(high: 0, low: 1), block: Self.block(blocker, blocked, version: 2))
             )
             #expect(try await answers(world, ann, ben, streak) == before)

@@ -35,7 +35,7 @@ private struct Friendships: Caller {
 
 /// Two who end their friendship and are friends again before the event of the end arrives (SO-2, SO-4, MS-1).
 @Suite(.timeLimit(.minutes(4))) struct FriendsAgainTests {
-    /// The n-th friendship of two people.
+    /// The n-th friendship of two users.
     private func friendship(_ number: UInt64, pair: UInt64 = 0) -> FriendshipID {
         FriendshipID(high: 0x0190_0000_0000_7000 + number, low: pair)
     }
@@ -43,11 +43,7 @@ private struct Friendships: Caller {
     private func start(_ friendship: FriendshipID, _ one: UserID, _ two: UserID, _ world: World) async throws
         -> StartForFriendshipReply
     {
-        let request = StartForFriendshipRequest(
-            friendshipID: friendship.description,
-            userAID: one.description,
-            userBID: two.description
-        )
+        let request = StartForFriendshipRequest(friendshipID: friendship, userAID: one, userBID: two)
         return try await world.service.startForFriendship(request, context: World.by(one))
     }
 
@@ -79,7 +75,7 @@ private struct Friendships: Caller {
     }
 
     /// Streaks of a pair, by their ids.
-    private func streaks(_ one: UserID, _ two: UserID, _ world: World) async throws -> [String: Seen] {
+    private func streaks(_ one: UserID, _ two: UserID, _ world: World) async throws -> [StreakID: Seen] {
         let rows = try await world.database.query(
             """
             SELECT id, friendship_id, status, current_count, broken_by FROM streak JOIN mutual_streak ON id = streak_id
@@ -90,7 +86,7 @@ private struct Friendships: Caller {
             let (id, friendship, status, count, breaker) = try row.decode(
                 as: (StreakID.self, FriendshipID.self, Int32.self, Int32.self, UserID?.self)
             )
-            streaks[id.description] = Seen(friendship: friendship, status: status, count: count, breaker: breaker)
+            streaks[id] = Seen(friendship: friendship, status: status, count: count, breaker: breaker)
         }
     }
 
@@ -99,7 +95,7 @@ private struct Friendships: Caller {
         try await withWorld(at: "2026-05-01T08:00:00Z") { world in
             let (ann, ben) = (try await world.person(1), try await world.person(2))
             let old = try #require(try await start(friendship(1), ann, ben, world).streakID)
-            for person in [ann, ben] { try await world.post(person, to: [try #require(StreakID(old))]) }
+            for person in [ann, ben] { try await world.post(person, to: [old]) }
             let again = try await start(friendship(2), ben, ann, world)
             let new = try #require(again.streakID, "\(again)")
             #expect(
@@ -111,8 +107,8 @@ private struct Friendships: Caller {
             let state = try await streaks(ann, ben, world)
             // The event, the other way to start, and both once more.
             for _ in 0..<2 {
-                try await world.hear(ended(friendship(1), ann, ben, world))
-                try await world.hear(accepted(friendship(2), ann, ben, world))
+                try await world.consume(ended(friendship(1), ann, ben, world))
+                try await world.consume(accepted(friendship(2), ann, ben, world))
                 #expect(try await start(friendship(2), ann, ben, world) == again)
                 #expect(try await start(friendship(1), ann, ben, world).streakID == old, "the first answer stays the same")
             }
@@ -120,7 +116,7 @@ private struct Friendships: Caller {
             #expect(try await world.events(StreakEnded.self).map(\.streakID) == [old])
             #expect(try await world.events(StreakStarted.self).map(\.streakID) == [old, new])
             #expect(try await world.events(StreakBroken.self).isEmpty)
-            let totals = try await world.events(UserStreakStatsChanged.self).filter { $0.userID == ann.description }
+            let totals = try await world.events(UserStreakStatsChanged.self).filter { $0.userID == ann }
             #expect(totals.last?.activeStreaks == 1 && totals.last?.longestStreak == 1)
         }
     }
@@ -131,7 +127,7 @@ private struct Friendships: Caller {
         try await withWorld(at: "2026-05-01T08:00:00Z") { world in
             let (ann, ben) = (try await world.person(1), try await world.person(2))
             let old = try #require(try await start(friendship(1), ann, ben, world).streakID)
-            for person in [ann, ben] { try await world.post(person, to: [try #require(StreakID(old))]) }
+            for person in [ann, ben] { try await world.post(person, to: [old]) }
             world.clock.advance(by: .hours(42))
             try await world.settle()
             #expect(try await streaks(ann, ben, world)[old]?.status == 2)
@@ -139,13 +135,12 @@ private struct Friendships: Caller {
             for _ in 0..<2 {
                 #expect(try await streaks(ann, ben, world).mapValues(\.status) == [old: 3, new: 1])
                 #expect(try await world.events(StreakEnded.self).map(\.streakID) == [old])
-                try await world.hear(ended(friendship(1), ann, ben, world))
+                try await world.consume(ended(friendship(1), ann, ben, world))
             }
         }
     }
 
-    @Test func `the old streak does not count for the plan's limit, and when another one does the totals are told`() async throws
-    {
+    @Test func `the old streak does not count for the limit, and when another one does the totals are emitted`() async throws {
         try await withWorld(at: "2026-05-01T08:00:00Z") { world in
             let ann = try await world.person(1)
             var friends: [UserID] = []
@@ -167,9 +162,10 @@ private struct Friendships: Caller {
             let refused = try await start(friendship(2, pair: 1), ann, busy, world)
             #expect(refused.reason == "STREAK_LIMIT_REACHED")
             #expect(try await streaks(ann, busy, world).values.map(\.status) == [3])
-            let told = try await world.events(UserStreakStatsChanged.self).reduce(into: [:]) { $0[$1.userID] = $1.activeStreaks }
-            #expect(told[ann.description] == 2 && told[busy.description] == 3)
-            try await world.hear(ended(friendship(1, pair: 1), ann, busy, world))
+            let events = try await world.events(UserStreakStatsChanged.self)
+            let running = Dictionary(events.map { ($0.userID, $0.activeStreaks) }) { $1 }
+            #expect(running[ann] == 2 && running[busy] == 3)
+            try await world.consume(ended(friendship(1, pair: 1), ann, busy, world))
             #expect(try await start(friendship(2, pair: 1), ann, busy, world) == refused)
         }
     }
@@ -186,7 +182,7 @@ private struct Friendships: Caller {
                     clock: world.clock,
                     logger: testLogger
                 )
-                return try await service.startStreak(StartStreakRequest(friendID: ben.description), context: World.by(ann))
+                return try await service.startStreak(StartStreakRequest(friendID: ben), context: World.by(ann))
             }
             let same = await #expect(throws: ServiceError.self) { _ = try await startAnew(friendship(1)) }
             #expect(same?.reason == "STREAK_ALREADY_ACTIVE")
@@ -232,9 +228,9 @@ private struct Friendships: Caller {
         switch step {
         case .request(let id):
             let reply = try await start(id, one, two, world)
-            return (id, reply.streakID ?? reply.reason ?? "")
-        case .acceptance(let id): try await world.hear(accepted(id, one, two, world))
-        case .end(let id): try await world.hear(ended(id, one, two, world))
+            return (id, reply.streakID?.description ?? reply.reason ?? "")
+        case .acceptance(let id): try await world.consume(accepted(id, one, two, world))
+        case .end(let id): try await world.consume(ended(id, one, two, world))
         }
         return nil
     }
@@ -248,9 +244,9 @@ private struct Friendships: Caller {
         #expect(Set(all.values.map(\.friendship)).count == all.count, "\(seed): each friendship has one streak at most")
         let mine = Set(all.keys)
         let started = try await world.events(StreakStarted.self).map(\.streakID).filter(mine.contains)
-        let told = try await world.events(StreakEnded.self).map(\.streakID).filter(mine.contains)
+        let ended = try await world.events(StreakEnded.self).map(\.streakID).filter(mine.contains)
         #expect(started.sorted() == mine.sorted(), "\(seed)")
-        #expect(told.sorted() == mine.subtracting(running.keys).sorted(), "\(seed): each end is told once")
+        #expect(ended.sorted() == mine.subtracting(running.keys).sorted(), "\(seed): each end is emitted once")
     }
 
     @Test(arguments: 1...4 as ClosedRange<UInt64>) func `whatever comes first, the outcome is the same and each answer stays`(

@@ -23,23 +23,23 @@ struct OpenDateTests {
         try await withWorld(at: "2026-05-01T11:00:00Z") { world in
             var random = Seeded(seed)
             var clocks: [UserID: ZoneHistory] = [:]
-            var people: [UserID] = []
+            var users: [UserID] = []
             for number in 1...6 as ClosedRange<UInt64> {
                 let zone = random.pick(Self.zones)
                 let person = try await world.person(number, zone: zone)
-                people.append(person)
+                users.append(person)
                 clocks[person] = ZoneHistory(try #require(Zone(zone)))
             }
             var streaks: [StreakID: (UserID, UserID)] = [:]
             for pair in [(0, 1), (0, 2), (3, 4), (4, 5)] {
-                streaks[try await world.befriend(people[pair.0], people[pair.1])] = (people[pair.0], people[pair.1])
+                streaks[try await world.befriend(users[pair.0], users[pair.1])] = (users[pair.0], users[pair.1])
             }
             for version in 2...40 as ClosedRange<Int64> {
                 world.clock.set(world.clock.now() + .minutes(random.pick([1, 180, 600, 1_500, 2_879, 2_881])))
-                let number = Int.random(in: 0..<people.count, using: &random)
+                let number = Int.random(in: 0..<users.count, using: &random)
                 let zone = random.pick(Self.zones)
                 try await world.person(UInt64(number) + 1, zone: zone, version: version)
-                clocks[people[number]]?.change(to: try #require(Zone(zone)), at: world.clock.now())
+                clocks[users[number]]?.change(to: try #require(Zone(zone)), at: world.clock.now())
                 for (streak, (one, two)) in streaks {
                     for (reader, friend) in [(one, two), (two, one)] {
                         try await check(world, streak, reader, friend, clocks)
@@ -60,18 +60,18 @@ struct OpenDateTests {
         let (yours, theirs) = (try #require(clocks[reader]), try #require(clocks[friend]))
         let openFrom = min(yours.openFrom(at: now), theirs.openFrom(at: now))
         let open = try await world.service.listOpenDates(
-            ListOpenDatesRequest(userID: reader.description),
+            ListOpenDatesRequest(userID: reader),
             context: World.by(reader)
-        ).streaks.first { $0.streakID == streak.description }
-        #expect(open?.yourDate == yours.date(at: now).description)
-        #expect(open?.friendDate == theirs.date(at: now).description)
-        #expect(open?.openFrom == openFrom.description)
-        #expect(open?.friendNewestDate == theirs.openFrom(at: now).description)
+        ).streaks.first { $0.streakID == streak }
+        #expect(open?.yourDate == yours.date(at: now))
+        #expect(open?.friendDate == theirs.date(at: now))
+        #expect(open?.openFrom == openFrom)
+        #expect(open?.friendNewestDate == theirs.openFrom(at: now))
         let membership = try await world.service.getMembership(
-            GetMembershipRequest(userID: reader.description, streakID: streak.description),
+            GetMembershipRequest(userID: reader, streakID: streak),
             context: World.by(reader)
         )
-        #expect(membership.openFrom == openFrom.description)
+        #expect(membership.openFrom == openFrom)
     }
 
     @Test func `the end of a streak makes no date over`() async throws {
@@ -87,9 +87,9 @@ struct OpenDateTests {
             }
             func openFrom() async throws -> String? {
                 try await world.service.getMembership(
-                    GetMembershipRequest(userID: ann.description, streakID: streak.description),
+                    GetMembershipRequest(userID: ann, streakID: streak),
                     context: World.by(ann)
-                ).openFrom
+                ).openFrom?.description
             }
             #expect(try await openFrom() == "2026-05-01")
             world.clock.set(moment("2026-05-02T00:00:00Z"))

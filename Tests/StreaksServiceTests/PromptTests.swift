@@ -21,14 +21,14 @@ import Testing
 
     private func set(_ world: World, _ streak: StreakID, _ user: UserID, _ texts: [String]) async throws -> StreakPrompts {
         try await world.service.setStreakPrompts(
-            SetStreakPromptsRequest(streakID: streak.description, prompts: texts.map { CustomPrompt(text: $0) }),
+            SetStreakPromptsRequest(streakID: streak, prompts: texts.map { CustomPrompt(text: $0) }),
             context: World.by(user)
         )
     }
 
     private func today(_ world: World, _ streak: StreakID?, _ user: UserID) async throws -> TodaysPrompt {
         try await world.service.getTodaysPrompt(
-            GetTodaysPromptRequest(streakID: streak?.description),
+            GetTodaysPromptRequest(streakID: streak),
             context: World.by(user)
         )
     }
@@ -43,7 +43,7 @@ import Testing
             #expect(try await today(world, streak, ann).category != .custom)
             try await world.premium(ann)
             let stored = try await set(world, streak, ann, ["Our dog", "Our cat", "Us"])
-            #expect(stored.active && stored.setByUserID == ann.description && stored.prompts.count == 3)
+            #expect(stored.active && stored.setByUserID == ann && stored.prompts.count == 3)
             var shown: [String] = []
             for _ in 0..<4 {
                 let (one, two) = (try await today(world, streak, ann), try await today(world, streak, ben))
@@ -57,7 +57,7 @@ import Testing
             try await world.premium(ann, false, version: 2)
             let builtIn = DailyPrompt.of(Zone.utc.date(at: world.clock.now()))
             #expect(try await today(world, streak, ben).text == builtIn.text)
-            let request = GetStreakPromptsRequest(streakID: streak.description)
+            let request = GetStreakPromptsRequest(streakID: streak)
             let kept = try await world.service.getStreakPrompts(request, context: World.by(ben))
             #expect(!kept.active && kept.prompts.map(\.text) == ["Our dog", "Our cat", "Us"])
             try await world.premium(ann, true, version: 3)
@@ -80,7 +80,7 @@ import Testing
             func clear(_ user: UserID) async throws -> String? {
                 try await reason {
                     let reply = try await world.service.clearStreakPrompts(
-                        ClearStreakPromptsRequest(streakID: streak.description),
+                        ClearStreakPromptsRequest(streakID: streak),
                         context: World.by(user)
                     )
                     #expect(reply.prompts.isEmpty && !reply.active && reply.setByUserID == nil)
@@ -89,7 +89,7 @@ import Testing
             #expect(try await clear(ben) == "PREMIUM_REQUIRED")
             #expect(try await today(world, streak, ben).category == .custom)
             try await world.premium(ben)
-            #expect(try await set(world, streak, ben, ["Our sofa"]).setByUserID == ben.description, "the later list counts")
+            #expect(try await set(world, streak, ben, ["Our sofa"]).setByUserID == ben, "the later list counts")
             try await world.premium(ann, false, version: 2)
             #expect(try await today(world, streak, ann).text == "Our sofa")
             try await world.premium(ben, false, version: 2)
@@ -106,7 +106,7 @@ import Testing
             let strict = world.service(.enforce)
             func plan(_ user: UserID) async throws -> String? {
                 try await strict.planContribution(
-                    PlanContributionRequest(userID: user.description, receivedAt: world.clock.now()),
+                    PlanContributionRequest(userID: user, receivedAt: world.clock.now()),
                     context: World.by(user)
                 ).outcomes.first?.refused
             }

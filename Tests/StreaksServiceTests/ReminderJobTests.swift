@@ -17,7 +17,7 @@ import Testing
 @Suite(.timeLimit(.minutes(4))) struct ReminderJobTests {
     private struct Crash: Error {}
 
-    @Test func `replicas share what is due; stopped in the middle, nothing is lost and nothing told twice`() async throws {
+    @Test func `replicas share what is due; stopped in the middle, nothing is lost and nothing emitted twice`() async throws {
         try await withWorld(at: "2026-05-01T08:00:00Z") { world in
             var users: [UserID] = []
             for number in 0..<30 { users.append(try await world.person(UInt64(number + 1))) }
@@ -26,7 +26,7 @@ import Testing
             // All of them are due at once.
             world.clock.set(moment("2026-05-01T11:59:59Z"))
             let now = world.clock.now()
-            // Dies after what was told is in the outbox, before the end of the transaction.
+            // Dies after the events are in the outbox, before the end of the transaction.
             await #expect(throws: Crash.self) {
                 try await world.work.run(trace: "", requestID: "") { work in
                     #expect(try await world.service.reminders.emit(dueAt: now, limit: 7, work) == 7)
@@ -38,7 +38,7 @@ import Testing
                 for _ in 0..<6 {
                     replicas.addTask {
                         var total = 0
-                        // A replica that finds nothing may have been passed over by others' locks: it looks again.
+                        // A replica that finds nothing may have been passed over by others' locks: it tries again.
                         for _ in 0..<40 {
                             total += try await world.work.run(trace: "", requestID: "") { work in
                                 try await world.service.reminders.emit(dueAt: now, limit: 3, work)
@@ -50,12 +50,12 @@ import Testing
                 return try await replicas.reduce(0, +)
             }
             #expect(total == 30)
-            let told = try await world.events(SnapWindowOpened.self).map(\.userID)
-            #expect(told.count == 30 && Set(told) == Set(users.map(\.description)))
+            let emitted = try await world.events(SnapWindowOpened.self).map(\.userID)
+            #expect(emitted.count == 30 && Set(emitted) == Set(users))
         }
     }
 
-    /// Ten people who are due among ten thousand who are not.
+    /// Ten users who are due among ten thousand who are not.
     private func crowd(_ world: World) async throws -> [UserID] {
         var users: [UserID] = []
         for number in 0..<10 { users.append(try await world.person(UInt64(number + 1))) }
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func `a run over 10,000 people of whom 10 are due reads what belongs to the ten`() async throws {
+    @Test func `a run over 10,000 users of whom 10 are due reads what belongs to the ten`() async throws {
         try await withWorld(at: "2026-05-01T08:00:00Z") { world in
             let users = try await crowd(world)
             world.clock.set(moment("2026-05-02T21:00:00Z"))

@@ -14,21 +14,21 @@ import Testing
 @testable import StreaksReminders
 @testable import StreaksService
 
-/// What people are told of their day, from due rows (PW-2, NO-5, D7).
+/// What users are reminded of, from due rows (PW-2, NO-5, D7).
 @Suite(.timeLimit(.minutes(4))) struct ReminderTests {
     private func opened(_ world: World, _ user: UserID) async throws -> [String] {
-        try await world.events(SnapWindowOpened.self).filter { $0.userID == user.description }.map(\.date)
+        try await world.events(SnapWindowOpened.self).filter { $0.userID == user }.map(\.date.description)
     }
 
     private func closing(_ world: World, _ user: UserID) async throws -> [String] {
-        try await world.events(SnapWindowClosing.self).filter { $0.userID == user.description }.map(\.date)
+        try await world.events(SnapWindowClosing.self).filter { $0.userID == user }.map(\.date.description)
     }
 
     private func atRisk(_ world: World, _ user: UserID) async throws -> [StreaksAtRisk] {
-        try await world.events(StreaksAtRisk.self).filter { $0.userID == user.description }
+        try await world.events(StreaksAtRisk.self).filter { $0.userID == user }
     }
 
-    /// Somebody whose push on this date comes early enough for the reminder.
+    /// A user whose push on this date comes early enough for the reminder.
     private func early(_ world: World, on date: String, from number: UInt64 = 1) async throws -> UserID {
         let date = try #require(CalendarDate(date))
         for number in number... {
@@ -49,7 +49,7 @@ import Testing
                 try await world.post(ben, to: [streak])
                 try await world.live(until: moment("2026-05-0\(day + 1)T07:00:00Z"))
             }
-            // On the sixth nobody posts.
+            // On the sixth neither posts.
             try await world.live(until: moment("2026-05-07T12:30:00Z"))
             #expect(try await opened(world, ann) == (1...6).map { "2026-05-0\($0)" })
             #expect(try await opened(world, ben) == (2...6).map { "2026-05-0\($0)" })
@@ -57,13 +57,13 @@ import Testing
                 #expect(event.promptText == DailyPrompt.all.first { $0.id == event.promptID }?.text)
                 #expect(event.closesAt == event.opensAt.map { $0 + .hours(2) })
             }
-            let told = try await atRisk(world, ann)
-            #expect(told.map(\.date) == ["2026-05-06"])
-            #expect(told.first?.dayEndsAt == moment("2026-05-07T00:00:00Z"))
-            #expect(told.first?.streaks.map(\.currentCount) == [5] && told.first?.streaks.first?.friendID == ben.description)
-            #expect(try await atRisk(world, ben).map(\.date) == ["2026-05-06"])
+            let emitted = try await atRisk(world, ann)
+            #expect(emitted.map(\.date.description) == ["2026-05-06"])
+            #expect(emitted.first?.dayEndsAt == moment("2026-05-07T00:00:00Z"))
+            #expect(emitted.first?.streaks.map(\.currentCount) == [5] && emitted.first?.streaks.first?.friendID == ben)
+            #expect(try await atRisk(world, ben).map(\.date.description) == ["2026-05-06"])
             #expect(try await world.events(StreakBroken.self).count == 1)
-            // Nobody has a running streak any more: nobody is looked at.
+            // Neither has a running streak any more: neither is due.
             for user in [ann, ben] { #expect(try await world.nextAt(user) == nil) }
         }
     }
@@ -82,8 +82,8 @@ import Testing
             try await world.live(until: moment("2026-05-01T11:30:00Z"))
             #expect(try await closing(world, ann) == ["2026-05-01"])
             #expect(try await closing(world, ben).isEmpty, "Ben has posted")
-            let reminder = try #require(try await world.events(SnapWindowClosing.self).first { $0.userID == ann.description })
-            #expect(reminder.waitingFriendIDs == [ben.description, cat.description], "who has posted waits most")
+            let reminder = try #require(try await world.events(SnapWindowClosing.self).first { $0.userID == ann })
+            #expect(reminder.waitingFriendIDs == [ben, cat], "who has posted waits most")
             #expect(reminder.closesAt == moment("2026-05-01T12:00:00Z"))
             try await world.post(ann, to: [one, two])
             try await world.live(until: moment("2026-05-02T00:00:00Z"))
@@ -113,21 +113,21 @@ import Testing
             try await world.live(until: moment("2026-05-03T20:59:59Z"))
             #expect(try await atRisk(world, ann).isEmpty)
             try await world.live(until: moment("2026-05-03T23:59:59Z"))
-            let told = try await atRisk(world, ann)
-            #expect(told.count == 1)
-            #expect(told.first?.streaks.map(\.streakID) == [streaks[0].description, streaks[1].description])
-            #expect(told.first?.streaks.map(\.currentCount) == [2, 1])
-            #expect(told.first?.streaks.first?.deadlineAt == moment("2026-05-04T00:00:00Z"))
+            let emitted = try await atRisk(world, ann)
+            #expect(emitted.count == 1)
+            #expect(emitted.first?.streaks.map(\.streakID) == [streaks[0], streaks[1]])
+            #expect(emitted.first?.streaks.map(\.currentCount) == [2, 1])
+            #expect(emitted.first?.streaks.first?.deadlineAt == moment("2026-05-04T00:00:00Z"))
         }
     }
 
-    @Test func `another zone and another hour move what is told, and no date is told twice`() async throws {
+    @Test func `another zone and another hour move the reminders, and no date has two`() async throws {
         try await withWorld(at: "2026-05-01T08:00:00Z") { world in
             let (ann, ben) = (try await world.person(1), try await world.person(2))
             try await world.befriend(ann, ben)
             try await world.live(until: moment("2026-05-01T13:00:00Z"))
             #expect(try await opened(world, ann) == ["2026-05-01"])
-            // In New York it is nine o'clock: the window comes once more, but this date was told.
+            // In New York it is nine o'clock: the window comes once more, but this date had its reminder.
             try await world.person(1, zone: "America/New_York", version: 2)
             try await world.live(until: moment("2026-05-01T23:00:00Z"))
             #expect(try await opened(world, ann) == ["2026-05-01"])
@@ -136,13 +136,13 @@ import Testing
             #expect(try await opened(world, ann) == ["2026-05-01"], "20:00 there is 00:00 UTC")
             try await world.live(until: moment("2026-05-03T02:00:00Z"))
             #expect(try await opened(world, ann) == ["2026-05-01", "2026-05-02"])
-            let last = try #require(try await world.events(SnapWindowOpened.self).last { $0.userID == ann.description })
+            let last = try #require(try await world.events(SnapWindowOpened.self).last { $0.userID == ann })
             #expect(last.opensAt == moment("2026-05-03T00:00:00Z"))
             #expect(try await opened(world, ben) == ["2026-05-01", "2026-05-02"])
         }
     }
 
-    @Test func `after an outage the present date is told and those before are not`() async throws {
+    @Test func `after an outage the present date has its reminders and those before have none`() async throws {
         try await withWorld(at: "2026-05-01T08:00:00Z") { world in
             let (ann, ben) = (try await world.person(1), try await world.person(2))
             let streak = try await world.befriend(ann, ben)
@@ -151,8 +151,8 @@ import Testing
             world.clock.set(moment("2026-05-02T23:30:00Z"))
             try await world.settle()
             #expect(try await opened(world, ann) == ["2026-05-01"])
-            #expect(try await atRisk(world, ann).map(\.date) == ["2026-05-02"])
-            // At midnight it is too late (NO-6); the streak breaks, and nobody is told to hurry.
+            #expect(try await atRisk(world, ann).map(\.date.description) == ["2026-05-02"])
+            // At midnight it is too late (NO-6); the streak breaks, and neither is reminded.
             world.clock.set(moment("2026-05-03T21:30:00Z"))
             try await world.settle()
             #expect(try await atRisk(world, ann).count == 1)
@@ -160,44 +160,43 @@ import Testing
         }
     }
 
-    @Test func `a streak that starts, ends and starts again wakes and rests its people`() async throws {
+    @Test func `a streak that starts, ends and starts again makes its members due, not due and due again`() async throws {
         try await withWorld(at: "2026-05-01T08:00:00Z") { world in
             let (ann, ben) = (try await world.person(1), try await world.person(2))
             #expect(try await world.nextAt(ann) == nil)
             try await world.befriend(ann, ben)
             try await world.live(until: moment("2026-05-01T12:00:00Z"))
-            let friendship = World.friendship(ann, ben)
             let ended = FriendshipEnded(
-                friendshipID: try #require(FriendshipID(friendship)),
+                friendshipID: World.friendship(ann, ben),
                 userAID: ann,
                 userBID: ben,
                 endedAt: world.clock.now()
             )
-            try await world.hear(ended)
+            try await world.consume(ended)
             try await world.live(until: moment("2026-05-03T12:00:00Z"))
             #expect(try await opened(world, ann) == ["2026-05-01"])
             #expect(try await world.nextAt(ann) == nil)
             try await world.befriend(ann, try await world.person(3))
             try await world.live(until: moment("2026-05-04T12:00:00Z"))
-            #expect(try await opened(world, ann) == ["2026-05-01", "2026-05-04"], "what was missed without a streak is not told")
+            #expect(try await opened(world, ann) == ["2026-05-01", "2026-05-04"], "without a streak there is no reminder")
             #expect(try await opened(world, ben) == ["2026-05-01"])
         }
     }
 
-    @Test func `nothing is kept of who is gone for good, and everything is in the export`() async throws {
+    @Test func `nothing is kept of a purged user, and everything is in the export`() async throws {
         try await withWorld(at: "2026-05-01T08:00:00Z") { world in
             let (ann, ben) = (try await world.person(1), try await world.person(2))
             try await world.premium(ann)
             let streak = try await world.befriend(ann, ben)
             _ = try await world.service.setStreakPrompts(
-                SetStreakPromptsRequest(streakID: streak.description, prompts: [CustomPrompt(text: "Our dog")]),
+                SetStreakPromptsRequest(streakID: streak, prompts: [CustomPrompt(text: "Our dog")]),
                 context: World.by(ann)
             )
             try await world.live(until: moment("2026-05-01T12:00:00Z"))
             let export = try await world.service.export(ann)
             #expect(export["prompts"]?.contains("Our dog") == true, "\(export)")
             #expect(export["reminders"]?.contains("\"window_opened\": \"2026-05-01\"") == true, "\(export)")
-            try await world.hear(AccountDeleted(userID: ann, deletedAt: world.clock.now()))
+            try await world.consume(AccountDeleted(userID: ann, deletedAt: world.clock.now()))
             try await world.work.run(trace: "", requestID: "") { work in try await world.service.erase(ann, work) }
             try await world.live(until: moment("2026-05-03T12:00:00Z"))
             let left = try await world.database.query(

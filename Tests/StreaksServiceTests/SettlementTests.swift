@@ -18,13 +18,13 @@ import Testing
 @Suite(.timeLimit(.minutes(4))) struct SettlementTests {
     private struct Crash: Error {}
 
-    /// Streaks of a ring of people, each in two of them, who posted yesterday and not today; the clock shows the day after.
+    /// Streaks of a ring of users, each in two of them, who posted yesterday and not today; the clock shows the day after.
     private func ring(_ world: World, of count: Int) async throws -> [StreakID] {
-        var people: [UserID] = []
-        for number in 0..<count { people.append(try await world.person(UInt64(number + 1))) }
+        var users: [UserID] = []
+        for number in 0..<count { users.append(try await world.person(UInt64(number + 1))) }
         var streaks: [StreakID] = []
-        for index in people.indices {
-            let (one, two) = (people[index], people[(index + 1) % count])
+        for index in users.indices {
+            let (one, two) = (users[index], users[(index + 1) % count])
             let streak = try await world.befriend(one, two)
             for person in [one, two] { try await world.post(person, to: [streak]) }
             streaks.append(streak)
@@ -41,12 +41,12 @@ import Testing
         try await world.database.query("SELECT 1 FROM stale_totals").count
     }
 
-    /// The totals told last of each person: the number of running streaks.
-    private func told(_ world: World) async throws -> [String: Int32] {
+    /// The totals emitted last of each user: the number of running streaks.
+    private func emitted(_ world: World) async throws -> [UserID: Int32] {
         try await world.events(UserStreakStatsChanged.self).reduce(into: [:]) { $0[$1.userID] = $1.activeStreaks }
     }
 
-    @Test func `replicas share what is due: each streak breaks once, and the totals of all people follow`() async throws {
+    @Test func `replicas share what is due: each streak breaks once, and the totals of all users follow`() async throws {
         try await withWorld(at: "2026-05-01T08:00:00Z") { world in
             let streaks = try await ring(world, of: 60)
             let now = world.clock.now()
@@ -54,7 +54,7 @@ import Testing
                 for _ in 0..<4 {
                     let job = world.service.settlement(mostAtOnce: 7)
                     replicas.addTask {
-                        // Who finds nothing may have been passed over by others' locks: it looks again.
+                        // A replica that finds nothing may have been passed over by others' locks: it tries again.
                         for _ in 0..<40 {
                             if try await job.settle(at: now) == 0 { _ = try await world.service.totals.emitStale() }
                         }
@@ -63,10 +63,10 @@ import Testing
                 try await replicas.waitForAll()
             }
             let broken = try await world.events(StreakBroken.self).map(\.streakID)
-            #expect(broken.count == 60 && Set(broken) == Set(streaks.map(\.description)))
+            #expect(broken.count == 60 && Set(broken) == Set(streaks))
             #expect(try await statuses(world).allSatisfy { $0 == 2 })
             #expect(try await stale(world) == 0)
-            let totals = try await told(world)
+            let totals = try await emitted(world)
             #expect(totals.count == 60 && totals.values.allSatisfy { $0 == 0 })
         }
     }
@@ -96,10 +96,10 @@ import Testing
                 }
             }
             #expect(try await stale(world) == 1)
-            // Another replica goes on.
+            // Another replica continues.
             try await world.settle()
             #expect(try await stale(world) == 0)
-            #expect(try await told(world).values.allSatisfy { $0 == 0 })
+            #expect(try await emitted(world).values.allSatisfy { $0 == 0 })
         }
     }
 
@@ -116,12 +116,12 @@ import Testing
             var runs = 0
             while try await job.run(world.clock.now()) > 0 { runs += 1 }
             while try await world.service.totals.job.run(world.clock.now()) > 0 {}
-            #expect(runs < 40, "it goes on by itself")
+            #expect(runs < 40, "it continues by itself")
             let broken = try await world.events(StreakBroken.self).map(\.streakID)
-            #expect(Set(broken) == Set(streaks.map(\.description)).subtracting([bad.description]) && broken.count == 23)
+            #expect(Set(broken) == Set(streaks).subtracting([bad]) && broken.count == 23)
             let postponed = metrics.counter("streaksnap_settlement_postponed_total", help: "")
             #expect(postponed.current == 1)
-            #expect(try await told(world).count == 24, "the totals of the others are told")
+            #expect(try await emitted(world).count == 24, "the totals of the others are emitted")
 
             // It is tried again, now and then.
             world.clock.advance(by: SettlementJob.postponement + .minutes(2))
@@ -131,12 +131,12 @@ import Testing
             world.clock.advance(by: SettlementJob.postponement + .minutes(2))
             while try await job.run(world.clock.now()) > 0 {}
             #expect(postponed.current == 2)
-            #expect(try await world.events(StreakBroken.self).last?.streakID == bad.description)
+            #expect(try await world.events(StreakBroken.self).last?.streakID == bad)
             #expect(try await statuses(world).allSatisfy { $0 == 2 })
         }
     }
 
-    @Test func `a database that is away is not taken for a streak that cannot be settled`() {
+    @Test func `a database that is away is not mistaken for a streak that cannot be settled`() {
         let streak = StreakID(high: 1, low: 2)
         for code in [DatabaseError.Code.unavailable, .connectionLost, .leaseTimeout, .deadlock, .serializationFailure, .stopped] {
             #expect(Unsettled(streaks: [streak], cause: DatabaseError(code)).isPassing, "\(code)")
@@ -147,17 +147,17 @@ import Testing
         #expect(!Unsettled(streaks: [streak], cause: ServiceError.internal).isPassing)
     }
 
-    @Test func `totals of the same people are counted by several at once without a deadlock`() async throws {
+    @Test func `totals of the same users are counted by several at once without a deadlock`() async throws {
         try await withWorld(at: "2026-05-01T08:00:00Z") { world in
-            let people = (1...40).map { UserID(high: 9, low: UInt64($0)) }
+            let users = (1...40).map { UserID(high: 9, low: UInt64($0)) }
             try await withThrowingTaskGroup(of: Void.self) { replicas in
                 for replica in 0..<6 {
-                    let order = replica.isMultiple(of: 2) ? people : people.reversed()
+                    let order = replica.isMultiple(of: 2) ? users : users.reversed()
                     replicas.addTask {
                         for _ in 0..<15 {
                             try await world.database.transaction(retries: 0) { sql in
-                                let told = try await StatsRepository.refresh(order, sql)
-                                #expect(told.map(\.userID) == people.map(\.description))
+                                let emitted = try await StatsRepository.refresh(order, sql)
+                                #expect(emitted.map(\.userID) == users)
                             }
                         }
                     }
@@ -169,7 +169,7 @@ import Testing
         }
     }
 
-    @Test func `totals that are told late know who is gone for good`() async throws {
+    @Test func `totals that are emitted late leave out purged users`() async throws {
         try await withWorld(at: "2026-05-01T08:00:00Z") { world in
             let (ann, ben) = (UserID(high: 9, low: 1), UserID(high: 9, low: 2))
             try await world.work.run(trace: "", requestID: "") { work in
@@ -177,7 +177,7 @@ import Testing
                 try await world.service.erase(ann, work)
             }
             #expect(try await world.service.totals.emitStale() == 2)
-            #expect(try await world.events(UserStreakStatsChanged.self).map(\.userID) == [ben.description])
+            #expect(try await world.events(UserStreakStatsChanged.self).map(\.userID) == [ben])
             let known = try await world.database.query("SELECT user_id FROM user_stats").map { try $0.decode(as: UserID.self) }
             #expect(known == [ben])
         }
@@ -217,7 +217,7 @@ import Testing
         }
     }
 
-    @Test func `what is due is found by its index, and totals are counted by those of the people`() async throws {
+    @Test func `what is due is found by its index, and totals are counted by those of the users`() async throws {
         try await withWorld(at: "2026-05-01T08:00:00Z") { world in
             try await crowd(world)
             let due = try await plan(
@@ -226,8 +226,8 @@ import Testing
             )
             #expect(due.contains("Index Scan using streak_due"), "\(due)")
             #expect(!due.contains("Seq Scan") && !due.contains("Sort"), "\(due)")
-            let people = (1...20).map { UserID(high: 2, low: UInt64($0)) }
-            let totals = try await plan(LedgerReads.totalsQuery(.mutual, people), world)
+            let users = (1...20).map { UserID(high: 2, low: UInt64($0)) }
+            let totals = try await plan(LedgerReads.totalsQuery(.mutual, users), world)
             #expect(totals.contains("streak_member_user") && totals.contains("streak_pkey"), "\(totals)")
             #expect(!totals.contains("Seq Scan on streak"), "\(totals)")
         }

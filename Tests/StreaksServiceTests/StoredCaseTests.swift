@@ -18,7 +18,7 @@ import Wire
 
 /// What the streak engine must answer, case by case, through the database: every kind is stored, settled and read back by the one store.
 @Suite(.timeLimit(.minutes(4))) struct StoredCaseTests {
-    /// A kind without events: what is looked at here is the store.
+    /// A kind without events: these tests are about the store.
     private struct Silent: StreakKindEvents {
         let kind: StreakKind
         let feature = "silent"
@@ -32,7 +32,7 @@ import Wire
         let id: StreakID
         let versions: Versions
 
-        /// The version of the profile that was told last.
+        /// The version of the profile that was consumed last.
         final class Versions: Sendable {
             private let last = Atomic<Int64>(0)
             func next() -> Int64 { last.add(1, ordering: .relaxed).newValue }
@@ -72,7 +72,7 @@ import Wire
                 timeZoneSince: world.clock.now()
             )
             let handler = world.service.core.profiles.handler(changed: accounts.profileChanged)
-            try await world.hear(ProfileChanged(userID: user, profile: profile), by: [handler])
+            try await world.consume(ProfileChanged(userID: user, profile: profile), by: [handler])
         }
 
         private func settle() async throws {

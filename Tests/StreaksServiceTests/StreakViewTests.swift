@@ -18,12 +18,12 @@ struct StreakViewTests {
     let eve = StreaksWorld.person(3)
 
     private func detail(_ streak: StreakID, _ user: UserID, _ world: StreaksWorld) async throws -> StreakDetail {
-        try await world.service.getStreak(GetStreakRequest(streakID: streak.description), context: StreaksWorld.by(user))
+        try await world.service.getStreak(GetStreakRequest(streakID: streak), context: StreaksWorld.by(user))
     }
 
     private func month(_ streak: StreakID, _ month: String?, _ world: StreaksWorld) async throws -> MonthCalendar {
         try await world.service.getCalendar(
-            GetCalendarRequest(streakID: streak.description, month: month),
+            GetCalendarRequest(streakID: streak, month: month),
             context: StreaksWorld.by(ann)
         )
     }
@@ -49,7 +49,7 @@ struct StreakViewTests {
             let asked = try #require(world.others.state.withLock { $0.asked.first })
             #expect(asked.request.userID == ann && asked.request.friendID == bob)
             #expect("\(asked.request.yourDate) \(asked.request.friendDate)" == "2026-05-01 2026-05-01")
-            #expect(asked.patience <= .seconds(2))
+            #expect(asked.timeout <= .seconds(2))
 
             world.others.state.withLock { $0.snaps = GetStreakSnapsReply(locked: true) }
             let locked = try await detail(streak, ann, world)
@@ -57,7 +57,7 @@ struct StreakViewTests {
         }
     }
 
-    @Test func `the first zone known of somebody also holds for all time before it`() async throws {
+    @Test func `the first zone known of a user also holds for all time before it`() async throws {
         try await withWorld(at: "2026-05-01T11:30:00Z") { world in
             let ann = try await world.person(1, zone: "Pacific/Kiritimati")
             let ben = try await world.person(2, zone: "Pacific/Pago_Pago")
@@ -84,9 +84,8 @@ struct StreakViewTests {
             let detail = try await detail(streak, ann, world)
             #expect(!detail.snapsAvailable && !detail.locked && detail.yourSnap == nil && detail.friendSnap == nil)
             #expect(detail.calendar.count == 90)
-            #expect(
-                detail.calendar.last == CalendarDay(date: "2026-05-01", mark: .friend, completed: false, partnerCompleted: true)
-            )
+            let today = CalendarDay(date: day("2026-05-01"), mark: .friend, completed: false, partnerCompleted: true)
+            #expect(detail.calendar.last == today)
             #expect(detail.streak?.friendPostedToday == true)
             #expect(detail.photoCount == 1)
         }
@@ -111,18 +110,18 @@ struct StreakViewTests {
                 let old = try await month(streak, text, world)
                 #expect(old.completedDays == Int32(old.days.count) && old.days.allSatisfy { $0.mark == .both }, "\(text)")
             }
-            // About 0.1 s each in a debug build; what grew with the square of the dates would take minutes.
+            // About 0.1 s each in a debug build; what grew with the square of the dates would need minutes.
             #expect(ContinuousClock.now - started < .seconds(30))
             #expect(try await month(streak, "2016-04", world).days.allSatisfy { $0.mark == .none })
             let present = try await month(streak, nil, world)
             #expect(present.month == "2026-05" && present.days.count == 31 && present.completedDays == 1)
             let data = try await world.service.getMilestoneData(
-                GetMilestoneDataRequest(streakID: streak.description),
+                GetMilestoneDataRequest(streakID: streak),
                 context: StreaksWorld.by(ann)
             )
             #expect(data.currentCount == 3_651 && data.milestone == 3_600 && data.nextMilestone == 3_700)
             #expect(data.reached.count == 7 + 33)
-            #expect(data.fromDate == "2016-05-03" && data.toDate == "2026-05-01")
+            #expect(data.fromDate == day("2016-05-03") && data.toDate == day("2026-05-01"))
             #expect(data.text?.dates == "May 3, 2016 – May 1, 2026")
             #expect(data.text?.names == "@person.0001 & @person.0002")
         }
@@ -160,8 +159,8 @@ struct StreakViewTests {
             // About 0.1 s; a statement for each date or streak would be fifty times that.
             #expect(ContinuousClock.now - started < .seconds(10))
             #expect(last.days.count == 365 && last.postedDates == 365 && last.completedDates == 183 && last.mostCompleted == 50)
-            #expect(last.days[0] == YearDay(date: "2025-01-01", posted: 50, completed: 50))
-            #expect(last.days[1] == YearDay(date: "2025-01-02", posted: 50, completed: 0))
+            #expect(last.days[0] == YearDay(date: day("2025-01-01"), posted: 50, completed: 50))
+            #expect(last.days[1] == YearDay(date: day("2025-01-02"), posted: 50, completed: 0))
             let present = try await year(nil)
             #expect(present.year == Int32(today.components.year) && present.postedDates == 0 && present.days.count == 365)
             let stats = try await world.service.getStats(GetStatsRequest(), context: StreaksWorld.by(ann))
@@ -178,11 +177,11 @@ struct StreakViewTests {
             let streak = try await world.start(ann, bob)
             func facts(_ user: UserID, _ milestone: Int32, _ id: StreakID) async throws -> GetMilestoneFactsReply {
                 try await world.service.getMilestoneFacts(
-                    GetMilestoneFactsRequest(userID: user.description, streakID: id.description, milestone: milestone),
+                    GetMilestoneFactsRequest(userID: user, streakID: id, milestone: milestone),
                     context: StreaksWorld.by(user)
                 )
             }
-            #expect(try await facts(ann, 0, streak) == GetMilestoneFactsReply(isMember: true, friendID: bob.description))
+            #expect(try await facts(ann, 0, streak) == GetMilestoneFactsReply(isMember: true, friendID: bob))
             for _ in 1...15 {
                 for user in [ann, bob] { try await world.post(user, to: [streak]) }
                 world.clock.advance(by: .days(1))
@@ -191,7 +190,7 @@ struct StreakViewTests {
             // Broken by now: what was reached stays reached.
             let week = try await facts(bob, 7, streak)
             #expect(week.isMember && week.isReached && week.milestone == 7 && week.currentCount == 15)
-            #expect(week.fromDate == "2026-05-01" && week.toDate == "2026-05-07" && week.friendID == ann.description)
+            #expect(week.fromDate == day("2026-05-01") && week.toDate == day("2026-05-07") && week.friendID == ann)
             #expect(try await facts(bob, 0, streak).milestone == 14)
             for wrong: Int32 in [8, 30] {
                 let reply = try await facts(ann, wrong, streak)
@@ -220,12 +219,12 @@ struct StreakViewTests {
                 let stats = try await world.service.getStats(GetStatsRequest(), context: StreaksWorld.by(user))
                 #expect(
                     stats.totalActiveStreaks == 0 && stats.brokenStreaks == 1 && stats.brokenByYou == byYou,
-                    "looking settles"
+                    "reading settles"
                 )
                 #expect(stats.longestStreak == 1 && stats.longestActiveStreak == 0 && stats.completedDates == 1)
             }
             try await end(streak, world)
-            // One that breaks and ends in the same look, and one that ends while it runs.
+            // One that breaks and ends in the same step, and one that ends while it runs.
             let (missed, running) = (try await world.start(ann, bob), try await world.start(ann, eve))
             for user in [ann, bob] { try await world.post(user, to: [missed]) }
             for user in [ann, eve] { try await world.post(user, to: [running]) }
@@ -237,8 +236,8 @@ struct StreakViewTests {
                 #expect([stats.brokenStreaks, stats.brokenByYou] == breaks, "\(user)")
                 #expect(stats.totalActiveStreaks == 0)
             }
-            let nobody = try await world.service.getStats(GetStatsRequest(), context: StreaksWorld.by(StreaksWorld.person(8)))
-            #expect(nobody.onTimePercent == nil && nobody.bestWeekday == nil && nobody.totalStreaks == 0)
+            let newcomer = try await world.service.getStats(GetStatsRequest(), context: StreaksWorld.by(StreaksWorld.person(8)))
+            #expect(newcomer.onTimePercent == nil && newcomer.bestWeekday == nil && newcomer.totalStreaks == 0)
         }
     }
 }

@@ -23,7 +23,7 @@ final class AskedServices: Caller {
         /// What `media` says of today's snaps; nil: it is away.
         var snaps: GetStreakSnapsReply? = GetStreakSnapsReply()
         /// What it was asked, and how long it was given.
-        var asked: [(request: GetStreakSnapsRequest, patience: Interval)] = []
+        var asked: [(request: GetStreakSnapsRequest, timeout: Interval)] = []
     }
 
     let state = Mutex(State())
@@ -42,7 +42,7 @@ final class AskedServices: Caller {
                             userID: $0,
                             version: 1,
                             username: Self.name($0.description),
-                            displayName: "Somebody",
+                            displayName: "User",
                             timeZone: "UTC",
                             status: .active
                         )
@@ -62,7 +62,7 @@ final class AskedServices: Caller {
     static func name(_ id: String) -> String { "person.\(id.suffix(4))" }
 }
 
-/// `streaks` on a schema of its own, everybody's clock on UTC.
+/// `streaks` on a schema of its own, all clocks on UTC.
 struct StreaksWorld {
     let database: Database
     let service: AllStreaks
@@ -81,14 +81,10 @@ struct StreaksWorld {
         let ids = UUIDv7Source(clock: SystemClock())
         let friendship: FriendshipID = ids.make()
         let reply = try await service.startForFriendship(
-            StartForFriendshipRequest(
-                friendshipID: friendship.description,
-                userAID: one.description,
-                userBID: two.description
-            ),
+            StartForFriendshipRequest(friendshipID: friendship, userAID: one, userBID: two),
             context: Self.by(one)
         )
-        return try #require(reply.streakID.flatMap { StreakID($0) }, "\(reply)")
+        return try #require(reply.streakID, "\(reply)")
     }
 
     /// A snap received now. - Returns: the reasons of refusals.
@@ -97,9 +93,9 @@ struct StreaksWorld {
         let id: OperationID = operation ?? UUIDv7Source(clock: SystemClock()).make()
         let reply = try await service.recordContribution(
             RecordContributionRequest(
-                operationID: id.description,
-                userID: user.description,
-                streakIDs: streaks.map(\.description),
+                operationID: id,
+                userID: user,
+                streakIDs: streaks,
                 receivedAt: clock.now()
             ),
             context: Self.by(user)
@@ -107,19 +103,19 @@ struct StreaksWorld {
         return reply.outcomes.compactMap(\.refused)
     }
 
-    /// The achievements told since the last look, in order, as `<last digit of the user> <achievement>`.
-    func told() async throws -> [String] {
+    /// The achievements emitted since the last call, in order, as `<last digit of the user> <achievement>`.
+    func emitted() async throws -> [String] {
         try await database.query(
-            "WITH told AS (DELETE FROM outbox RETURNING position, subject, body) SELECT subject, body FROM told ORDER BY position"
+            "WITH emitted AS (DELETE FROM outbox RETURNING position, subject, body) SELECT subject, body FROM emitted ORDER BY position"
         ).compactMap { row in
             let (subject, body) = try row.decode(as: (String.self, [UInt8].self))
             guard subject == AchievementEarned.subject else { return nil }
             let event = try AchievementEarned(serialized: body)
-            return "\(event.userID.suffix(1)) \(event.achievement)"
+            return "\(event.userID.description.suffix(1)) \(event.achievement)"
         }
     }
 
-    /// What somebody has earned, in the order shown.
+    /// What a user has earned, in the order shown.
     func earned(_ user: UserID) async throws -> [String] {
         try await achievements(user).filter(\.earned).map(\.id)
     }
@@ -128,7 +124,7 @@ struct StreaksWorld {
         try await service.getAchievements(GetAchievementsRequest(), context: Self.by(user)).achievements
     }
 
-    /// Both have posted on each of these many dates that end yesterday; the streak is as old and has not been looked at since.
+    /// Both have posted on each of these many dates that end yesterday; the streak is as old and has not been settled since.
     func fill(_ streak: StreakID, _ one: UserID, _ two: UserID, days: Int, upTo date: CalendarDate) async throws {
         let dates = (1...days).map { date.advanced(by: -$0) }
         let start = clock.now() - .days(Int64(days))

@@ -30,7 +30,7 @@ private final class CountingExecutor: TaskExecutor {
 @Suite(.timeLimit(.minutes(4))) struct TimeSliceTests {
     private static let size = 60
 
-    /// Streaks whose last date is over, each of two people.
+    /// Streaks whose last date is over, each of two users.
     private func fill(_ world: World) async throws {
         for number in 0..<Self.size {
             var pair: [UserID] = []
@@ -60,10 +60,10 @@ private final class CountingExecutor: TaskExecutor {
         let greedy = try await turns(slice: .seconds(3_600)) { $0.service.settlement().job }
         let fair = try await turns(slice: .zero) { $0.service.settlement().job }
         #expect(greedy < Self.size, "the database's answers only")
-        #expect(fair >= greedy + 2 * Self.size, "after planning each and after what is told of each: \(greedy), \(fair)")
+        #expect(fair >= greedy + 2 * Self.size, "after planning each and after the events of each: \(greedy), \(fair)")
     }
 
-    @Test func `so does looking for what people are to be told`() async throws {
+    @Test func `so does the search for due reminders`() async throws {
         func job(_ world: World) -> Job { world.service.reminders.job }
         let greedy = try await turns(slice: .seconds(3_600), job)
         let fair = try await turns(slice: .zero, job)

@@ -20,8 +20,8 @@ import Wire
 @testable import StreaksReminders
 @testable import StreaksService
 
-/// Nobody to ask: what `streaks` must know of people was told to it before.
-struct Nobody: Caller {
+/// No service answers: what `streaks` must know of users it has consumed before.
+struct NoServices: Caller {
     func call<Request: Message, Reply: Message>(_: Method<Request, Reply>, _: Request, context _: CallContext) async throws
         -> Reply
     {
@@ -41,7 +41,7 @@ struct World {
     func service(_ rule: SnapWindowRule) -> AllStreaks {
         AllStreaks(
             database: database,
-            bus: Nobody(),
+            bus: NoServices(),
             mutations: mutations,
             snapWindow: rule,
             clock: clock,
@@ -49,7 +49,7 @@ struct World {
         )
     }
 
-    /// Somebody whom `auth` has told of.
+    /// A user whose profile `auth` has emitted.
     @discardableResult
     func person(_ number: UInt64, zone: String = "UTC", hour: Int32? = nil, version: Int64 = 1) async throws -> UserID {
         let id = UserID(high: 1, low: number)
@@ -63,12 +63,12 @@ struct World {
             timeZoneSince: clock.now(),
             windowStartHour: hour
         )
-        try await hear(ProfileChanged(userID: id, profile: state))
+        try await consume(ProfileChanged(userID: id, profile: state))
         return id
     }
 
     /// What an event of another service does.
-    func hear(_ event: any Event, by handlers: [EventHandler]? = nil) async throws {
+    func consume(_ event: any Event, by handlers: [EventHandler]? = nil) async throws {
         let body = try event.serialized()
         for handler in handlers ?? service.consumers where handler.subject == type(of: event).subject {
             try await work.run(trace: "", requestID: "") { work in
@@ -86,25 +86,25 @@ struct World {
     }
 
     func premium(_ user: UserID, _ isPremium: Bool = true, version: Int64 = 1) async throws {
-        try await hear(
+        try await consume(
             EntitlementsChanged(userID: user, version: version, plan: isPremium ? .premium : .free, expiresAt: nil)
         )
     }
 
-    static func friendship(_ one: UserID, _ two: UserID) -> String {
-        FriendshipID(high: min(one, two).low, low: max(one, two).low).description
+    static func friendship(_ one: UserID, _ two: UserID) -> FriendshipID {
+        FriendshipID(high: min(one, two).low, low: max(one, two).low)
     }
 
-    /// A streak of two people that begins now.
+    /// A streak of two users that begins now.
     @discardableResult
     func befriend(_ one: UserID, _ two: UserID) async throws -> StreakID {
         let request = StartForFriendshipRequest(
             friendshipID: Self.friendship(one, two),
-            userAID: one.description,
-            userBID: two.description
+            userAID: one,
+            userBID: two
         )
         let reply = try await service.startForFriendship(request, context: Self.by(one))
-        return try #require(reply.streakID.flatMap { StreakID($0) }, "\(reply)")
+        return try #require(reply.streakID, "\(reply)")
     }
 
     static func by(_ user: UserID) -> CallContext {
@@ -116,9 +116,9 @@ struct World {
         let operation: OperationID = UUIDv7Source(clock: SystemClock()).make()
         return try await (service ?? self.service).recordContribution(
             RecordContributionRequest(
-                operationID: operation.description,
-                userID: user.description,
-                streakIDs: streaks.map(\.description),
+                operationID: operation,
+                userID: user,
+                streakIDs: streaks,
                 receivedAt: clock.now()
             ),
             context: Self.by(user)
@@ -137,7 +137,7 @@ struct World {
         try await database.query("SELECT next_at FROM reminder_schedule WHERE user_id = \(user)").first?.decode(as: Instant?.self)
     }
 
-    /// Lets time pass, stopping wherever somebody is due.
+    /// Lets time pass, stopping whenever a user is due.
     func live(until end: Instant) async throws {
         while true {
             try await settle()
@@ -149,7 +149,7 @@ struct World {
         try await settle()
     }
 
-    /// The events of one kind told so far, in order.
+    /// The events of one kind emitted so far, in order.
     func events<E: Event>(_: E.Type) async throws -> [E] {
         try await database.query("SELECT body FROM outbox WHERE subject = \(E.subject) ORDER BY position")
             .map { try E(serialized: try $0.decode(as: [UInt8].self)) }
@@ -159,6 +159,7 @@ struct World {
 let testLogger = Logger(label: "streaks-test")
 
 func moment(_ text: String) -> Instant { Instant(rfc3339: text) ?? .epoch }
+func day(_ text: String) -> CalendarDate { CalendarDate(text) ?? CalendarDate(dayNumber: 0) }
 
 let template = PostgresTemplate("streaks") { database in
     for set in [MigrationSet("outbox", OutboxMigrations.all), MigrationSet("runtime", RuntimeMigrations.all)]
@@ -176,7 +177,7 @@ nonisolated(nonsending) func withWorld(at start: String, _ body: (World) async t
         let mutations = Mutations(work: work, database: database)
         let service = AllStreaks(
             database: database,
-            bus: Nobody(),
+            bus: NoServices(),
             mutations: mutations,
             snapWindow: .label,
             clock: clock,

@@ -15,6 +15,23 @@ struct PublicDeclaration: Sendable, Equatable {
     let conformances: [String]
 }
 
+/// A function or computed property that other modules may use.
+struct SharedMember: Sendable, Equatable {
+    let name: String
+    /// From its head to the end of its body.
+    let lines: ClosedRange<Int>
+    /// Whether it stands outside any type.
+    let isFree: Bool
+}
+
+/// A place in code where a name stands, and is neither declared nor the label of an argument.
+struct NameUse: Sendable, Equatable {
+    let name: String
+    let line: Int
+    /// Whether it stands after a dot.
+    let isMember: Bool
+}
+
 extension SwiftText {
     /// Every function, initializer and subscript that has a body.
     var functions: [FunctionSpan] {
@@ -42,6 +59,47 @@ extension SwiftText {
                 conformances: around.flatMap { $0.conformances + ($0.keyword == "extension" ? [$0.name] : []) }
             )
         }
+    }
+
+    /// Every function and computed property that is declared `public` or `package`; no operators.
+    var sharedMembers: [SharedMember] {
+        let lines = codeLines
+        var found: [Int: SharedMember] = [:]
+        for start in (offsets(of: "func") + offsets(of: "var")).sorted() {
+            let line = line(at: start)
+            let words = Self.words(lines[line - 1])
+            guard found[line] == nil, words.first == "public" || words.first == "package",
+                let name = Self.declaredName(words)?.filter({ $0 != "`" }), name.utf8.allSatisfy(\.isName),
+                let body = body(from: start + 4), let end = closing(body)
+            else { continue }
+            // A value before the body: it is stored.
+            if code[start] == UInt8(ascii: "v"), code[start..<body].contains(UInt8(ascii: "=")) { continue }
+            let isFree = !lines[line - 1].hasPrefix(" ")
+            found[line] = SharedMember(name: name, lines: line...self.line(at: end), isFree: isFree)
+        }
+        return found.values.sorted { $0.lines.lowerBound < $1.lines.lowerBound }
+    }
+
+    /// Where these names are used.
+    func uses(of names: Set<String>) -> [NameUse] {
+        var uses: [NameUse] = []
+        var (position, previous) = (0, "")
+        while position < code.count {
+            guard code[position].isName else {
+                position += 1
+                continue
+            }
+            let end = code[position...].firstIndex { !$0.isName } ?? code.count
+            let name = String(decoding: code[position..<end], as: UTF8.self)
+            let isMember = position > 0 && code[position - 1] == UInt8(ascii: ".")
+            let isLabel = end < code.count && code[end] == UInt8(ascii: ":")
+            let isDeclared = ["func", "var", "let", "case"].contains(previous)
+            if names.contains(name), isMember || (!isLabel && !isDeclared) {
+                uses.append(NameUse(name: name, line: line(at: position), isMember: isMember))
+            }
+            (position, previous) = (end, name)
+        }
+        return uses
     }
 
     /// What a protocol asks for, by the protocol's name.
@@ -156,7 +214,8 @@ extension SwiftText {
     }
 
     private static let modifiers: Set<Substring> = [
-        "public", "open", "static", "final", "mutating", "nonmutating", "indirect", "convenience", "required", "override",
+        "public", "package", "open", "static", "final", "mutating", "nonmutating", "indirect", "convenience", "required",
+        "override",
         "nonisolated",
         "lazy", "weak", "prefix", "postfix", "isolated", "private(set)", "internal(set)", "fileprivate(set)", "package(set)",
         "consuming",

@@ -15,6 +15,10 @@ struct VocabularyTests {
         "Proto/streaksnap/auth/",
         "Services/Auth/",
         "Proto/streaksnap/media/", "Proto/streaksnap/social/", "Services/Media/", "Services/Social/",
+        "Proto/streaksnap/streaks/",
+        "Services/Streaks/",
+        "Tests/StreaksDomainTests/",
+        "Tests/StreaksServiceTests/",
     ]
 
     /// Words of an earlier vocabulary, and what to say instead. Only words that have no other meaning here.

@@ -46,8 +46,8 @@ import Wire
         a_double: 1.5 a_float: -2.25 an_int32: -3 an_int64: -4 a_uint32: 5 a_uint64: 6 a_sint32: -7 a_sint64: -8
         a_fixed32: 9 a_fixed64: 10 a_sfixed32: -11 a_sfixed64: -12 a_bool: true a_string: "h\\303\\251" a_bytes: "\\000\\377"
         color: COLOR_DARK_BLUE at {seconds: -1 nanos: 250000000} inner {name: "in" value: -18 kind: KIND_NEGATIVE}
-        friend {user_id: "u" display_name: "d"} maybe_int32: -21 maybe_uint64: 22 maybe_double: 0.5 maybe_bool: false
-        maybe_string: "25" maybe_bytes: "26" maybe_color: GREEN shade: COLOR_DEFAULT
+        friend {user_id: "00000000-0000-0000-0000-00000000000a" display_name: "d"} maybe_int32: -21 maybe_uint64: 22
+        maybe_double: 0.5 maybe_bool: false maybe_string: "25" maybe_bytes: "26" maybe_color: GREEN shade: COLOR_DEFAULT
         doubles: [1, 2] floats: 0.5 int32s: [-1, 2] int64s: -3 uint32s: 4 uint64s: 5 sint32s: -6 sint64s: -7 fixed32s: 8
         fixed64s: 9 sfixed32s: -10 sfixed64s: -11 bools: [true, false] strings: ["a", ""] byte_strings: ["b", "\\000"]
         colors: [COLOR_RED, GREEN] moments {seconds: 5} inners {name: "x"} inners {} unpacked: [1, -1]
@@ -74,7 +74,7 @@ import Wire
         color: .darkBlue,
         at: Instant(microseconds: -750_000),
         inner: .init(name: "in", value: -18, kind: .negative),
-        friend: UserSummary(userID: "u", displayName: "d"),
+        friend: UserSummary(userID: UserID(high: 0, low: 10), displayName: "d"),
         maybeInt32: -21,
         maybeUint64: 22,
         maybeDouble: 0.5,

@@ -52,9 +52,11 @@ struct Samples {
         message.color = color()
         message.at = chance() ? instant() : nil
         message.inner = chance() ? inner() : nil
-        message.friend = chance() ? UserSummary(userID: text(), avatarURL: chance() ? text() : nil) : nil
+        message.friend = chance() ? UserSummary(userID: user(), avatarURL: chance() ? text() : nil) : nil
         message.farAway = text()
     }
+
+    private mutating func user() -> UserID { UserID(high: random.next() >> 1, low: random.next()) }
 
     private mutating func optionals(_ message: inout Everything) {
         message.maybeInt32 = chance() ? number() : nil

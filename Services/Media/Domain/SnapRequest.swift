@@ -33,7 +33,7 @@ public enum SnapRefusal {
     /// One error for all refusals: the reason when they agree, one detail a streak.
     ///
     /// - Parameter refusals: streak and reason; empty when the author has no active streak at all.
-    public static func error(_ refusals: [(streak: String, reason: String)]) -> ServiceError {
+    public static func error(_ refusals: [(streak: StreakID, reason: String)]) -> ServiceError {
         guard let first = refusals.first else {
             return ServiceError(.failedPrecondition, "NO_ACTIVE_STREAKS", "You have no active streak to post to.")
         }

@@ -89,9 +89,9 @@ struct SnapOperations: OperationStore {
     private func drive(_ operation: SnapOperation, context: CallContext) async throws -> UploadSnapReply {
         let counted = try await streaks.recordContribution(
             RecordContributionRequest(
-                operationID: operation.id.description,
-                userID: operation.user.description,
-                streakIDs: operation.streaks.map(\.description),
+                operationID: operation.id,
+                userID: operation.user,
+                streakIDs: operation.streaks,
                 receivedAt: operation.receivedAt,
                 capturedAt: operation.capturedAt
             ),
@@ -117,11 +117,8 @@ struct SnapOperations: OperationStore {
         _ reply: UploadSnapReply,
         _ context: CallContext
     ) async throws -> Bool {
-        let dates = counted.outcomes.filter { $0.refused == nil }.compactMap { outcome -> (StreakID, CalendarDate)? in
-            guard let streak = StreakID(outcome.streakID), let date = outcome.date.flatMap({ CalendarDate($0) }) else {
-                return nil
-            }
-            return (streak, date)
+        let dates = counted.outcomes.filter { $0.refused == nil }.compactMap { outcome in
+            outcome.date.map { (outcome.streakID, $0) }
         }
         return try await work.run(context) { [repository, snaps] work in
             guard try await repository.finish(operation.id, reply: reply, now: work.now, work.sql) else { return false }
@@ -186,12 +183,12 @@ struct SnapOperations: OperationStore {
                 postedAt: operation.receivedAt,
                 onTime: counted.onTime
             ),
-            streaks: try counted.outcomes.map { outcome in
+            streaks: counted.outcomes.map { outcome in
                 SnapOutcome(
-                    streakID: try StreakID(parsing: outcome.streakID, field: "streak_id"),
+                    streakID: outcome.streakID,
                     accepted: outcome.refused == nil,
                     reason: outcome.refused,
-                    date: outcome.date.flatMap { CalendarDate($0) },
+                    date: outcome.date,
                     dateCompleted: outcome.dateCompleted,
                     currentCount: outcome.currentCount,
                     longestCount: outcome.longestCount

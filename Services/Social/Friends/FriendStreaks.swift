@@ -12,11 +12,10 @@ struct FriendStreaks: Sendable {
     /// Summaries by friend, in one round trip (SO-3); of all friends when none is named.
     func summaries(of user: UserID, with friends: [UserID], _ context: CallContext) async throws -> [UserID: FriendSummary] {
         let reply = try await client.getFriendSummaries(
-            GetFriendSummariesRequest(userID: user.description, friendIDs: friends.map(\.description)),
+            GetFriendSummariesRequest(userID: user, friendIDs: friends),
             context: context
         )
-        let byFriend = reply.summaries.compactMap { summary in UserID(summary.friendID).map { ($0, summary) } }
-        return Dictionary(byFriend, uniquingKeysWith: { first, _ in first })
+        return Dictionary(reply.summaries.map { ($0.friendID, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
     /// The reply with the streak that starts on acceptance (SO-2); any other reply as it is. When `streaks` cannot answer now, the event of
@@ -28,17 +27,13 @@ struct FriendStreaks: Sendable {
         guard reply.status == .accepted else { return reply }
         do {
             let started = try await client.startForFriendship(
-                StartForFriendshipRequest(
-                    friendshipID: reply.friendshipID.description,
-                    userAID: user.description,
-                    userBID: friend.description
-                ),
+                StartForFriendshipRequest(friendshipID: reply.friendshipID, userAID: user, userBID: friend),
                 context: context
             )
             if let reason = started.reason {
                 reply.streakReason = reason
             } else {
-                reply.streak = try await summaries(of: user, with: [friend], context)[friend].flatMap { FriendStreak($0) }
+                reply.streak = try await summaries(of: user, with: [friend], context)[friend].map { FriendStreak($0) }
             }
         } catch let error as ServiceError where error.code == .unavailable || error.code == .deadlineExceeded {
             reply.streakReason = "STREAK_PENDING"
@@ -48,11 +43,10 @@ struct FriendStreaks: Sendable {
 }
 
 extension FriendStreak {
-    /// What a friend list shows of a streak; nil for an id that is none.
-    init?(_ summary: FriendSummary) {
-        guard let id = StreakID(summary.streakID) else { return nil }
+    /// What a friend list shows of a streak.
+    init(_ summary: FriendSummary) {
         self.init(
-            streakID: id,
+            streakID: summary.streakID,
             currentCount: summary.currentCount,
             longestCount: summary.longestCount,
             youPostedToday: summary.youPostedToday,

@@ -5,7 +5,7 @@ package import StreaksCore
 package import StreaksDomain
 package import Wire
 
-/// What others are told of a change of a mutual streak.
+/// The events of a change of a mutual streak.
 package struct MutualEvents: StreakKindEvents {
     package let kind = StreakKind.mutual
     package let feature = "mutual"
@@ -31,9 +31,9 @@ package struct MutualEvents: StreakKindEvents {
             events.append(
                 SnapCounted(
                     streakID: row.id,
-                    userID: contribution.user.description,
-                    friendID: partner.description,
-                    date: contribution.date.description,
+                    userID: contribution.user,
+                    friendID: partner,
+                    date: contribution.date,
                     dateCompleted: change.change.state.mark(on: contribution.date) == .complete,
                     currentCount: Int32(change.change.state.count),
                     countedAt: change.change.state.asOf
@@ -43,7 +43,7 @@ package struct MutualEvents: StreakKindEvents {
         return events
     }
 
-    /// nil for what `SnapCounted` says already, and for what mutual streaks do not have.
+    /// nil for what `SnapCounted` says already, and for what mutual streaks do not have: freezes, and covers that no member paid for.
     private func event(_ effect: StreakEffect, _ row: MutualRow, _ change: PlannedChange) throws -> (any Event)? {
         let state = change.change.state
         switch effect {
@@ -53,7 +53,7 @@ package struct MutualEvents: StreakKindEvents {
                 userAID: row.a,
                 userBID: row.b,
                 count: Int32(count),
-                date: date.description,
+                date: date,
                 earnsToken: StreakPolicy.mutual.recovery.map { count % $0.earnedEvery == 0 } ?? false
             )
         case .tokenEarned(let count, _, let run):
@@ -62,7 +62,7 @@ package struct MutualEvents: StreakKindEvents {
                 userAID: row.a,
                 userBID: row.b,
                 count: Int32(count),
-                runStart: run.description
+                runStart: run
             )
         case .broken(let date, let at, let by, let count):
             return StreakBroken(
@@ -70,8 +70,8 @@ package struct MutualEvents: StreakKindEvents {
                 userAID: row.a,
                 userBID: row.b,
                 count: Int32(count),
-                brokenByUserID: by?.description ?? "",
-                missedDate: date.description,
+                brokenByUserID: by,
+                missedDate: date,
                 brokenAt: at,
                 isFinal: change.change.ledger.brokenOff?.at == at
             )
@@ -83,30 +83,30 @@ package struct MutualEvents: StreakKindEvents {
                 count: Int32(state.count),
                 restoredAt: state.asOf
             )
-        case .recovered(let date, let through, let user, let at):
+        case .recovered(let date, let through, let user?, let at):
             return StreakRecovered(
                 streakID: row.id,
                 userAID: row.a,
                 userBID: row.b,
-                recoveredByUserID: user?.description ?? "",
+                recoveredByUserID: user,
                 count: Int32(state.count),
-                fromDate: date.description,
-                throughDate: through.description,
+                fromDate: date,
+                throughDate: through,
                 inAdvance: !change.change.effects.contains(.restored(date: date)),
                 recoveredAt: at
             )
-        case .tokenReturned(let date, let user, let usedAt):
+        case .tokenReturned(let date, let user?, let usedAt):
             guard let operation = change.returned[usedAt] else { throw ServiceError.internal }
             return RecoveryTokenReturned(
                 streakID: row.id,
-                userID: user?.description ?? "",
-                operationID: operation.description,
-                date: date.description,
+                userID: user,
+                operationID: operation,
+                date: date,
                 returnedAt: state.asOf
             )
         case .ended(let at):
             return StreakEnded(streakID: row.id, userAID: row.a, userBID: row.b, endedAt: at)
-        case .completed, .freezeSpent, .freezeReturned, .freezeEarned:
+        case .completed, .freezeSpent, .freezeReturned, .freezeEarned, .recovered, .tokenReturned:
             return nil
         }
     }
@@ -114,12 +114,12 @@ package struct MutualEvents: StreakKindEvents {
 
 /// A pair's ids as events carry them, the smaller one first.
 private struct MutualRow {
-    let id: String
-    let a: String
-    let b: String
+    let id: StreakID
+    let a: UserID
+    let b: UserID
 
     init?(_ row: StreakRow) {
         guard row.members.count == 2 else { return nil }
-        (id, a, b) = (row.id.description, row.members[0].description, row.members[1].description)
+        (id, a, b) = (row.id, row.members[0], row.members[1])
     }
 }

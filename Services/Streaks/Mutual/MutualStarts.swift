@@ -22,7 +22,7 @@ struct MutualStarts: Sendable {
         (self.writer, self.recoveries, self.profiles, self.entitlements) = (writer, recoveries, profiles, entitlements)
     }
 
-    /// The streak of a friendship that has just begun; the answer that it got before, when it asks again.
+    /// The streak of a friendship that has just begun; a repeated request gets the first answer.
     func start(for friendship: FriendshipID, _ one: UserID, _ two: UserID, _ work: UnitOfWork) async throws
         -> StartForFriendshipReply
     {
@@ -36,10 +36,10 @@ struct MutualStarts: Sendable {
             try await StartRepository.refuse(friendship, "STREAK_LIMIT_REACHED", now: work.now, work.sql)
             return StartForFriendshipReply(reason: "STREAK_LIMIT_REACHED")
         }
-        return StartForFriendshipReply(streakID: try await insert(friendship, one, two, work).description)
+        return StartForFriendshipReply(streakID: try await insert(friendship, one, two, work))
     }
 
-    /// A new streak of friends, at the wish of one of them.
+    /// A new streak of friends that one of them asks for.
     ///
     /// - Throws: `NOT_FRIENDS`, `STREAK_ALREADY_ACTIVE`, `RECOVERY_IN_PROGRESS`, `STREAK_LIMIT_REACHED`.
     func startAnew(_ friendship: FriendshipID, _ user: UserID, with friend: UserID, _ work: UnitOfWork) async throws -> StreakID {
@@ -118,7 +118,7 @@ struct MutualStarts: Sendable {
 }
 
 extension ServiceError {
-    /// To a caller who names a stranger, a user who has blocked them, or no user at all: they cannot tell which (PF-2).
+    /// To a caller who names a stranger, a user who has blocked them, or no user at all: the answer does not say which (PF-2).
     static let notFriends = ServiceError(.notFound, "NOT_FRIENDS", "There is no such friend.")
 
     /// MS-1. `field` is empty when it is the caller who has too many.

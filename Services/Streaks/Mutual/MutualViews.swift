@@ -27,19 +27,19 @@ struct MutualStreak: Sendable {
     /// The item of a list.
     var item: StreakItem {
         StreakItem(
-            id: row.id.description,
+            id: row.id,
             friend: partner,
             status: StreakStatus(row.status),
             currentCount: row.count,
             longestCount: row.longest,
-            lastCompletedDate: row.lastCompletedDate?.description,
+            lastCompletedDate: row.lastCompletedDate,
             youPostedToday: youPosted,
             friendPostedToday: partnerPosted,
             atRisk: isAtRisk,
             deadlineAt: deadline,
             statusPill: pill.map { StatusPill($0) },
             startedAt: row.startedAt,
-            brokenByUserID: row.brokenBy?.description,
+            brokenByUserID: row.brokenBy,
             brokenAt: row.brokenAt
         )
     }
@@ -56,8 +56,8 @@ struct MutualViews: Sendable {
     let work: UnitOfWorkFactory
     let clock: any Clock
 
-    /// What a user sees of some streaks, the partners' names included if wished; none whose partner a block hides (SO-7). Streaks whose
-    /// date is due are settled first: whoever reads a streak sees it settled (SD-4).
+    /// What a user sees of some streaks, with the partners' names if asked for; none whose partner a block hides (SO-7). Streaks whose
+    /// date is due are settled first: a streak is always read settled (SD-4).
     func streaks(_ selection: StreakSelection, of user: UserID, withPartners: Bool, _ context: CallContext) async throws
         -> [MutualStreak]
     {
@@ -88,9 +88,9 @@ struct MutualViews: Sendable {
         at now: Instant
     ) -> MutualStreak {
         let row = streak.row
-        func hasPosted(_ person: UserID, _ date: CalendarDate) -> Bool {
-            guard let newest = streak.newest[person], newest > date else { return streak.newest[person] == date }
-            return posted.contains(PostedDate(streak: row.id, user: person, date: date))
+        func hasPosted(_ member: UserID, _ date: CalendarDate) -> Bool {
+            guard let newest = streak.newest[member], newest > date else { return streak.newest[member] == date }
+            return posted.contains(PostedDate(streak: row.id, user: member, date: date))
         }
         let isAtRisk = row.status == .active && row.atRiskFrom.map { now > $0 } ?? false
         let pill = row.openDate.map { open in
@@ -132,7 +132,7 @@ struct MutualViews: Sendable {
         return try await LedgerReads.contributions(to: doubtful.map(\.row.id), since: date, reads.store.database)
     }
 
-    /// One of them with its whole ledger and what it comes to now; nil when `user` is no member, and while a block hides the partner (SO-7).
+    /// One of them with its whole ledger and its state now; nil when `user` is no member, and while a block hides the partner (SO-7).
     func whole(_ id: StreakID, seenBy user: UserID) async throws -> (stored: StoredStreak, state: StreakState)? {
         guard let stored = try await reads.whole(id, seenBy: user) else { return nil }
         return (stored, fold(stored.ledger, .mutual, at: max(clock.now(), stored.row.settledAt)))
@@ -163,7 +163,7 @@ extension StatusPill {
 extension CalendarDay {
     init(_ day: MutualView.Day) {
         self.init(
-            date: day.date.description,
+            date: day.date,
             mark: CalendarMark(day.mark),
             completed: day.youPosted,
             partnerCompleted: day.friendPosted

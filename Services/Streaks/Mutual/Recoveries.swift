@@ -9,12 +9,12 @@ internal import StreaksDomain
 /// Drives recoveries to their end (RC-4, D6): recorded → token spent by `billing` → streak restored, or the token back. Each step may be
 /// repeated.
 ///
-/// The operation's row comes first, and `billing` gives one operation id one answer. So whoever finds one that has not ended, the
-/// request, a repeat of it, the friend who asks too, or the sweeper after a crash, brings it to the same end.
+/// The operation's row comes first, and `billing` gives one operation id one answer. So the request, a repeat of it, the partner's own
+/// request and, after a crash, the sweeper all bring an unfinished operation to the same end.
 struct Recoveries: Sendable {
-    /// How long others leave an operation to whoever has taken it up. Driving it twice does no harm.
+    /// How long an operation is left to the process that drives it. Driving it twice does no harm.
     static let lease = Interval.seconds(3)
-    /// How often a request that waits asks whether it has ended.
+    /// How often a waiting request checks whether it has ended.
     private static let pollInterval = Duration.milliseconds(20)
     /// Least time of a request that waiting makes sense in, and that is kept for saying that nothing came of it.
     private static let leastTime = Interval.milliseconds(300)
@@ -30,7 +30,8 @@ struct Recoveries: Sendable {
     ///
     /// - Parameter receivedAt: when it was asked for: what decides whether that was in time.
     /// - Returns: the operation; the one under way when the same user asks again.
-    /// - Throws: the streak's refusal; `NOT_FOUND` to who is no member, or may not see the other; `RECOVERY_IN_PROGRESS` when the friend's is under way.
+    /// - Throws: the streak's refusal; `NOT_FOUND` to a user who is no member, or from whom a block hides the partner; `RECOVERY_IN_PROGRESS`
+    ///   when the partner's recovery is under way.
     func begin(_ streak: StreakID, by user: UserID, receivedAt: Instant, _ work: UnitOfWork) async throws -> OperationID {
         guard let stored = try await writer.store.lock([streak], work.sql).first,
             try await reads.status(of: streak, seenBy: user, work.sql) != nil
@@ -60,10 +61,10 @@ struct Recoveries: Sendable {
         return id
     }
 
-    /// The end of an operation, waiting for whoever drives it and driving it on if need be.
+    /// The end of an operation: waits for the process that drives it, and drives it if none does.
     ///
-    /// - Returns: tokens left when this one was taken.
-    /// - Throws: the refusal it ended with; `UNAVAILABLE` when it cannot end now; then the sweeper goes on.
+    /// - Returns: tokens left when this one was spent.
+    /// - Throws: the refusal it ended with; `UNAVAILABLE` when it cannot end now; then the sweeper continues.
     func end(of id: OperationID, context: CallContext) async throws -> Int32 {
         while true {
             guard let operation = try await repository.find(id) else { throw ServiceError.notFound("recovery") }
@@ -73,9 +74,9 @@ struct Recoveries: Sendable {
             case .spending, .returning: break
             }
             let now = SystemClock.now()
-            if let taken = try await repository.take(id, now: now, until: now + Self.lease) {
+            if let leased = try await repository.lease(id, now: now, until: now + Self.lease) {
                 let asking = context.child(timeout: context.remaining - Self.leastTime)
-                do { try await drive(taken, context: asking) } catch let error as ServiceError where error.isPassing {
+                do { try await drive(leased, context: asking) } catch let error as ServiceError where error.isPassing {
                     throw ServiceError.recoveryUnfinished
                 }
             } else {
@@ -85,11 +86,11 @@ struct Recoveries: Sendable {
         }
     }
 
-    /// Brings operations to their end that nobody drives. - Returns: 0: what it took up is not due again at once.
+    /// Brings operations to their end that no process drives. - Returns: 0: what it leased is not due again at once.
     func sweep() async throws -> Int {
-        // Leases run on the machine's clock: moving the development clock must not take a request's operation away.
+        // Leases run on the machine's clock: moving the development clock must not end a request's lease.
         let now = SystemClock.now()
-        for operation in try await repository.takeStranded(now: now, until: now + Self.lease, limit: 20) {
+        for operation in try await repository.leaseStranded(now: now, until: now + Self.lease, limit: 20) {
             do {
                 try await drive(operation, context: CallContext(deadline: now + .seconds(10)))
                 logger.info("an unfinished recovery was brought to its end", metadata: ["operation": "\(operation.id)"])
@@ -135,7 +136,7 @@ struct Recoveries: Sendable {
         try await work.run(context) { [repository, writer] work in
             let stored = try await writer.store.lock([operation.streak], work.sql).first
             guard try await repository.lockSpending(operation.id, work.sql) else {
-                // Somebody else was faster.
+                // Another process was faster.
                 guard let ended = try await repository.find(operation.id)?.standing else { throw ServiceError.internal }
                 return ended
             }
@@ -158,7 +159,7 @@ struct Recoveries: Sendable {
         do { _ = try await billing.refundToken(request, context: context) } catch let error as ServiceError
             where error.reason == "TOKEN_NOT_SPENT"
         {
-            // The account is gone for good, and with it what the ledger knew of the operation.
+            // The account was purged, and with it what the ledger knew of the operation.
         }
         try await repository.endReturn(operation.id)
         return .void(refusal)

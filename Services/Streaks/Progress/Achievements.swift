@@ -28,11 +28,7 @@ enum Achievements {
         guard !grants.isEmpty else { return }
         try await work.emit(
             try await AchievementRepository.add(grants, at: work.now, work.sql).map { new in
-                AchievementEarned(
-                    userID: new.user.description,
-                    achievement: new.achievement.rawValue,
-                    earnedAt: work.now
-                )
+                AchievementEarned(userID: new.user, achievement: new.achievement.rawValue, earnedAt: work.now)
             }
         )
     }

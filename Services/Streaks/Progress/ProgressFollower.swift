@@ -14,7 +14,7 @@ package struct ProgressFollower: StreakFollower {
         guard !changes.isEmpty else { return }
         try await Achievements.follow(changes, work)
         let authors = try await count(changes, work)
-        // A count that grew may be somebody's longest; one that runs no more, or again, changes how many do.
+        // A count that grew may be a member's longest; a streak that stops or runs again changes how many run.
         let users = changes.filter { $0.changesStatus || $0.change.before.longest != $0.change.state.longest }
             .flatMap(\.row.members).filter { !authors.contains($0) }
         switch urgency {

@@ -21,10 +21,10 @@ struct PromptsOfStreaks: Sendable {
 extension StreakPrompts {
     init(_ stored: StoredPrompts?, of id: StreakID) {
         self.init(
-            streakID: id.description,
+            streakID: id,
             prompts: stored?.prompts.entries.map { CustomPrompt(text: $0.text, emoji: $0.emoji) } ?? [],
             active: stored?.isActive ?? false,
-            setByUserID: stored?.setBy.description,
+            setByUserID: stored?.setBy,
             setAt: stored?.setAt
         )
     }

@@ -2,9 +2,9 @@ public import FoundationEssentials
 internal import Kernel
 internal import StreaksDomain
 
-/// Plays a file of cases against the engine and tells where they disagree.
+/// Plays a file of cases against the engine and reports where they disagree.
 ///
-/// The format is that of `streak-cases.json`: each case is a ledger in the making, step by step, with looks in between. A step or an
+/// The format is that of `streak-cases.json`: each case is a ledger in the making, step by step, with checks in between. A step or an
 /// expectation that is not understood fails its case.
 public struct CaseReplay: Sendable {
     /// What became of one case.

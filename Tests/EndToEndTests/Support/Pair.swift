@@ -47,9 +47,9 @@ struct Pair: Sendable {
         let bus = try await home.bus()
         let reply = try await MutualClient(bus).recordContribution(
             RecordContributionRequest(
-                operationID: UUID().uuidString,
-                userID: person.id,
-                streakIDs: [streak],
+                operationID: try #require(OperationID(UUID().uuidString)),
+                userID: try #require(UserID(person.id)),
+                streakIDs: [try #require(StreakID(streak))],
                 receivedAt: try await home.productTime()
             ),
             context: CallContext(principal: Principal(role: .service))
@@ -70,11 +70,11 @@ struct Pair: Sendable {
         for token in 0..<tokens {
             try await home.tell(
                 RecoveryTokenEarned(
-                    streakID: streak,
-                    userAID: ann.id,
-                    userBID: ben.id,
+                    streakID: try #require(StreakID(streak)),
+                    userAID: try #require(UserID(ann.id)),
+                    userBID: try #require(UserID(ben.id)),
                     count: Int32(30 * (token + 1)),
-                    runStart: "2026-01-01"
+                    runStart: try #require(CalendarDate("2026-01-01"))
                 ),
                 from: "streaks"
             )

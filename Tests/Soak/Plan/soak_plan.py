@@ -104,7 +104,7 @@ class Run:
         """What it shows; the model is asked again only when something may have changed."""
         s = self.state
         if s is None or (s["deadline"] is not None and s["deadline"] - 6 * HOUR <= now):
-            self.state = s = self.model.look(now)
+            self.state = s = self.model.fold(now)
         return s
 
     def posted_today(self, person, now):
@@ -270,7 +270,7 @@ class Group:
         self.line(1, f"recover {self.number} {person.index} {run.key} {int(self.r.random() < 0.1)} {refusal}")
 
     def look(self, run, now):
-        s = run.model.look(now)
+        s = run.model.fold(now)
         fields = [s["status"], s["count"], s["longest"], "-" if s["last"] is None else day(s["last"]),
                   "-" if s["broken_by"] is None else int(s["broken_by"][1:]), s["broken_at"] or "-", s["deadline"] or "-",
                   int(s["at_risk"])]
@@ -287,7 +287,7 @@ class Group:
             mine = [run for run in self.runs.values() if p in run.people and run.look(now)["status"] == "active"]
             items = []
             for run in mine:
-                s, friend = run.model.look(now), next(x for x in run.people if x is not p)
+                s, friend = run.model.fold(now), next(x for x in run.people if x is not p)
                 posted = f"{int(run.posted_today(p, now))}:{int(run.posted_today(friend, now))}"
                 items.append(f"{run.key}:{s['count']}:{s['longest']}:{posted}:{int(s['at_risk'])}:{s['deadline']}")
             self.line(1, f"list {self.number} {p.index} {','.join(items) or '-'}")

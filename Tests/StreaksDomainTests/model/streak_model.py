@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """A slow, independent model of the streak day, written from the prose (product.md SD, MS, RC, CI-2, CI-4), to check the engine against.
 
-    streak_model.py play FILE              plays a case file and tells where the model disagrees with it
+    streak_model.py play FILE              plays a case file and reports where the model disagrees with it
     streak_model.py fill SEED CASES        makes random cases and writes a case file with everything the model expects of them
 
 It keeps a plain list of facts and answers every question by going through all of history again. Where the engine derives from the
-ledger when a streak was wrongly taken for broken, the model simply remembers what it showed before and after each fact.
+ledger when a streak wrongly counted as broken, the model simply records what it showed before and after each fact.
 """
 import json
 import random
@@ -80,8 +80,8 @@ class Model:
         self.freezes = case.get("freezes", 0)
         self.reached = 0
         self.first = {u: local_date(case["participants"][u], self.start) for u in self.users}
-        self.newest = max(self.first.values())  # the newest date that anybody posted for
-        self.kept = None         # (date to go on with, what the dates before it came to): see `look`
+        self.newest = max(self.first.values())  # the newest date that any member posted for
+        self.kept = None         # (date to continue with, the result of the dates before it): see `fold`
         self.kept_days = {}
         self.ends = {}           # what `over` has said, until a zone changes
 
@@ -148,7 +148,7 @@ class Model:
     def first_date(self):
         return min(self.first.values())
 
-    def look(self, now):
+    def fold(self, now):
         """Everything the streak shows at `now`."""
         horizon = now if self.ended is None else min(now, self.ended)
         s = dict(count=0, longest=0, last=None, broken=None, broken_at=None, broken_by=None, freezes=self.freezes)
@@ -191,7 +191,7 @@ class Model:
                 s["count"] = 0
             s["longest"] = max(s["longest"], s["count"])
             if s["days"].get(d) != "open" and self.over(d) < horizon - FINAL:
-                # Nothing but a fact that `forget` is called for can change these dates: a year need not be told again every time.
+                # Only a fact that calls `start_over` can change these dates: a year need not be folded again every time.
                 self.kept = d + 1, {key: value for key, value in s.items() if key != "days"}
                 self.kept_days[d] = s["days"][d]
             d += 1
@@ -208,7 +208,7 @@ class Model:
         s["returned"] = sum(k["returned"] is not None for k in self.tokens)
         return s
 
-    def forget(self):
+    def start_over(self):
         self.kept, self.kept_days = None, {}
 
     # What happens
@@ -224,7 +224,7 @@ class Model:
             if self.first[user] <= c < today and (user, c) not in self.posts:
                 if now <= self.over_for(user, c) + 6 * HOUR:
                     d = c
-        before = self.look(now)
+        before = self.fold(now)
         if self.mutual and before["status"] == "broken" and d > before["broken"]:
             raise Refused("STREAK_NOT_ACTIVE")
         if (user, d) in self.posts:
@@ -232,7 +232,7 @@ class Model:
         self.posts[user, d] = now
         self.newest = max(self.newest, d)
         if self.kept is not None and d < self.kept[0]:
-            self.forget()
+            self.start_over()
         for token in self.tokens:
             if token["returned"] is None and self.complete(token["first"]):
                 others = range(token["first"] + 1, token["last"] + 1)
@@ -246,7 +246,7 @@ class Model:
         return any((u, d) not in self.posts and self.over_for(u, d) <= now for u in self.users)
 
     def recover(self, now, user):
-        s = self.look(now)
+        s = self.fold(now)
         used = any(k["returned"] is None for k in self.tokens)
         if not self.mutual:
             raise Refused("STREAK_NOT_BROKEN")
@@ -288,7 +288,7 @@ class Model:
     def step(self, step):
         """Plays one step. Returns the date credited, if any."""
         now = parse(step["at"])
-        before = self.look(now)
+        before = self.fold(now)
         self.reached = max(self.reached, before["longest"])
         credited = None
         if "contribute" in step:
@@ -303,19 +303,19 @@ class Model:
                     self.ends = {}
         elif "outage" in step:
             self.outages.append((parse(step["outage"]["from"]), parse(step["outage"]["to"])))
-            self.forget()
+            self.start_over()
         elif "pause_until" in step:
             self.pause(now, number(step["pause_until"]))
         elif "unfriend" in step:
             self.ended = now if self.ended is None else self.ended
         if before["stopped_at"] is not None and before["stopped_at"] < now:
             # Judged without the closure itself: did this fact undo the break?
-            if self.look(now)["days"].get(before["broken"]) != "missed":
+            if self.fold(now)["days"].get(before["broken"]) != "missed":
                 self.closed.append((before["stopped_at"], now))
         return credited
 
     def expectation(self, now):
-        s = self.look(now)
+        s = self.fold(now)
         expect = dict(
             status=s["status"], count=s["count"], longest=s["longest"], broken_by=s["broken_by"], broken_at=show(s["broken_at"]),
             deadline_at=show(s["deadline"]), at_risk=s["at_risk"], tokens_returned=s["returned"],
@@ -387,9 +387,9 @@ def random_case(r, index):
 
     end = now + r.randrange(4, 14) * 86400
     while now < end:
-        due = model.look(now)["deadline"]
+        due = model.fold(now)["deadline"]
         if due is not None and due > now and r.random() < 0.25:
-            # Exactly at, just before and just after the moments that matter.
+            # Exactly at, just before and just after the instants that matter.
             now = max(now, due + r.choice([-6 * HOUR, 0, 6 * HOUR, 24 * HOUR]) + r.choice([-1, 0, 1]))
         else:
             now += r.choice([1, 600, HOUR, 3 * HOUR, 5 * HOUR, 9 * HOUR])

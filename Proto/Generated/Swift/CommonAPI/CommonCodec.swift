@@ -91,7 +91,7 @@ extension UserSummary: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Common__V1__UserSummary.self)
-        self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
         self.username = try Wire.Decode.string(c.pointee.username, "username")
         self.displayName = try Wire.Decode.string(c.pointee.display_name, "display_name")
         if c.pointee._avatar_url_case.rawValue == 4 {
@@ -102,7 +102,7 @@ extension UserSummary: Wire.CMessage {
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Common__V1__UserSummary.self)
         streaksnap__common__v1__user_summary__init(c)
-        if !self.userID.isEmpty { c.pointee.user_id = try arena.string(self.userID, "user_id") }
+        c.pointee.user_id = arena.id(self.userID)
         if !self.username.isEmpty { c.pointee.username = try arena.string(self.username, "username") }
         if !self.displayName.isEmpty { c.pointee.display_name = try arena.string(self.displayName, "display_name") }
         if let value = self.avatarURL {

@@ -49,20 +49,17 @@ public struct Empty: Sendable, Equatable {
     public init() {}
 }
 
-/// What everybody may know of a person. Of somebody who may not be seen (deleted, suspended, banned) the
+/// What every user may know of another. Of a user who may not be seen (deleted, suspended, banned) the
 /// username is empty, and `display_name` says that the account is unavailable.
 public struct UserSummary: Sendable, Equatable {
-    public var userID: String = ""
+    public var userID: Kernel.UserID
     public var username: String = ""
     public var displayName: String = ""
     /// 512 px square; the same with `128.jpg` at its end is the small one. Unset when there is no avatar.
     public var avatarURL: String? = nil
 
-    /// All fields unset.
-    public init() {}
-
     /// The given fields set, the others unset.
-    public init(userID: String = "", username: String = "", displayName: String = "", avatarURL: String? = nil) {
+    public init(userID: Kernel.UserID, username: String = "", displayName: String = "", avatarURL: String? = nil) {
         self.userID = userID
         self.username = username
         self.displayName = displayName

@@ -15,7 +15,9 @@ extension Empty {
 }
 
 extension UserSummary {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.userID, at: path, "user_id")
+    }
 }
 
 extension Blob {

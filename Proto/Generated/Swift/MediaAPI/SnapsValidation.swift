@@ -58,6 +58,9 @@ extension GetFeedReply {
 extension FeedItem {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.id(self.streakID, at: path, "streak_id")
+        if let value = self.friend {
+            value.collectViolations(into: &violations, path: path.child("friend"))
+        }
         if let value = self.friendSnap {
             value.collectViolations(into: &violations, path: path.child("friend_snap"))
         }

@@ -32,6 +32,9 @@ extension NotificationItem {
         if let value = self.friendshipID {
             violations.id(value, at: path, "friendship_id")
         }
+        if let value = self.actor {
+            value.collectViolations(into: &violations, path: path.child("actor"))
+        }
     }
 }
 

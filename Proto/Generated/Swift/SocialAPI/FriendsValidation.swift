@@ -28,6 +28,9 @@ extension FriendshipReply {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.id(self.friendshipID, at: path, "friendship_id")
         if self.user == nil { violations.required(at: path, "user") }
+        if let value = self.user {
+            value.collectViolations(into: &violations, path: path.child("user"))
+        }
         if let value = self.streak {
             value.collectViolations(into: &violations, path: path.child("streak"))
         }
@@ -63,6 +66,9 @@ extension Friend {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.id(self.friendshipID, at: path, "friendship_id")
         if self.user == nil { violations.required(at: path, "user") }
+        if let value = self.user {
+            value.collectViolations(into: &violations, path: path.child("user"))
+        }
         if let value = self.streak {
             value.collectViolations(into: &violations, path: path.child("streak"))
         }
@@ -118,6 +124,9 @@ extension SearchUsersReply {
 extension FoundUser {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         if self.user == nil { violations.required(at: path, "user") }
+        if let value = self.user {
+            value.collectViolations(into: &violations, path: path.child("user"))
+        }
         if let value = self.friendshipID {
             violations.id(value, at: path, "friendship_id")
         }

@@ -12,6 +12,9 @@ extension Block {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.id(self.blockID, at: path, "block_id")
         if self.user == nil { violations.required(at: path, "user") }
+        if let value = self.user {
+            value.collectViolations(into: &violations, path: path.child("user"))
+        }
     }
 }
 
@@ -90,6 +93,9 @@ extension ReportItem {
         violations.id(self.subjectID, at: path, "subject_id")
         violations.id(self.reporterID, at: path, "reporter_id")
         if self.owner == nil { violations.required(at: path, "owner") }
+        if let value = self.owner {
+            value.collectViolations(into: &violations, path: path.child("owner"))
+        }
         if let value = self.action {
             value.collectViolations(into: &violations, path: path.child("action"))
         }

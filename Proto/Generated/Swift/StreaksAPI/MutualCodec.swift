@@ -60,7 +60,7 @@ extension StreakItem: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__StreakItem.self)
-        self.id = try Wire.Decode.string(c.pointee.id, "id")
+        self.id = try Wire.Decode.id(c.pointee.id, "id", unreadable)
         if let stored = c.pointee.friend_ {
             self.friend = try CommonAPI.UserSummary(stored: UnsafeRawPointer(stored), unreadable)
         }
@@ -68,7 +68,7 @@ extension StreakItem: Wire.CMessage {
         self.currentCount = c.pointee.current_count
         self.longestCount = c.pointee.longest_count
         if c.pointee._last_completed_date_case.rawValue == 6 {
-            self.lastCompletedDate = try Wire.Decode.string(c.pointee.last_completed_date, "last_completed_date")
+            self.lastCompletedDate = try Wire.Decode.optionalDate(c.pointee.last_completed_date, "last_completed_date", unreadable)
         }
         self.youPostedToday = c.pointee.you_posted_today != 0
         self.friendPostedToday = c.pointee.friend_posted_today != 0
@@ -83,7 +83,7 @@ extension StreakItem: Wire.CMessage {
             self.startedAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "started_at")
         }
         if c.pointee._broken_by_user_id_case.rawValue == 13 {
-            self.brokenByUserID = try Wire.Decode.string(c.pointee.broken_by_user_id, "broken_by_user_id")
+            self.brokenByUserID = try Wire.Decode.optionalID(c.pointee.broken_by_user_id, "broken_by_user_id", unreadable)
         }
         if let stored = c.pointee.broken_at {
             self.brokenAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "broken_at")
@@ -93,7 +93,7 @@ extension StreakItem: Wire.CMessage {
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Streaks__V1__StreakItem.self)
         streaksnap__streaks__v1__streak_item__init(c)
-        if !self.id.isEmpty { c.pointee.id = try arena.string(self.id, "id") }
+        c.pointee.id = arena.id(self.id)
         if let value = self.friend {
             c.pointee.friend_ = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Common__V1__UserSummary.self)
         }
@@ -102,7 +102,7 @@ extension StreakItem: Wire.CMessage {
         c.pointee.longest_count = self.longestCount
         if let value = self.lastCompletedDate {
             c.pointee._last_completed_date_case = .init(rawValue: 6)
-            c.pointee.last_completed_date = try arena.string(value, "last_completed_date")
+            c.pointee.last_completed_date = arena.date(value)
         }
         c.pointee.you_posted_today = self.youPostedToday ? 1 : 0
         c.pointee.friend_posted_today = self.friendPostedToday ? 1 : 0
@@ -119,7 +119,7 @@ extension StreakItem: Wire.CMessage {
         }
         if let value = self.brokenByUserID {
             c.pointee._broken_by_user_id_case = .init(rawValue: 13)
-            c.pointee.broken_by_user_id = try arena.string(value, "broken_by_user_id")
+            c.pointee.broken_by_user_id = arena.id(value)
         }
         if let value = self.brokenAt {
             c.pointee.broken_at = try storeTimestamp(value, arena, "broken_at")
@@ -220,13 +220,13 @@ extension GetStreakRequest: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__GetStreakRequest.self)
-        self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
+        self.streakID = try Wire.Decode.id(c.pointee.streak_id, "streak_id", unreadable)
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Streaks__V1__GetStreakRequest.self)
         streaksnap__streaks__v1__get_streak_request__init(c)
-        if !self.streakID.isEmpty { c.pointee.streak_id = try arena.string(self.streakID, "streak_id") }
+        c.pointee.streak_id = arena.id(self.streakID)
         return UnsafeMutableRawPointer(c)
     }
 }
@@ -345,8 +345,8 @@ extension StreakSnap: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__StreakSnap.self)
-        self.id = try Wire.Decode.string(c.pointee.id, "id")
-        self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
+        self.id = try Wire.Decode.id(c.pointee.id, "id", unreadable)
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
         self.photoURL = try Wire.Decode.string(c.pointee.photo_url, "photo_url")
         self.thumbnailURL = try Wire.Decode.string(c.pointee.thumbnail_url, "thumbnail_url")
         self.width = c.pointee.width
@@ -366,8 +366,8 @@ extension StreakSnap: Wire.CMessage {
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Streaks__V1__StreakSnap.self)
         streaksnap__streaks__v1__streak_snap__init(c)
-        if !self.id.isEmpty { c.pointee.id = try arena.string(self.id, "id") }
-        if !self.userID.isEmpty { c.pointee.user_id = try arena.string(self.userID, "user_id") }
+        c.pointee.id = arena.id(self.id)
+        c.pointee.user_id = arena.id(self.userID)
         if !self.photoURL.isEmpty { c.pointee.photo_url = try arena.string(self.photoURL, "photo_url") }
         if !self.thumbnailURL.isEmpty { c.pointee.thumbnail_url = try arena.string(self.thumbnailURL, "thumbnail_url") }
         c.pointee.width = self.width
@@ -398,7 +398,7 @@ extension CalendarDay: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__CalendarDay.self)
-        self.date = try Wire.Decode.string(c.pointee.date, "date")
+        self.date = try Wire.Decode.date(c.pointee.date, "date", unreadable)
         self.mark = CalendarMark(rawValue: Int32(truncatingIfNeeded: c.pointee.mark.rawValue))
         self.completed = c.pointee.completed != 0
         self.partnerCompleted = c.pointee.partner_completed != 0
@@ -407,7 +407,7 @@ extension CalendarDay: Wire.CMessage {
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Streaks__V1__CalendarDay.self)
         streaksnap__streaks__v1__calendar_day__init(c)
-        if !self.date.isEmpty { c.pointee.date = try arena.string(self.date, "date") }
+        c.pointee.date = arena.date(self.date)
         c.pointee.mark = Streaksnap__Streaks__V1__CalendarMark(rawValue: .init(truncatingIfNeeded: self.mark.rawValue))
         c.pointee.completed = self.completed ? 1 : 0
         c.pointee.partner_completed = self.partnerCompleted ? 1 : 0
@@ -426,7 +426,7 @@ extension GetCalendarRequest: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__GetCalendarRequest.self)
-        self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
+        self.streakID = try Wire.Decode.id(c.pointee.streak_id, "streak_id", unreadable)
         if c.pointee._month_case.rawValue == 2 {
             self.month = try Wire.Decode.string(c.pointee.month, "month")
         }
@@ -435,7 +435,7 @@ extension GetCalendarRequest: Wire.CMessage {
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Streaks__V1__GetCalendarRequest.self)
         streaksnap__streaks__v1__get_calendar_request__init(c)
-        if !self.streakID.isEmpty { c.pointee.streak_id = try arena.string(self.streakID, "streak_id") }
+        c.pointee.streak_id = arena.id(self.streakID)
         if let value = self.month {
             c.pointee._month_case = .init(rawValue: 2)
             c.pointee.month = try arena.string(value, "month")
@@ -455,7 +455,7 @@ extension MonthCalendar: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__MonthCalendar.self)
-        self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
+        self.streakID = try Wire.Decode.id(c.pointee.streak_id, "streak_id", unreadable)
         self.month = try Wire.Decode.string(c.pointee.month, "month")
         self.days = try Wire.Decode.messages(c.pointee.days, count: c.pointee.n_days, as: CalendarDay.self, unreadable)
         self.completedDays = c.pointee.completed_days
@@ -464,7 +464,7 @@ extension MonthCalendar: Wire.CMessage {
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Streaks__V1__MonthCalendar.self)
         streaksnap__streaks__v1__month_calendar__init(c)
-        if !self.streakID.isEmpty { c.pointee.streak_id = try arena.string(self.streakID, "streak_id") }
+        c.pointee.streak_id = arena.id(self.streakID)
         if !self.month.isEmpty { c.pointee.month = try arena.string(self.month, "month") }
         if !self.days.isEmpty {
             c.pointee.n_days = self.days.count
@@ -486,13 +486,13 @@ extension GetMilestoneDataRequest: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__GetMilestoneDataRequest.self)
-        self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
+        self.streakID = try Wire.Decode.id(c.pointee.streak_id, "streak_id", unreadable)
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Streaks__V1__GetMilestoneDataRequest.self)
         streaksnap__streaks__v1__get_milestone_data_request__init(c)
-        if !self.streakID.isEmpty { c.pointee.streak_id = try arena.string(self.streakID, "streak_id") }
+        c.pointee.streak_id = arena.id(self.streakID)
         return UnsafeMutableRawPointer(c)
     }
 }
@@ -508,7 +508,7 @@ extension MilestoneData: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__MilestoneData.self)
-        self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
+        self.streakID = try Wire.Decode.id(c.pointee.streak_id, "streak_id", unreadable)
         self.currentCount = c.pointee.current_count
         self.longestCount = c.pointee.longest_count
         self.milestone = c.pointee.milestone
@@ -522,17 +522,17 @@ extension MilestoneData: Wire.CMessage {
             self.friend = try CommonAPI.UserSummary(stored: UnsafeRawPointer(stored), unreadable)
         }
         if c.pointee._from_date_case.rawValue == 10 {
-            self.fromDate = try Wire.Decode.string(c.pointee.from_date, "from_date")
+            self.fromDate = try Wire.Decode.optionalDate(c.pointee.from_date, "from_date", unreadable)
         }
         if c.pointee._to_date_case.rawValue == 11 {
-            self.toDate = try Wire.Decode.string(c.pointee.to_date, "to_date")
+            self.toDate = try Wire.Decode.optionalDate(c.pointee.to_date, "to_date", unreadable)
         }
         if let stored = c.pointee.text {
             self.text = try CardText(stored: UnsafeRawPointer(stored), unreadable)
         }
         self.styles = try Wire.Decode.messages(c.pointee.styles, count: c.pointee.n_styles, as: CardStyle.self, unreadable)
         if c.pointee._milestone_id_case.rawValue == 14 {
-            self.milestoneID = try Wire.Decode.string(c.pointee.milestone_id, "milestone_id")
+            self.milestoneID = try Wire.Decode.optionalID(c.pointee.milestone_id, "milestone_id", unreadable)
         }
         if c.pointee._image_url_case.rawValue == 15 {
             self.imageURL = try Wire.Decode.string(c.pointee.image_url, "image_url")
@@ -545,7 +545,7 @@ extension MilestoneData: Wire.CMessage {
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Streaks__V1__MilestoneData.self)
         streaksnap__streaks__v1__milestone_data__init(c)
-        if !self.streakID.isEmpty { c.pointee.streak_id = try arena.string(self.streakID, "streak_id") }
+        c.pointee.streak_id = arena.id(self.streakID)
         c.pointee.current_count = self.currentCount
         c.pointee.longest_count = self.longestCount
         c.pointee.milestone = self.milestone
@@ -563,11 +563,11 @@ extension MilestoneData: Wire.CMessage {
         }
         if let value = self.fromDate {
             c.pointee._from_date_case = .init(rawValue: 10)
-            c.pointee.from_date = try arena.string(value, "from_date")
+            c.pointee.from_date = arena.date(value)
         }
         if let value = self.toDate {
             c.pointee._to_date_case = .init(rawValue: 11)
-            c.pointee.to_date = try arena.string(value, "to_date")
+            c.pointee.to_date = arena.date(value)
         }
         if let value = self.text {
             c.pointee.text = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Streaks__V1__CardText.self)
@@ -578,7 +578,7 @@ extension MilestoneData: Wire.CMessage {
         }
         if let value = self.milestoneID {
             c.pointee._milestone_id_case = .init(rawValue: 14)
-            c.pointee.milestone_id = try arena.string(value, "milestone_id")
+            c.pointee.milestone_id = arena.id(value)
         }
         if let value = self.imageURL {
             c.pointee._image_url_case = .init(rawValue: 15)
@@ -604,14 +604,14 @@ extension MilestoneMark: Wire.CMessage {
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__MilestoneMark.self)
         self.count = c.pointee.count
-        self.date = try Wire.Decode.string(c.pointee.date, "date")
+        self.date = try Wire.Decode.date(c.pointee.date, "date", unreadable)
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Streaks__V1__MilestoneMark.self)
         streaksnap__streaks__v1__milestone_mark__init(c)
         c.pointee.count = self.count
-        if !self.date.isEmpty { c.pointee.date = try arena.string(self.date, "date") }
+        c.pointee.date = arena.date(self.date)
         return UnsafeMutableRawPointer(c)
     }
 }
@@ -687,13 +687,13 @@ extension StartStreakRequest: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__StartStreakRequest.self)
-        self.friendID = try Wire.Decode.string(c.pointee.friend_id, "friend_id")
+        self.friendID = try Wire.Decode.id(c.pointee.friend_id, "friend_id", unreadable)
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Streaks__V1__StartStreakRequest.self)
         streaksnap__streaks__v1__start_streak_request__init(c)
-        if !self.friendID.isEmpty { c.pointee.friend_id = try arena.string(self.friendID, "friend_id") }
+        c.pointee.friend_id = arena.id(self.friendID)
         return UnsafeMutableRawPointer(c)
     }
 }
@@ -735,13 +735,13 @@ extension RecoverRequest: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__RecoverRequest.self)
-        self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
+        self.streakID = try Wire.Decode.id(c.pointee.streak_id, "streak_id", unreadable)
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Streaks__V1__RecoverRequest.self)
         streaksnap__streaks__v1__recover_request__init(c)
-        if !self.streakID.isEmpty { c.pointee.streak_id = try arena.string(self.streakID, "streak_id") }
+        c.pointee.streak_id = arena.id(self.streakID)
         return UnsafeMutableRawPointer(c)
     }
 }
@@ -764,7 +764,7 @@ extension RecoverReply: Wire.CMessage {
         if c.pointee._message_case.rawValue == 3 {
             self.message = try Wire.Decode.string(c.pointee.message, "message")
         }
-        self.recoveryID = try Wire.Decode.string(c.pointee.recovery_id, "recovery_id")
+        self.recoveryID = try Wire.Decode.id(c.pointee.recovery_id, "recovery_id", unreadable)
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -778,7 +778,7 @@ extension RecoverReply: Wire.CMessage {
             c.pointee._message_case = .init(rawValue: 3)
             c.pointee.message = try arena.string(value, "message")
         }
-        if !self.recoveryID.isEmpty { c.pointee.recovery_id = try arena.string(self.recoveryID, "recovery_id") }
+        c.pointee.recovery_id = arena.id(self.recoveryID)
         return UnsafeMutableRawPointer(c)
     }
 }
@@ -794,17 +794,17 @@ extension StartForFriendshipRequest: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__StartForFriendshipRequest.self)
-        self.friendshipID = try Wire.Decode.string(c.pointee.friendship_id, "friendship_id")
-        self.userAID = try Wire.Decode.string(c.pointee.user_a_id, "user_a_id")
-        self.userBID = try Wire.Decode.string(c.pointee.user_b_id, "user_b_id")
+        self.friendshipID = try Wire.Decode.id(c.pointee.friendship_id, "friendship_id", unreadable)
+        self.userAID = try Wire.Decode.id(c.pointee.user_a_id, "user_a_id", unreadable)
+        self.userBID = try Wire.Decode.id(c.pointee.user_b_id, "user_b_id", unreadable)
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Streaks__V1__StartForFriendshipRequest.self)
         streaksnap__streaks__v1__start_for_friendship_request__init(c)
-        if !self.friendshipID.isEmpty { c.pointee.friendship_id = try arena.string(self.friendshipID, "friendship_id") }
-        if !self.userAID.isEmpty { c.pointee.user_a_id = try arena.string(self.userAID, "user_a_id") }
-        if !self.userBID.isEmpty { c.pointee.user_b_id = try arena.string(self.userBID, "user_b_id") }
+        c.pointee.friendship_id = arena.id(self.friendshipID)
+        c.pointee.user_a_id = arena.id(self.userAID)
+        c.pointee.user_b_id = arena.id(self.userBID)
         return UnsafeMutableRawPointer(c)
     }
 }
@@ -821,7 +821,7 @@ extension StartForFriendshipReply: Wire.CMessage {
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__StartForFriendshipReply.self)
         if c.pointee._streak_id_case.rawValue == 1 {
-            self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
+            self.streakID = try Wire.Decode.optionalID(c.pointee.streak_id, "streak_id", unreadable)
         }
         if c.pointee._reason_case.rawValue == 2 {
             self.reason = try Wire.Decode.string(c.pointee.reason, "reason")
@@ -833,7 +833,7 @@ extension StartForFriendshipReply: Wire.CMessage {
         streaksnap__streaks__v1__start_for_friendship_reply__init(c)
         if let value = self.streakID {
             c.pointee._streak_id_case = .init(rawValue: 1)
-            c.pointee.streak_id = try arena.string(value, "streak_id")
+            c.pointee.streak_id = arena.id(value)
         }
         if let value = self.reason {
             c.pointee._reason_case = .init(rawValue: 2)
@@ -854,17 +854,17 @@ extension GetFriendSummariesRequest: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__GetFriendSummariesRequest.self)
-        self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
-        self.friendIDs = try Wire.Decode.strings(c.pointee.friend_ids, count: c.pointee.n_friend_ids, "friend_ids")
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
+        self.friendIDs = try Wire.Decode.ids(c.pointee.friend_ids, count: c.pointee.n_friend_ids, "friend_ids", unreadable)
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Streaks__V1__GetFriendSummariesRequest.self)
         streaksnap__streaks__v1__get_friend_summaries_request__init(c)
-        if !self.userID.isEmpty { c.pointee.user_id = try arena.string(self.userID, "user_id") }
+        c.pointee.user_id = arena.id(self.userID)
         if !self.friendIDs.isEmpty {
             c.pointee.n_friend_ids = self.friendIDs.count
-            c.pointee.friend_ids = try arena.strings(self.friendIDs, "friend_ids")
+            c.pointee.friend_ids = arena.ids(self.friendIDs)
         }
         return UnsafeMutableRawPointer(c)
     }
@@ -906,8 +906,8 @@ extension FriendSummary: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__FriendSummary.self)
-        self.friendID = try Wire.Decode.string(c.pointee.friend_id, "friend_id")
-        self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
+        self.friendID = try Wire.Decode.id(c.pointee.friend_id, "friend_id", unreadable)
+        self.streakID = try Wire.Decode.id(c.pointee.streak_id, "streak_id", unreadable)
         self.currentCount = c.pointee.current_count
         self.longestCount = c.pointee.longest_count
         self.youPostedToday = c.pointee.you_posted_today != 0
@@ -925,8 +925,8 @@ extension FriendSummary: Wire.CMessage {
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Streaks__V1__FriendSummary.self)
         streaksnap__streaks__v1__friend_summary__init(c)
-        if !self.friendID.isEmpty { c.pointee.friend_id = try arena.string(self.friendID, "friend_id") }
-        if !self.streakID.isEmpty { c.pointee.streak_id = try arena.string(self.streakID, "streak_id") }
+        c.pointee.friend_id = arena.id(self.friendID)
+        c.pointee.streak_id = arena.id(self.streakID)
         c.pointee.current_count = self.currentCount
         c.pointee.longest_count = self.longestCount
         c.pointee.you_posted_today = self.youPostedToday ? 1 : 0
@@ -955,8 +955,8 @@ extension PlanContributionRequest: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__PlanContributionRequest.self)
-        self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
-        self.streakIDs = try Wire.Decode.strings(c.pointee.streak_ids, count: c.pointee.n_streak_ids, "streak_ids")
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
+        self.streakIDs = try Wire.Decode.ids(c.pointee.streak_ids, count: c.pointee.n_streak_ids, "streak_ids", unreadable)
         if let stored = c.pointee.received_at {
             self.receivedAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "received_at")
         }
@@ -968,10 +968,10 @@ extension PlanContributionRequest: Wire.CMessage {
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Streaks__V1__PlanContributionRequest.self)
         streaksnap__streaks__v1__plan_contribution_request__init(c)
-        if !self.userID.isEmpty { c.pointee.user_id = try arena.string(self.userID, "user_id") }
+        c.pointee.user_id = arena.id(self.userID)
         if !self.streakIDs.isEmpty {
             c.pointee.n_streak_ids = self.streakIDs.count
-            c.pointee.streak_ids = try arena.strings(self.streakIDs, "streak_ids")
+            c.pointee.streak_ids = arena.ids(self.streakIDs)
         }
         if let value = self.receivedAt {
             c.pointee.received_at = try storeTimestamp(value, arena, "received_at")
@@ -995,7 +995,7 @@ extension PlanContributionReply: Wire.CMessage {
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__PlanContributionReply.self)
         self.outcomes = try Wire.Decode.messages(c.pointee.outcomes, count: c.pointee.n_outcomes, as: ContributionOutcome.self, unreadable)
-        self.authorDate = try Wire.Decode.string(c.pointee.author_date, "author_date")
+        self.authorDate = try Wire.Decode.date(c.pointee.author_date, "author_date", unreadable)
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -1005,7 +1005,7 @@ extension PlanContributionReply: Wire.CMessage {
             c.pointee.n_outcomes = self.outcomes.count
             c.pointee.outcomes = try arena.messages(self.outcomes, as: Streaksnap__Streaks__V1__ContributionOutcome.self)
         }
-        if !self.authorDate.isEmpty { c.pointee.author_date = try arena.string(self.authorDate, "author_date") }
+        c.pointee.author_date = arena.date(self.authorDate)
         return UnsafeMutableRawPointer(c)
     }
 }
@@ -1021,9 +1021,9 @@ extension RecordContributionRequest: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__RecordContributionRequest.self)
-        self.operationID = try Wire.Decode.string(c.pointee.operation_id, "operation_id")
-        self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
-        self.streakIDs = try Wire.Decode.strings(c.pointee.streak_ids, count: c.pointee.n_streak_ids, "streak_ids")
+        self.operationID = try Wire.Decode.id(c.pointee.operation_id, "operation_id", unreadable)
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
+        self.streakIDs = try Wire.Decode.ids(c.pointee.streak_ids, count: c.pointee.n_streak_ids, "streak_ids", unreadable)
         if let stored = c.pointee.received_at {
             self.receivedAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "received_at")
         }
@@ -1035,11 +1035,11 @@ extension RecordContributionRequest: Wire.CMessage {
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Streaks__V1__RecordContributionRequest.self)
         streaksnap__streaks__v1__record_contribution_request__init(c)
-        if !self.operationID.isEmpty { c.pointee.operation_id = try arena.string(self.operationID, "operation_id") }
-        if !self.userID.isEmpty { c.pointee.user_id = try arena.string(self.userID, "user_id") }
+        c.pointee.operation_id = arena.id(self.operationID)
+        c.pointee.user_id = arena.id(self.userID)
         if !self.streakIDs.isEmpty {
             c.pointee.n_streak_ids = self.streakIDs.count
-            c.pointee.streak_ids = try arena.strings(self.streakIDs, "streak_ids")
+            c.pointee.streak_ids = arena.ids(self.streakIDs)
         }
         if let value = self.receivedAt {
             c.pointee.received_at = try storeTimestamp(value, arena, "received_at")
@@ -1089,37 +1089,39 @@ extension ContributionOutcome: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__ContributionOutcome.self)
-        self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
+        self.streakID = try Wire.Decode.id(c.pointee.streak_id, "streak_id", unreadable)
         if c.pointee._refused_case.rawValue == 2 {
             self.refused = try Wire.Decode.string(c.pointee.refused, "refused")
         }
         if c.pointee._date_case.rawValue == 3 {
-            self.date = try Wire.Decode.string(c.pointee.date, "date")
+            self.date = try Wire.Decode.optionalDate(c.pointee.date, "date", unreadable)
         }
         self.dateCompleted = c.pointee.date_completed != 0
         self.currentCount = c.pointee.current_count
         self.longestCount = c.pointee.longest_count
         self.milestone = c.pointee.milestone
-        self.friendID = try Wire.Decode.string(c.pointee.friend_id, "friend_id")
+        self.friendID = try Wire.Decode.optionalID(c.pointee.friend_id, "friend_id", unreadable)
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Streaks__V1__ContributionOutcome.self)
         streaksnap__streaks__v1__contribution_outcome__init(c)
-        if !self.streakID.isEmpty { c.pointee.streak_id = try arena.string(self.streakID, "streak_id") }
+        c.pointee.streak_id = arena.id(self.streakID)
         if let value = self.refused {
             c.pointee._refused_case = .init(rawValue: 2)
             c.pointee.refused = try arena.string(value, "refused")
         }
         if let value = self.date {
             c.pointee._date_case = .init(rawValue: 3)
-            c.pointee.date = try arena.string(value, "date")
+            c.pointee.date = arena.date(value)
         }
         c.pointee.date_completed = self.dateCompleted ? 1 : 0
         c.pointee.current_count = self.currentCount
         c.pointee.longest_count = self.longestCount
         c.pointee.milestone = self.milestone
-        if !self.friendID.isEmpty { c.pointee.friend_id = try arena.string(self.friendID, "friend_id") }
+        if let value = self.friendID {
+            c.pointee.friend_id = arena.id(value)
+        }
         return UnsafeMutableRawPointer(c)
     }
 }
@@ -1135,13 +1137,13 @@ extension ListOpenDatesRequest: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__ListOpenDatesRequest.self)
-        self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Streaks__V1__ListOpenDatesRequest.self)
         streaksnap__streaks__v1__list_open_dates_request__init(c)
-        if !self.userID.isEmpty { c.pointee.user_id = try arena.string(self.userID, "user_id") }
+        c.pointee.user_id = arena.id(self.userID)
         return UnsafeMutableRawPointer(c)
     }
 }
@@ -1182,43 +1184,43 @@ extension OpenDate: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__OpenDate.self)
-        self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
-        self.friendID = try Wire.Decode.string(c.pointee.friend_id, "friend_id")
+        self.streakID = try Wire.Decode.id(c.pointee.streak_id, "streak_id", unreadable)
+        self.friendID = try Wire.Decode.id(c.pointee.friend_id, "friend_id", unreadable)
         if let stored = c.pointee.friend_ {
             self.friend = try CommonAPI.UserSummary(stored: UnsafeRawPointer(stored), unreadable)
         }
         self.currentCount = c.pointee.current_count
-        self.yourDate = try Wire.Decode.string(c.pointee.your_date, "your_date")
-        self.friendDate = try Wire.Decode.string(c.pointee.friend_date, "friend_date")
+        self.yourDate = try Wire.Decode.date(c.pointee.your_date, "your_date", unreadable)
+        self.friendDate = try Wire.Decode.date(c.pointee.friend_date, "friend_date", unreadable)
         self.youPosted = c.pointee.you_posted != 0
         self.friendPosted = c.pointee.friend_posted != 0
         if let stored = c.pointee.deadline_at {
             self.deadlineAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "deadline_at")
         }
         self.atRisk = c.pointee.at_risk != 0
-        self.openFrom = try Wire.Decode.string(c.pointee.open_from, "open_from")
-        self.friendNewestDate = try Wire.Decode.string(c.pointee.friend_newest_date, "friend_newest_date")
+        self.openFrom = try Wire.Decode.date(c.pointee.open_from, "open_from", unreadable)
+        self.friendNewestDate = try Wire.Decode.date(c.pointee.friend_newest_date, "friend_newest_date", unreadable)
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Streaks__V1__OpenDate.self)
         streaksnap__streaks__v1__open_date__init(c)
-        if !self.streakID.isEmpty { c.pointee.streak_id = try arena.string(self.streakID, "streak_id") }
-        if !self.friendID.isEmpty { c.pointee.friend_id = try arena.string(self.friendID, "friend_id") }
+        c.pointee.streak_id = arena.id(self.streakID)
+        c.pointee.friend_id = arena.id(self.friendID)
         if let value = self.friend {
             c.pointee.friend_ = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Common__V1__UserSummary.self)
         }
         c.pointee.current_count = self.currentCount
-        if !self.yourDate.isEmpty { c.pointee.your_date = try arena.string(self.yourDate, "your_date") }
-        if !self.friendDate.isEmpty { c.pointee.friend_date = try arena.string(self.friendDate, "friend_date") }
+        c.pointee.your_date = arena.date(self.yourDate)
+        c.pointee.friend_date = arena.date(self.friendDate)
         c.pointee.you_posted = self.youPosted ? 1 : 0
         c.pointee.friend_posted = self.friendPosted ? 1 : 0
         if let value = self.deadlineAt {
             c.pointee.deadline_at = try storeTimestamp(value, arena, "deadline_at")
         }
         c.pointee.at_risk = self.atRisk ? 1 : 0
-        if !self.openFrom.isEmpty { c.pointee.open_from = try arena.string(self.openFrom, "open_from") }
-        if !self.friendNewestDate.isEmpty { c.pointee.friend_newest_date = try arena.string(self.friendNewestDate, "friend_newest_date") }
+        c.pointee.open_from = arena.date(self.openFrom)
+        c.pointee.friend_newest_date = arena.date(self.friendNewestDate)
         return UnsafeMutableRawPointer(c)
     }
 }
@@ -1234,16 +1236,16 @@ extension GetMilestoneFactsRequest: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__GetMilestoneFactsRequest.self)
-        self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
-        self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
+        self.streakID = try Wire.Decode.id(c.pointee.streak_id, "streak_id", unreadable)
         self.milestone = c.pointee.milestone
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Streaks__V1__GetMilestoneFactsRequest.self)
         streaksnap__streaks__v1__get_milestone_facts_request__init(c)
-        if !self.userID.isEmpty { c.pointee.user_id = try arena.string(self.userID, "user_id") }
-        if !self.streakID.isEmpty { c.pointee.streak_id = try arena.string(self.streakID, "streak_id") }
+        c.pointee.user_id = arena.id(self.userID)
+        c.pointee.streak_id = arena.id(self.streakID)
         c.pointee.milestone = self.milestone
         return UnsafeMutableRawPointer(c)
     }
@@ -1265,12 +1267,12 @@ extension GetMilestoneFactsReply: Wire.CMessage {
         self.milestone = c.pointee.milestone
         self.currentCount = c.pointee.current_count
         if c.pointee._from_date_case.rawValue == 5 {
-            self.fromDate = try Wire.Decode.string(c.pointee.from_date, "from_date")
+            self.fromDate = try Wire.Decode.optionalDate(c.pointee.from_date, "from_date", unreadable)
         }
         if c.pointee._to_date_case.rawValue == 6 {
-            self.toDate = try Wire.Decode.string(c.pointee.to_date, "to_date")
+            self.toDate = try Wire.Decode.optionalDate(c.pointee.to_date, "to_date", unreadable)
         }
-        self.friendID = try Wire.Decode.string(c.pointee.friend_id, "friend_id")
+        self.friendID = try Wire.Decode.optionalID(c.pointee.friend_id, "friend_id", unreadable)
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -1282,13 +1284,15 @@ extension GetMilestoneFactsReply: Wire.CMessage {
         c.pointee.current_count = self.currentCount
         if let value = self.fromDate {
             c.pointee._from_date_case = .init(rawValue: 5)
-            c.pointee.from_date = try arena.string(value, "from_date")
+            c.pointee.from_date = arena.date(value)
         }
         if let value = self.toDate {
             c.pointee._to_date_case = .init(rawValue: 6)
-            c.pointee.to_date = try arena.string(value, "to_date")
+            c.pointee.to_date = arena.date(value)
         }
-        if !self.friendID.isEmpty { c.pointee.friend_id = try arena.string(self.friendID, "friend_id") }
+        if let value = self.friendID {
+            c.pointee.friend_id = arena.id(value)
+        }
         return UnsafeMutableRawPointer(c)
     }
 }
@@ -1304,15 +1308,15 @@ extension GetMembershipRequest: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__GetMembershipRequest.self)
-        self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
-        self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
+        self.streakID = try Wire.Decode.id(c.pointee.streak_id, "streak_id", unreadable)
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Streaks__V1__GetMembershipRequest.self)
         streaksnap__streaks__v1__get_membership_request__init(c)
-        if !self.userID.isEmpty { c.pointee.user_id = try arena.string(self.userID, "user_id") }
-        if !self.streakID.isEmpty { c.pointee.streak_id = try arena.string(self.streakID, "streak_id") }
+        c.pointee.user_id = arena.id(self.userID)
+        c.pointee.streak_id = arena.id(self.streakID)
         return UnsafeMutableRawPointer(c)
     }
 }
@@ -1329,10 +1333,10 @@ extension GetMembershipReply: Wire.CMessage {
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__GetMembershipReply.self)
         if c.pointee._friend_id_case.rawValue == 1 {
-            self.friendID = try Wire.Decode.string(c.pointee.friend_id, "friend_id")
+            self.friendID = try Wire.Decode.optionalID(c.pointee.friend_id, "friend_id", unreadable)
         }
         if c.pointee._open_from_case.rawValue == 2 {
-            self.openFrom = try Wire.Decode.string(c.pointee.open_from, "open_from")
+            self.openFrom = try Wire.Decode.optionalDate(c.pointee.open_from, "open_from", unreadable)
         }
     }
 
@@ -1341,11 +1345,11 @@ extension GetMembershipReply: Wire.CMessage {
         streaksnap__streaks__v1__get_membership_reply__init(c)
         if let value = self.friendID {
             c.pointee._friend_id_case = .init(rawValue: 1)
-            c.pointee.friend_id = try arena.string(value, "friend_id")
+            c.pointee.friend_id = arena.id(value)
         }
         if let value = self.openFrom {
             c.pointee._open_from_case = .init(rawValue: 2)
-            c.pointee.open_from = try arena.string(value, "open_from")
+            c.pointee.open_from = arena.date(value)
         }
         return UnsafeMutableRawPointer(c)
     }

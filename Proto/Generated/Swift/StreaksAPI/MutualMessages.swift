@@ -164,31 +164,28 @@ public struct ListStreaksReply: Sendable, Equatable {
 
 /// A mutual streak as one of its two members sees it (MS-4).
 public struct StreakItem: Sendable, Equatable {
-    public var id: String = ""
+    public var id: Kernel.StreakID
     public var friend: CommonAPI.UserSummary? = nil
     public var status: StreakStatus = .unspecified
     public var currentCount: Int32 = 0
     public var longestCount: Int32 = 0
     /// The last date both posted, YYYY-MM-DD; unset before the first.
-    public var lastCompletedDate: String? = nil
+    public var lastCompletedDate: Kernel.CalendarDate? = nil
     public var youPostedToday: Bool = false
     public var friendPostedToday: Bool = false
-    /// The count is above 0, less than 6 h are left, somebody is missing, and nothing keeps the date.
+    /// The count is above 0, less than 6 h are left, a member has not posted, and no cover keeps the date.
     public var atRisk: Bool = false
     /// When the earliest date that is still open will be settled; unset when the streak is not active.
     public var deadlineAt: Kernel.Instant? = nil
     /// Unset unless the streak is active.
     public var statusPill: StatusPill? = nil
     public var startedAt: Kernel.Instant? = nil
-    /// Who missed; unset when nobody or both did (MS-3).
-    public var brokenByUserID: String? = nil
+    /// The member who missed the date; unset when both did, or none (MS-3).
+    public var brokenByUserID: Kernel.UserID? = nil
     public var brokenAt: Kernel.Instant? = nil
 
-    /// All fields unset.
-    public init() {}
-
     /// The given fields set, the others unset.
-    public init(id: String = "", friend: CommonAPI.UserSummary? = nil, status: StreakStatus = .unspecified, currentCount: Int32 = 0, longestCount: Int32 = 0, lastCompletedDate: String? = nil, youPostedToday: Bool = false, friendPostedToday: Bool = false, atRisk: Bool = false, deadlineAt: Kernel.Instant? = nil, statusPill: StatusPill? = nil, startedAt: Kernel.Instant? = nil, brokenByUserID: String? = nil, brokenAt: Kernel.Instant? = nil) {
+    public init(id: Kernel.StreakID, friend: CommonAPI.UserSummary? = nil, status: StreakStatus = .unspecified, currentCount: Int32 = 0, longestCount: Int32 = 0, lastCompletedDate: Kernel.CalendarDate? = nil, youPostedToday: Bool = false, friendPostedToday: Bool = false, atRisk: Bool = false, deadlineAt: Kernel.Instant? = nil, statusPill: StatusPill? = nil, startedAt: Kernel.Instant? = nil, brokenByUserID: Kernel.UserID? = nil, brokenAt: Kernel.Instant? = nil) {
         self.id = id
         self.friend = friend
         self.status = status
@@ -223,7 +220,7 @@ public struct ListSampleStreaksReply: Sendable, Equatable {
     }
 }
 
-/// A sample as one of its two would see it; the ids in it are nobody's.
+/// A sample as one of its two members would see it; its ids belong to no user and no streak.
 public struct SampleStreak: Sendable, Equatable {
     public var streak: StreakItem? = nil
     /// The last 90 dates, oldest first.
@@ -248,13 +245,10 @@ public struct SampleStreak: Sendable, Equatable {
 }
 
 public struct GetStreakRequest: Sendable, Equatable {
-    public var streakID: String = ""
-
-    /// All fields unset.
-    public init() {}
+    public var streakID: Kernel.StreakID
 
     /// The given fields set, the others unset.
-    public init(streakID: String = "") {
+    public init(streakID: Kernel.StreakID) {
         self.streakID = streakID
     }
 }
@@ -300,7 +294,7 @@ public struct StreakDetail: Sendable, Equatable {
     }
 }
 
-/// What a recovery token could do for a streak at this moment.
+/// What a recovery token could do for a streak now.
 public struct StreakRecovery: Sendable, Equatable {
     /// A token can be used now: the streak is broken, or at risk, and the user has one.
     public var possible: Bool = false
@@ -325,8 +319,8 @@ public struct StreakRecovery: Sendable, Equatable {
 
 /// A photo as media shows it.
 public struct StreakSnap: Sendable, Equatable {
-    public var id: String = ""
-    public var userID: String = ""
+    public var id: Kernel.SnapID
+    public var userID: Kernel.UserID
     /// Signed, valid for 24 h.
     public var photoURL: String = ""
     public var thumbnailURL: String = ""
@@ -338,11 +332,8 @@ public struct StreakSnap: Sendable, Equatable {
     /// Captured inside the window, give or take 30 min (PW-3).
     public var onTime: Bool = false
 
-    /// All fields unset.
-    public init() {}
-
     /// The given fields set, the others unset.
-    public init(id: String = "", userID: String = "", photoURL: String = "", thumbnailURL: String = "", width: Int32 = 0, height: Int32 = 0, caption: String? = nil, capturedAt: Kernel.Instant? = nil, postedAt: Kernel.Instant? = nil, onTime: Bool = false) {
+    public init(id: Kernel.SnapID, userID: Kernel.UserID, photoURL: String = "", thumbnailURL: String = "", width: Int32 = 0, height: Int32 = 0, caption: String? = nil, capturedAt: Kernel.Instant? = nil, postedAt: Kernel.Instant? = nil, onTime: Bool = false) {
         self.id = id
         self.userID = userID
         self.photoURL = photoURL
@@ -358,18 +349,15 @@ public struct StreakSnap: Sendable, Equatable {
 
 public struct CalendarDay: Sendable, Equatable {
     /// YYYY-MM-DD.
-    public var date: String = ""
+    public var date: Kernel.CalendarDate
     public var mark: CalendarMark = .unspecified
-    /// You have posted for it; also told of dates that are marked broken or recovered.
+    /// You have posted for it. Also set for dates that are marked broken or recovered.
     public var completed: Bool = false
     /// The friend has.
     public var partnerCompleted: Bool = false
 
-    /// All fields unset.
-    public init() {}
-
     /// The given fields set, the others unset.
-    public init(date: String = "", mark: CalendarMark = .unspecified, completed: Bool = false, partnerCompleted: Bool = false) {
+    public init(date: Kernel.CalendarDate, mark: CalendarMark = .unspecified, completed: Bool = false, partnerCompleted: Bool = false) {
         self.date = date
         self.mark = mark
         self.completed = completed
@@ -378,22 +366,19 @@ public struct CalendarDay: Sendable, Equatable {
 }
 
 public struct GetCalendarRequest: Sendable, Equatable {
-    public var streakID: String = ""
+    public var streakID: Kernel.StreakID
     /// YYYY-MM; by default the present month of the reader's clock.
     public var month: String? = nil
 
-    /// All fields unset.
-    public init() {}
-
     /// The given fields set, the others unset.
-    public init(streakID: String = "", month: String? = nil) {
+    public init(streakID: Kernel.StreakID, month: String? = nil) {
         self.streakID = streakID
         self.month = month
     }
 }
 
 public struct MonthCalendar: Sendable, Equatable {
-    public var streakID: String = ""
+    public var streakID: Kernel.StreakID
     /// YYYY-MM.
     public var month: String = ""
     /// Every date of the month, in order; those before the start and those to come are marked none.
@@ -401,11 +386,8 @@ public struct MonthCalendar: Sendable, Equatable {
     /// How many of them both have posted for.
     public var completedDays: Int32 = 0
 
-    /// All fields unset.
-    public init() {}
-
     /// The given fields set, the others unset.
-    public init(streakID: String = "", month: String = "", days: [CalendarDay] = [], completedDays: Int32 = 0) {
+    public init(streakID: Kernel.StreakID, month: String = "", days: [CalendarDay] = [], completedDays: Int32 = 0) {
         self.streakID = streakID
         self.month = month
         self.days = days
@@ -414,20 +396,17 @@ public struct MonthCalendar: Sendable, Equatable {
 }
 
 public struct GetMilestoneDataRequest: Sendable, Equatable {
-    public var streakID: String = ""
-
-    /// All fields unset.
-    public init() {}
+    public var streakID: Kernel.StreakID
 
     /// The given fields set, the others unset.
-    public init(streakID: String = "") {
+    public init(streakID: Kernel.StreakID) {
         self.streakID = streakID
     }
 }
 
 /// The parts of a milestone card of 1080 × 1920 px.
 public struct MilestoneData: Sendable, Equatable {
-    public var streakID: String = ""
+    public var streakID: Kernel.StreakID
     /// The number on the card.
     public var currentCount: Int32 = 0
     public var longestCount: Int32 = 0
@@ -441,22 +420,19 @@ public struct MilestoneData: Sendable, Equatable {
     public var you: CommonAPI.UserSummary? = nil
     public var friend: CommonAPI.UserSummary? = nil
     /// First and last date of the run that both have posted for, YYYY-MM-DD; unset before the first.
-    public var fromDate: String? = nil
-    public var toDate: String? = nil
+    public var fromDate: Kernel.CalendarDate? = nil
+    public var toDate: Kernel.CalendarDate? = nil
     public var text: CardText? = nil
     /// The four backgrounds there are, in the order to offer them.
     public var styles: [CardStyle] = []
     /// The card of the highest milestone in the first style, and its public page to copy (MC-2). All unset before the first milestone, and
-    /// when they could not be had now; the page also while somebody has withdrawn it.
-    public var milestoneID: String? = nil
+    /// when media could not be asked; the page also while a member has withdrawn it.
+    public var milestoneID: Kernel.MilestoneCardID? = nil
     public var imageURL: String? = nil
     public var shareURL: String? = nil
 
-    /// All fields unset.
-    public init() {}
-
     /// The given fields set, the others unset.
-    public init(streakID: String = "", currentCount: Int32 = 0, longestCount: Int32 = 0, milestone: Int32 = 0, reached: [MilestoneMark] = [], nextMilestone: Int32 = 0, daysToNextMilestone: Int32 = 0, you: CommonAPI.UserSummary? = nil, friend: CommonAPI.UserSummary? = nil, fromDate: String? = nil, toDate: String? = nil, text: CardText? = nil, styles: [CardStyle] = [], milestoneID: String? = nil, imageURL: String? = nil, shareURL: String? = nil) {
+    public init(streakID: Kernel.StreakID, currentCount: Int32 = 0, longestCount: Int32 = 0, milestone: Int32 = 0, reached: [MilestoneMark] = [], nextMilestone: Int32 = 0, daysToNextMilestone: Int32 = 0, you: CommonAPI.UserSummary? = nil, friend: CommonAPI.UserSummary? = nil, fromDate: Kernel.CalendarDate? = nil, toDate: Kernel.CalendarDate? = nil, text: CardText? = nil, styles: [CardStyle] = [], milestoneID: Kernel.MilestoneCardID? = nil, imageURL: String? = nil, shareURL: String? = nil) {
         self.streakID = streakID
         self.currentCount = currentCount
         self.longestCount = longestCount
@@ -479,13 +455,10 @@ public struct MilestoneData: Sendable, Equatable {
 public struct MilestoneMark: Sendable, Equatable {
     public var count: Int32 = 0
     /// The date that made it, YYYY-MM-DD.
-    public var date: String = ""
-
-    /// All fields unset.
-    public init() {}
+    public var date: Kernel.CalendarDate
 
     /// The given fields set, the others unset.
-    public init(count: Int32 = 0, date: String = "") {
+    public init(count: Int32 = 0, date: Kernel.CalendarDate) {
         self.count = count
         self.date = date
     }
@@ -496,7 +469,7 @@ public struct CardText: Sendable, Equatable {
     public var emoji: String = ""
     /// Below the number.
     public var title: String = ""
-    /// `@you & @friend`; somebody who may not be seen is left out.
+    /// `@you & @friend`; a user who may not be seen is left out.
     public var names: String = ""
     /// `Jan 5 – Mar 9, 2026`; empty before the first date.
     public var dates: String = ""
@@ -540,13 +513,10 @@ public struct CardStyle: Sendable, Equatable {
 
 public struct StartStreakRequest: Sendable, Equatable {
     /// Whom with: a friend's user id.
-    public var friendID: String = ""
-
-    /// All fields unset.
-    public init() {}
+    public var friendID: Kernel.UserID
 
     /// The given fields set, the others unset.
-    public init(friendID: String = "") {
+    public init(friendID: Kernel.UserID) {
         self.friendID = friendID
     }
 }
@@ -565,13 +535,10 @@ public struct StartStreakReply: Sendable, Equatable {
 }
 
 public struct RecoverRequest: Sendable, Equatable {
-    public var streakID: String = ""
-
-    /// All fields unset.
-    public init() {}
+    public var streakID: Kernel.StreakID
 
     /// The given fields set, the others unset.
-    public init(streakID: String = "") {
+    public init(streakID: Kernel.StreakID) {
         self.streakID = streakID
     }
 }
@@ -584,13 +551,10 @@ public struct RecoverReply: Sendable, Equatable {
     /// One sentence for the user.
     public var message: String? = nil
     /// Names this recovery: the token's entry in the ledger refers to it.
-    public var recoveryID: String = ""
-
-    /// All fields unset.
-    public init() {}
+    public var recoveryID: Kernel.OperationID
 
     /// The given fields set, the others unset.
-    public init(streak: StreakItem? = nil, balance: Int32 = 0, message: String? = nil, recoveryID: String = "") {
+    public init(streak: StreakItem? = nil, balance: Int32 = 0, message: String? = nil, recoveryID: Kernel.OperationID) {
         self.streak = streak
         self.balance = balance
         self.message = message
@@ -599,16 +563,13 @@ public struct RecoverReply: Sendable, Equatable {
 }
 
 public struct StartForFriendshipRequest: Sendable, Equatable {
-    /// Of two friendships of the same people the later one has the greater id.
-    public var friendshipID: String = ""
-    public var userAID: String = ""
-    public var userBID: String = ""
-
-    /// All fields unset.
-    public init() {}
+    /// Of two friendships of the same users the later one has the greater id.
+    public var friendshipID: Kernel.FriendshipID
+    public var userAID: Kernel.UserID
+    public var userBID: Kernel.UserID
 
     /// The given fields set, the others unset.
-    public init(friendshipID: String = "", userAID: String = "", userBID: String = "") {
+    public init(friendshipID: Kernel.FriendshipID, userAID: Kernel.UserID, userBID: Kernel.UserID) {
         self.friendshipID = friendshipID
         self.userAID = userAID
         self.userBID = userBID
@@ -617,7 +578,7 @@ public struct StartForFriendshipRequest: Sendable, Equatable {
 
 public struct StartForFriendshipReply: Sendable, Equatable {
     /// Unset when no streak could start.
-    public var streakID: String? = nil
+    public var streakID: Kernel.StreakID? = nil
     /// Why no streak could start: STREAK_LIMIT_REACHED, or NOT_FRIENDS when the friendship has ended meanwhile.
     public var reason: String? = nil
 
@@ -625,22 +586,19 @@ public struct StartForFriendshipReply: Sendable, Equatable {
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(streakID: String? = nil, reason: String? = nil) {
+    public init(streakID: Kernel.StreakID? = nil, reason: String? = nil) {
         self.streakID = streakID
         self.reason = reason
     }
 }
 
 public struct GetFriendSummariesRequest: Sendable, Equatable {
-    public var userID: String = ""
-    /// Empty means everybody the user has a streak with.
-    public var friendIDs: [String] = []
-
-    /// All fields unset.
-    public init() {}
+    public var userID: Kernel.UserID
+    /// Empty means all friends with whom the user has a streak.
+    public var friendIDs: [Kernel.UserID] = []
 
     /// The given fields set, the others unset.
-    public init(userID: String = "", friendIDs: [String] = []) {
+    public init(userID: Kernel.UserID, friendIDs: [Kernel.UserID] = []) {
         self.userID = userID
         self.friendIDs = friendIDs
     }
@@ -660,8 +618,8 @@ public struct GetFriendSummariesReply: Sendable, Equatable {
 }
 
 public struct FriendSummary: Sendable, Equatable {
-    public var friendID: String = ""
-    public var streakID: String = ""
+    public var friendID: Kernel.UserID
+    public var streakID: Kernel.StreakID
     public var currentCount: Int32 = 0
     public var longestCount: Int32 = 0
     public var youPostedToday: Bool = false
@@ -672,11 +630,8 @@ public struct FriendSummary: Sendable, Equatable {
     public var deadlineAt: Kernel.Instant? = nil
     public var status: StreakStatus = .unspecified
 
-    /// All fields unset.
-    public init() {}
-
     /// The given fields set, the others unset.
-    public init(friendID: String = "", streakID: String = "", currentCount: Int32 = 0, longestCount: Int32 = 0, youPostedToday: Bool = false, friendPostedToday: Bool = false, atRisk: Bool = false, statusPill: StatusPill? = nil, deadlineAt: Kernel.Instant? = nil, status: StreakStatus = .unspecified) {
+    public init(friendID: Kernel.UserID, streakID: Kernel.StreakID, currentCount: Int32 = 0, longestCount: Int32 = 0, youPostedToday: Bool = false, friendPostedToday: Bool = false, atRisk: Bool = false, statusPill: StatusPill? = nil, deadlineAt: Kernel.Instant? = nil, status: StreakStatus = .unspecified) {
         self.friendID = friendID
         self.streakID = streakID
         self.currentCount = currentCount
@@ -691,19 +646,16 @@ public struct FriendSummary: Sendable, Equatable {
 }
 
 public struct PlanContributionRequest: Sendable, Equatable {
-    public var userID: String = ""
+    public var userID: Kernel.UserID
     /// Empty means all active streaks of the user.
-    public var streakIDs: [String] = []
+    public var streakIDs: [Kernel.StreakID] = []
     /// When the server received the snap: decides the date (SD-1).
     public var receivedAt: Kernel.Instant? = nil
     /// What the client's clock said (SD-2).
     public var capturedAt: Kernel.Instant? = nil
 
-    /// All fields unset.
-    public init() {}
-
     /// The given fields set, the others unset.
-    public init(userID: String = "", streakIDs: [String] = [], receivedAt: Kernel.Instant? = nil, capturedAt: Kernel.Instant? = nil) {
+    public init(userID: Kernel.UserID, streakIDs: [Kernel.StreakID] = [], receivedAt: Kernel.Instant? = nil, capturedAt: Kernel.Instant? = nil) {
         self.userID = userID
         self.streakIDs = streakIDs
         self.receivedAt = receivedAt
@@ -714,13 +666,10 @@ public struct PlanContributionRequest: Sendable, Equatable {
 public struct PlanContributionReply: Sendable, Equatable {
     public var outcomes: [ContributionOutcome] = []
     /// The author's date the snap claims by its times alone, whatever any streak holds, YYYY-MM-DD (SD-1, SD-2).
-    public var authorDate: String = ""
-
-    /// All fields unset.
-    public init() {}
+    public var authorDate: Kernel.CalendarDate
 
     /// The given fields set, the others unset.
-    public init(outcomes: [ContributionOutcome] = [], authorDate: String = "") {
+    public init(outcomes: [ContributionOutcome] = [], authorDate: Kernel.CalendarDate) {
         self.outcomes = outcomes
         self.authorDate = authorDate
     }
@@ -728,17 +677,14 @@ public struct PlanContributionReply: Sendable, Equatable {
 
 public struct RecordContributionRequest: Sendable, Equatable {
     /// One per snap, made by the caller before it calls first.
-    public var operationID: String = ""
-    public var userID: String = ""
-    public var streakIDs: [String] = []
+    public var operationID: Kernel.OperationID
+    public var userID: Kernel.UserID
+    public var streakIDs: [Kernel.StreakID] = []
     public var receivedAt: Kernel.Instant? = nil
     public var capturedAt: Kernel.Instant? = nil
 
-    /// All fields unset.
-    public init() {}
-
     /// The given fields set, the others unset.
-    public init(operationID: String = "", userID: String = "", streakIDs: [String] = [], receivedAt: Kernel.Instant? = nil, capturedAt: Kernel.Instant? = nil) {
+    public init(operationID: Kernel.OperationID, userID: Kernel.UserID, streakIDs: [Kernel.StreakID] = [], receivedAt: Kernel.Instant? = nil, capturedAt: Kernel.Instant? = nil) {
         self.operationID = operationID
         self.userID = userID
         self.streakIDs = streakIDs
@@ -764,25 +710,22 @@ public struct RecordContributionReply: Sendable, Equatable {
 
 /// What became of a snap in one streak.
 public struct ContributionOutcome: Sendable, Equatable {
-    public var streakID: String = ""
+    public var streakID: Kernel.StreakID
     /// Why it was refused: ALREADY_POSTED, STREAK_NOT_ACTIVE, NOT_A_MEMBER, CAPTURED_IN_FUTURE, OUTSIDE_SNAP_WINDOW (PW-3). Unset when
     /// accepted.
     public var refused: String? = nil
     /// The author's date it counts for, YYYY-MM-DD.
-    public var date: String? = nil
+    public var date: Kernel.CalendarDate? = nil
     /// Both have posted for that date now.
     public var dateCompleted: Bool = false
     public var currentCount: Int32 = 0
     public var longestCount: Int32 = 0
     /// The milestone that this snap reached; 0 for none (MS-6).
     public var milestone: Int32 = 0
-    public var friendID: String = ""
-
-    /// All fields unset.
-    public init() {}
+    public var friendID: Kernel.UserID? = nil
 
     /// The given fields set, the others unset.
-    public init(streakID: String = "", refused: String? = nil, date: String? = nil, dateCompleted: Bool = false, currentCount: Int32 = 0, longestCount: Int32 = 0, milestone: Int32 = 0, friendID: String = "") {
+    public init(streakID: Kernel.StreakID, refused: String? = nil, date: Kernel.CalendarDate? = nil, dateCompleted: Bool = false, currentCount: Int32 = 0, longestCount: Int32 = 0, milestone: Int32 = 0, friendID: Kernel.UserID? = nil) {
         self.streakID = streakID
         self.refused = refused
         self.date = date
@@ -795,13 +738,10 @@ public struct ContributionOutcome: Sendable, Equatable {
 }
 
 public struct ListOpenDatesRequest: Sendable, Equatable {
-    public var userID: String = ""
-
-    /// All fields unset.
-    public init() {}
+    public var userID: Kernel.UserID
 
     /// The given fields set, the others unset.
-    public init(userID: String = "") {
+    public init(userID: Kernel.UserID) {
         self.userID = userID
     }
 }
@@ -819,27 +759,24 @@ public struct ListOpenDatesReply: Sendable, Equatable {
 }
 
 public struct OpenDate: Sendable, Equatable {
-    public var streakID: String = ""
-    public var friendID: String = ""
+    public var streakID: Kernel.StreakID
+    public var friendID: Kernel.UserID
     public var friend: CommonAPI.UserSummary? = nil
     public var currentCount: Int32 = 0
     /// Today's date on the reader's clock and on the friend's.
-    public var yourDate: String = ""
-    public var friendDate: String = ""
+    public var yourDate: Kernel.CalendarDate
+    public var friendDate: Kernel.CalendarDate
     public var youPosted: Bool = false
     public var friendPosted: Bool = false
     public var deadlineAt: Kernel.Instant? = nil
     public var atRisk: Bool = false
     /// The earliest date that is not over for the streak: not over for both (SD-4, PH-4). Never moves back.
-    public var openFrom: String = ""
+    public var openFrom: Kernel.CalendarDate
     /// The newest date the friend's clock has shown; after travel west it is later than `friend_date`.
-    public var friendNewestDate: String = ""
-
-    /// All fields unset.
-    public init() {}
+    public var friendNewestDate: Kernel.CalendarDate
 
     /// The given fields set, the others unset.
-    public init(streakID: String = "", friendID: String = "", friend: CommonAPI.UserSummary? = nil, currentCount: Int32 = 0, yourDate: String = "", friendDate: String = "", youPosted: Bool = false, friendPosted: Bool = false, deadlineAt: Kernel.Instant? = nil, atRisk: Bool = false, openFrom: String = "", friendNewestDate: String = "") {
+    public init(streakID: Kernel.StreakID, friendID: Kernel.UserID, friend: CommonAPI.UserSummary? = nil, currentCount: Int32 = 0, yourDate: Kernel.CalendarDate, friendDate: Kernel.CalendarDate, youPosted: Bool = false, friendPosted: Bool = false, deadlineAt: Kernel.Instant? = nil, atRisk: Bool = false, openFrom: Kernel.CalendarDate, friendNewestDate: Kernel.CalendarDate) {
         self.streakID = streakID
         self.friendID = friendID
         self.friend = friend
@@ -857,16 +794,13 @@ public struct OpenDate: Sendable, Equatable {
 
 public struct GetMilestoneFactsRequest: Sendable, Equatable {
     /// Who asks for the card.
-    public var userID: String = ""
-    public var streakID: String = ""
+    public var userID: Kernel.UserID
+    public var streakID: Kernel.StreakID
     /// A celebrated count (MS-6); 0 means the highest that was reached.
     public var milestone: Int32 = 0
 
-    /// All fields unset.
-    public init() {}
-
     /// The given fields set, the others unset.
-    public init(userID: String = "", streakID: String = "", milestone: Int32 = 0) {
+    public init(userID: Kernel.UserID, streakID: Kernel.StreakID, milestone: Int32 = 0) {
         self.userID = userID
         self.streakID = streakID
         self.milestone = milestone
@@ -883,17 +817,17 @@ public struct GetMilestoneFactsReply: Sendable, Equatable {
     /// The streak's count now.
     public var currentCount: Int32 = 0
     /// The first counted date of the run that reached the milestone, YYYY-MM-DD; unset when it was not reached.
-    public var fromDate: String? = nil
+    public var fromDate: Kernel.CalendarDate? = nil
     /// The date that made the milestone, YYYY-MM-DD; unset when it was not reached.
-    public var toDate: String? = nil
+    public var toDate: Kernel.CalendarDate? = nil
     /// The other one of the two.
-    public var friendID: String = ""
+    public var friendID: Kernel.UserID? = nil
 
     /// All fields unset.
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(isMember: Bool = false, isReached: Bool = false, milestone: Int32 = 0, currentCount: Int32 = 0, fromDate: String? = nil, toDate: String? = nil, friendID: String = "") {
+    public init(isMember: Bool = false, isReached: Bool = false, milestone: Int32 = 0, currentCount: Int32 = 0, fromDate: Kernel.CalendarDate? = nil, toDate: Kernel.CalendarDate? = nil, friendID: Kernel.UserID? = nil) {
         self.isMember = isMember
         self.isReached = isReached
         self.milestone = milestone
@@ -905,14 +839,11 @@ public struct GetMilestoneFactsReply: Sendable, Equatable {
 }
 
 public struct GetMembershipRequest: Sendable, Equatable {
-    public var userID: String = ""
-    public var streakID: String = ""
-
-    /// All fields unset.
-    public init() {}
+    public var userID: Kernel.UserID
+    public var streakID: Kernel.StreakID
 
     /// The given fields set, the others unset.
-    public init(userID: String = "", streakID: String = "") {
+    public init(userID: Kernel.UserID, streakID: Kernel.StreakID) {
         self.userID = userID
         self.streakID = streakID
     }
@@ -920,16 +851,16 @@ public struct GetMembershipRequest: Sendable, Equatable {
 
 public struct GetMembershipReply: Sendable, Equatable {
     /// The other member; unset when there is no such streak, or the user is no member of it.
-    public var friendID: String? = nil
+    public var friendID: Kernel.UserID? = nil
     /// The earliest date that is not over for the streak: not over for both (SD-4), YYYY-MM-DD. Set for members, also when the streak has
     /// ended: its last dates are over no earlier for that. Never moves back.
-    public var openFrom: String? = nil
+    public var openFrom: Kernel.CalendarDate? = nil
 
     /// All fields unset.
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(friendID: String? = nil, openFrom: String? = nil) {
+    public init(friendID: Kernel.UserID? = nil, openFrom: Kernel.CalendarDate? = nil) {
         self.friendID = friendID
         self.openFrom = openFrom
     }

@@ -9,7 +9,8 @@ public enum MutualService {
     /// - Parameters:
     ///   - listStreaks: The user's active streaks (MS-4).
     ///   - getStreak: One streak with today's two snaps and its 90-day calendar (MS-5).
-    ///   - listSampleStreaks: Streaks of people who do not exist, in the situations there are: for guests who look around (AU-8). They go with the present date.
+    ///   - listSampleStreaks: Streaks of made-up users, one for each state that a streak can be in: for guests who look around (AU-8). Their dates follow the
+    ///     present date.
     ///   - startStreak: Starts a streak with a friend: after a break, or when a limit had prevented it (MS-1). A broken one of the two ends with it, and
     ///     can no longer be recovered. Refusals: NOT_FRIENDS, STREAK_ALREADY_ACTIVE, STREAK_LIMIT_REACHED, RECOVERY_IN_PROGRESS.
     ///   - recover: Spends a recovery token of the user on a broken streak, or on one at risk in advance (RC-2, RC-3). Either both happen or neither
@@ -19,7 +20,7 @@ public enum MutualService {
     ///   - getMilestoneData: What a client needs to draw a milestone card itself (MC-1).
     ///   - startForFriendship: Starts the streak of a new friendship; the same friendship always gets the same answer (SO-2).
     ///   - getFriendSummaries: Streak summaries of one user with up to 100 friends, or with all, in one round trip (SO-3).
-    ///   - planContribution: Which of a user's streaks could take a snap now, and for which date; changes nothing (PH-1).
+    ///   - planContribution: Which of a user's streaks would accept a snap now, and for which date; changes nothing (PH-1).
     ///   - recordContribution: Counts a snap for streaks. One operation id always gets the same answer, so it is safe to repeat (D6, MS-2).
     ///   - listOpenDates: Today's dates and posted flags of a user's active streaks: what the feed is made from (PH-5).
     ///   - getMilestoneFacts: What is true of a streak and a milestone of it, for a card about it (MC-1). Changes nothing and settles nothing.
@@ -68,7 +69,8 @@ public enum MutualMethods {
     /// One streak with today's two snaps and its 90-day calendar (MS-5).
     public static let getStreak = Bus.Method<GetStreakRequest, StreakDetail>(
         service: "streaks", version: "v1", name: "GetStreak", isIdempotent: true, timeout: .seconds(10))
-    /// Streaks of people who do not exist, in the situations there are: for guests who look around (AU-8). They go with the present date.
+    /// Streaks of made-up users, one for each state that a streak can be in: for guests who look around (AU-8). Their dates follow the
+    /// present date.
     public static let listSampleStreaks = Bus.Method<ListSampleStreaksRequest, ListSampleStreaksReply>(
         service: "streaks", version: "v1", name: "ListSampleStreaks", isIdempotent: true, timeout: .seconds(10))
     /// Starts a streak with a friend: after a break, or when a limit had prevented it (MS-1). A broken one of the two ends with it, and
@@ -92,7 +94,7 @@ public enum MutualMethods {
     /// Streak summaries of one user with up to 100 friends, or with all, in one round trip (SO-3).
     public static let getFriendSummaries = Bus.Method<GetFriendSummariesRequest, GetFriendSummariesReply>(
         service: "streaks", version: "v1", name: "GetFriendSummaries", isIdempotent: true, timeout: .seconds(10))
-    /// Which of a user's streaks could take a snap now, and for which date; changes nothing (PH-1).
+    /// Which of a user's streaks would accept a snap now, and for which date; changes nothing (PH-1).
     public static let planContribution = Bus.Method<PlanContributionRequest, PlanContributionReply>(
         service: "streaks", version: "v1", name: "PlanContribution", isIdempotent: true, timeout: .seconds(10))
     /// Counts a snap for streaks. One operation id always gets the same answer, so it is safe to repeat (D6, MS-2).
@@ -127,7 +129,8 @@ public struct MutualClient: Sendable {
         try await caller.call(MutualMethods.getStreak, request, context: context)
     }
 
-    /// Streaks of people who do not exist, in the situations there are: for guests who look around (AU-8). They go with the present date.
+    /// Streaks of made-up users, one for each state that a streak can be in: for guests who look around (AU-8). Their dates follow the
+    /// present date.
     public func listSampleStreaks(_ request: ListSampleStreaksRequest, context: Bus.CallContext) async throws -> ListSampleStreaksReply {
         try await caller.call(MutualMethods.listSampleStreaks, request, context: context)
     }
@@ -165,7 +168,7 @@ public struct MutualClient: Sendable {
         try await caller.call(MutualMethods.getFriendSummaries, request, context: context)
     }
 
-    /// Which of a user's streaks could take a snap now, and for which date; changes nothing (PH-1).
+    /// Which of a user's streaks would accept a snap now, and for which date; changes nothing (PH-1).
     public func planContribution(_ request: PlanContributionRequest, context: Bus.CallContext) async throws -> PlanContributionReply {
         try await caller.call(MutualMethods.planContribution, request, context: context)
     }

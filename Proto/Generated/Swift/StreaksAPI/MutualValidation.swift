@@ -7,11 +7,26 @@ extension ListStreaksRequest {
 }
 
 extension ListStreaksReply {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        for (index, value) in self.streaks.enumerated() {
+            value.collectViolations(into: &violations, path: path.child("streaks", index: index))
+        }
+    }
 }
 
 extension StreakItem {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.id, at: path, "id")
+        if let value = self.friend {
+            value.collectViolations(into: &violations, path: path.child("friend"))
+        }
+        if let value = self.lastCompletedDate {
+            violations.date(value, at: path, "last_completed_date")
+        }
+        if let value = self.brokenByUserID {
+            violations.id(value, at: path, "broken_by_user_id")
+        }
+    }
 }
 
 extension ListSampleStreaksRequest {
@@ -29,22 +44,36 @@ extension ListSampleStreaksReply {
 extension SampleStreak {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         if self.streak == nil { violations.required(at: path, "streak") }
+        if let value = self.streak {
+            value.collectViolations(into: &violations, path: path.child("streak"))
+        }
+        for (index, value) in self.calendar.enumerated() {
+            value.collectViolations(into: &violations, path: path.child("calendar", index: index))
+        }
     }
 }
 
 extension GetStreakRequest {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
-        if self.streakID.isEmpty {
-            violations.required(at: path, "streak_id")
-        } else {
-            violations.format(self.streakID, .uuid, at: path, "streak_id")
-        }
+        violations.id(self.streakID, at: path, "streak_id")
     }
 }
 
 extension StreakDetail {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         if self.streak == nil { violations.required(at: path, "streak") }
+        if let value = self.streak {
+            value.collectViolations(into: &violations, path: path.child("streak"))
+        }
+        for (index, value) in self.calendar.enumerated() {
+            value.collectViolations(into: &violations, path: path.child("calendar", index: index))
+        }
+        if let value = self.yourSnap {
+            value.collectViolations(into: &violations, path: path.child("your_snap"))
+        }
+        if let value = self.friendSnap {
+            value.collectViolations(into: &violations, path: path.child("friend_snap"))
+        }
         if self.recovery == nil { violations.required(at: path, "recovery") }
     }
 }
@@ -54,20 +83,21 @@ extension StreakRecovery {
 }
 
 extension StreakSnap {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.id, at: path, "id")
+        violations.id(self.userID, at: path, "user_id")
+    }
 }
 
 extension CalendarDay {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.date(self.date, at: path, "date")
+    }
 }
 
 extension GetCalendarRequest {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
-        if self.streakID.isEmpty {
-            violations.required(at: path, "streak_id")
-        } else {
-            violations.format(self.streakID, .uuid, at: path, "streak_id")
-        }
+        violations.id(self.streakID, at: path, "streak_id")
         if let value = self.month {
             violations.format(value, .month, at: path, "month")
         }
@@ -75,29 +105,51 @@ extension GetCalendarRequest {
 }
 
 extension MonthCalendar {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.streakID, at: path, "streak_id")
+        for (index, value) in self.days.enumerated() {
+            value.collectViolations(into: &violations, path: path.child("days", index: index))
+        }
+    }
 }
 
 extension GetMilestoneDataRequest {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
-        if self.streakID.isEmpty {
-            violations.required(at: path, "streak_id")
-        } else {
-            violations.format(self.streakID, .uuid, at: path, "streak_id")
-        }
+        violations.id(self.streakID, at: path, "streak_id")
     }
 }
 
 extension MilestoneData {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.streakID, at: path, "streak_id")
+        for (index, value) in self.reached.enumerated() {
+            value.collectViolations(into: &violations, path: path.child("reached", index: index))
+        }
         if self.you == nil { violations.required(at: path, "you") }
+        if let value = self.you {
+            value.collectViolations(into: &violations, path: path.child("you"))
+        }
         if self.friend == nil { violations.required(at: path, "friend") }
+        if let value = self.friend {
+            value.collectViolations(into: &violations, path: path.child("friend"))
+        }
+        if let value = self.fromDate {
+            violations.date(value, at: path, "from_date")
+        }
+        if let value = self.toDate {
+            violations.date(value, at: path, "to_date")
+        }
         if self.text == nil { violations.required(at: path, "text") }
+        if let value = self.milestoneID {
+            violations.id(value, at: path, "milestone_id")
+        }
     }
 }
 
 extension MilestoneMark {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.date(self.date, at: path, "date")
+    }
 }
 
 extension CardText {
@@ -110,173 +162,192 @@ extension CardStyle {
 
 extension StartStreakRequest {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
-        if self.friendID.isEmpty {
-            violations.required(at: path, "friend_id")
-        } else {
-            violations.format(self.friendID, .uuid, at: path, "friend_id")
-        }
+        violations.id(self.friendID, at: path, "friend_id")
     }
 }
 
 extension StartStreakReply {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         if self.streak == nil { violations.required(at: path, "streak") }
+        if let value = self.streak {
+            value.collectViolations(into: &violations, path: path.child("streak"))
+        }
     }
 }
 
 extension RecoverRequest {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
-        if self.streakID.isEmpty {
-            violations.required(at: path, "streak_id")
-        } else {
-            violations.format(self.streakID, .uuid, at: path, "streak_id")
-        }
+        violations.id(self.streakID, at: path, "streak_id")
     }
 }
 
 extension RecoverReply {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         if self.streak == nil { violations.required(at: path, "streak") }
+        if let value = self.streak {
+            value.collectViolations(into: &violations, path: path.child("streak"))
+        }
+        violations.id(self.recoveryID, at: path, "recovery_id")
     }
 }
 
 extension StartForFriendshipRequest {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
-        if self.friendshipID.isEmpty {
-            violations.required(at: path, "friendship_id")
-        } else {
-            violations.format(self.friendshipID, .uuid, at: path, "friendship_id")
-        }
-        if self.userAID.isEmpty {
-            violations.required(at: path, "user_a_id")
-        } else {
-            violations.format(self.userAID, .uuid, at: path, "user_a_id")
-        }
-        if self.userBID.isEmpty {
-            violations.required(at: path, "user_b_id")
-        } else {
-            violations.format(self.userBID, .uuid, at: path, "user_b_id")
-        }
+        violations.id(self.friendshipID, at: path, "friendship_id")
+        violations.id(self.userAID, at: path, "user_a_id")
+        violations.id(self.userBID, at: path, "user_b_id")
     }
 }
 
 extension StartForFriendshipReply {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if let value = self.streakID {
+            violations.id(value, at: path, "streak_id")
+        }
+    }
 }
 
 extension GetFriendSummariesRequest {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
-        if self.userID.isEmpty {
-            violations.required(at: path, "user_id")
-        } else {
-            violations.format(self.userID, .uuid, at: path, "user_id")
-        }
+        violations.id(self.userID, at: path, "user_id")
         violations.items(self.friendIDs.count, max: 100, at: path, "friend_ids")
+        for (index, value) in self.friendIDs.enumerated() {
+            violations.id(value, at: path, "friend_ids", index: index)
+        }
     }
 }
 
 extension GetFriendSummariesReply {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        for (index, value) in self.summaries.enumerated() {
+            value.collectViolations(into: &violations, path: path.child("summaries", index: index))
+        }
+    }
 }
 
 extension FriendSummary {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.friendID, at: path, "friend_id")
+        violations.id(self.streakID, at: path, "streak_id")
+    }
 }
 
 extension PlanContributionRequest {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
-        if self.userID.isEmpty {
-            violations.required(at: path, "user_id")
-        } else {
-            violations.format(self.userID, .uuid, at: path, "user_id")
-        }
+        violations.id(self.userID, at: path, "user_id")
         violations.items(self.streakIDs.count, max: 500, at: path, "streak_ids")
+        for (index, value) in self.streakIDs.enumerated() {
+            violations.id(value, at: path, "streak_ids", index: index)
+        }
         if self.receivedAt == nil { violations.required(at: path, "received_at") }
     }
 }
 
 extension PlanContributionReply {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        for (index, value) in self.outcomes.enumerated() {
+            value.collectViolations(into: &violations, path: path.child("outcomes", index: index))
+        }
+        violations.date(self.authorDate, at: path, "author_date")
+    }
 }
 
 extension RecordContributionRequest {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
-        if self.operationID.isEmpty {
-            violations.required(at: path, "operation_id")
-        } else {
-            violations.format(self.operationID, .uuid, at: path, "operation_id")
-        }
-        if self.userID.isEmpty {
-            violations.required(at: path, "user_id")
-        } else {
-            violations.format(self.userID, .uuid, at: path, "user_id")
-        }
+        violations.id(self.operationID, at: path, "operation_id")
+        violations.id(self.userID, at: path, "user_id")
         violations.items(self.streakIDs.count, min: 1, max: 500, at: path, "streak_ids")
+        for (index, value) in self.streakIDs.enumerated() {
+            violations.id(value, at: path, "streak_ids", index: index)
+        }
         if self.receivedAt == nil { violations.required(at: path, "received_at") }
     }
 }
 
 extension RecordContributionReply {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
-}
-
-extension ContributionOutcome {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
-}
-
-extension ListOpenDatesRequest {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
-        if self.userID.isEmpty {
-            violations.required(at: path, "user_id")
-        } else {
-            violations.format(self.userID, .uuid, at: path, "user_id")
+        for (index, value) in self.outcomes.enumerated() {
+            value.collectViolations(into: &violations, path: path.child("outcomes", index: index))
         }
     }
 }
 
+extension ContributionOutcome {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.streakID, at: path, "streak_id")
+        if let value = self.date {
+            violations.date(value, at: path, "date")
+        }
+        if let value = self.friendID {
+            violations.id(value, at: path, "friend_id")
+        }
+    }
+}
+
+extension ListOpenDatesRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.userID, at: path, "user_id")
+    }
+}
+
 extension ListOpenDatesReply {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        for (index, value) in self.streaks.enumerated() {
+            value.collectViolations(into: &violations, path: path.child("streaks", index: index))
+        }
+    }
 }
 
 extension OpenDate {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.streakID, at: path, "streak_id")
+        violations.id(self.friendID, at: path, "friend_id")
+        if let value = self.friend {
+            value.collectViolations(into: &violations, path: path.child("friend"))
+        }
+        violations.date(self.yourDate, at: path, "your_date")
+        violations.date(self.friendDate, at: path, "friend_date")
+        violations.date(self.openFrom, at: path, "open_from")
+        violations.date(self.friendNewestDate, at: path, "friend_newest_date")
+    }
 }
 
 extension GetMilestoneFactsRequest {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
-        if self.userID.isEmpty {
-            violations.required(at: path, "user_id")
-        } else {
-            violations.format(self.userID, .uuid, at: path, "user_id")
-        }
-        if self.streakID.isEmpty {
-            violations.required(at: path, "streak_id")
-        } else {
-            violations.format(self.streakID, .uuid, at: path, "streak_id")
-        }
+        violations.id(self.userID, at: path, "user_id")
+        violations.id(self.streakID, at: path, "streak_id")
         violations.bounds(self.milestone, min: 0, max: 1000000, at: path, "milestone")
     }
 }
 
 extension GetMilestoneFactsReply {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
-}
-
-extension GetMembershipRequest {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
-        if self.userID.isEmpty {
-            violations.required(at: path, "user_id")
-        } else {
-            violations.format(self.userID, .uuid, at: path, "user_id")
+        if let value = self.fromDate {
+            violations.date(value, at: path, "from_date")
         }
-        if self.streakID.isEmpty {
-            violations.required(at: path, "streak_id")
-        } else {
-            violations.format(self.streakID, .uuid, at: path, "streak_id")
+        if let value = self.toDate {
+            violations.date(value, at: path, "to_date")
+        }
+        if let value = self.friendID {
+            violations.id(value, at: path, "friend_id")
         }
     }
 }
 
+extension GetMembershipRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.userID, at: path, "user_id")
+        violations.id(self.streakID, at: path, "streak_id")
+    }
+}
+
 extension GetMembershipReply {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if let value = self.friendID {
+            violations.id(value, at: path, "friend_id")
+        }
+        if let value = self.openFrom {
+            violations.date(value, at: path, "open_from")
+        }
+    }
 }

@@ -272,7 +272,7 @@ extension YearDay: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__YearDay.self)
-        self.date = try Wire.Decode.string(c.pointee.date, "date")
+        self.date = try Wire.Decode.date(c.pointee.date, "date", unreadable)
         self.posted = c.pointee.posted
         self.completed = c.pointee.completed
     }
@@ -280,7 +280,7 @@ extension YearDay: Wire.CMessage {
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Streaks__V1__YearDay.self)
         streaksnap__streaks__v1__year_day__init(c)
-        if !self.date.isEmpty { c.pointee.date = try arena.string(self.date, "date") }
+        c.pointee.date = arena.date(self.date)
         c.pointee.posted = self.posted
         c.pointee.completed = self.completed
         return UnsafeMutableRawPointer(c)

@@ -26,7 +26,7 @@ public struct Achievement: Sendable, Equatable {
     /// 7_day_warrior, 30_day_legend, 100_day_immortal, first_recovery or prompt_master.
     public var id: String = ""
     public var name: String = ""
-    /// What it takes.
+    /// What earns it.
     public var description: String = ""
     /// bronze, silver, gold, shield or camera: how its badge looks.
     public var badge: String = ""
@@ -58,7 +58,7 @@ public struct GetStatsRequest: Sendable, Equatable {
     public init() {}
 }
 
-/// One person's numbers. Counts of streaks are of mutual ones; what is told of a year is told of the last 365 dates of the reader's clock.
+/// One user's numbers. They count mutual streaks only. A year means the last 365 dates of the reader's clock.
 public struct UserStats: Sendable, Equatable {
     public var totalActiveStreaks: Int32 = 0
     /// The longest there ever was, and the longest that runs.
@@ -165,17 +165,14 @@ public struct YearCalendar: Sendable, Equatable {
 
 public struct YearDay: Sendable, Equatable {
     /// YYYY-MM-DD.
-    public var date: String = ""
+    public var date: Kernel.CalendarDate
     /// In how many streaks you have posted for it.
     public var posted: Int32 = 0
     /// In how many both have.
     public var completed: Int32 = 0
 
-    /// All fields unset.
-    public init() {}
-
     /// The given fields set, the others unset.
-    public init(date: String = "", posted: Int32 = 0, completed: Int32 = 0) {
+    public init(date: Kernel.CalendarDate, posted: Int32 = 0, completed: Int32 = 0) {
         self.date = date
         self.posted = posted
         self.completed = completed

@@ -38,9 +38,15 @@ extension GetYearCalendarRequest {
 }
 
 extension YearCalendar {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        for (index, value) in self.days.enumerated() {
+            value.collectViolations(into: &violations, path: path.child("days", index: index))
+        }
+    }
 }
 
 extension YearDay {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.date(self.date, at: path, "date")
+    }
 }

@@ -16,7 +16,7 @@ extension GetTodaysPromptRequest: Wire.CMessage {
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__GetTodaysPromptRequest.self)
         if c.pointee._streak_id_case.rawValue == 1 {
-            self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
+            self.streakID = try Wire.Decode.optionalID(c.pointee.streak_id, "streak_id", unreadable)
         }
     }
 
@@ -25,7 +25,7 @@ extension GetTodaysPromptRequest: Wire.CMessage {
         streaksnap__streaks__v1__get_todays_prompt_request__init(c)
         if let value = self.streakID {
             c.pointee._streak_id_case = .init(rawValue: 1)
-            c.pointee.streak_id = try arena.string(value, "streak_id")
+            c.pointee.streak_id = arena.id(value)
         }
         return UnsafeMutableRawPointer(c)
     }
@@ -46,7 +46,7 @@ extension TodaysPrompt: Wire.CMessage {
         self.text = try Wire.Decode.string(c.pointee.text, "text")
         self.category = PromptCategory(rawValue: Int32(truncatingIfNeeded: c.pointee.category.rawValue))
         self.emoji = try Wire.Decode.string(c.pointee.emoji, "emoji")
-        self.date = try Wire.Decode.string(c.pointee.date, "date")
+        self.date = try Wire.Decode.date(c.pointee.date, "date", unreadable)
         if let stored = c.pointee.window {
             self.window = try SnapWindow(stored: UnsafeRawPointer(stored), unreadable)
         }
@@ -59,7 +59,7 @@ extension TodaysPrompt: Wire.CMessage {
         if !self.text.isEmpty { c.pointee.text = try arena.string(self.text, "text") }
         c.pointee.category = Streaksnap__Streaks__V1__PromptCategory(rawValue: .init(truncatingIfNeeded: self.category.rawValue))
         if !self.emoji.isEmpty { c.pointee.emoji = try arena.string(self.emoji, "emoji") }
-        if !self.date.isEmpty { c.pointee.date = try arena.string(self.date, "date") }
+        c.pointee.date = arena.date(self.date)
         if let value = self.window {
             c.pointee.window = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Streaks__V1__SnapWindow.self)
         }
@@ -78,13 +78,13 @@ extension GetStreakPromptsRequest: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__GetStreakPromptsRequest.self)
-        self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
+        self.streakID = try Wire.Decode.id(c.pointee.streak_id, "streak_id", unreadable)
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Streaks__V1__GetStreakPromptsRequest.self)
         streaksnap__streaks__v1__get_streak_prompts_request__init(c)
-        if !self.streakID.isEmpty { c.pointee.streak_id = try arena.string(self.streakID, "streak_id") }
+        c.pointee.streak_id = arena.id(self.streakID)
         return UnsafeMutableRawPointer(c)
     }
 }
@@ -100,14 +100,14 @@ extension SetStreakPromptsRequest: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__SetStreakPromptsRequest.self)
-        self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
+        self.streakID = try Wire.Decode.id(c.pointee.streak_id, "streak_id", unreadable)
         self.prompts = try Wire.Decode.messages(c.pointee.prompts, count: c.pointee.n_prompts, as: CustomPrompt.self, unreadable)
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Streaks__V1__SetStreakPromptsRequest.self)
         streaksnap__streaks__v1__set_streak_prompts_request__init(c)
-        if !self.streakID.isEmpty { c.pointee.streak_id = try arena.string(self.streakID, "streak_id") }
+        c.pointee.streak_id = arena.id(self.streakID)
         if !self.prompts.isEmpty {
             c.pointee.n_prompts = self.prompts.count
             c.pointee.prompts = try arena.messages(self.prompts, as: Streaksnap__Streaks__V1__CustomPrompt.self)
@@ -127,13 +127,13 @@ extension ClearStreakPromptsRequest: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__ClearStreakPromptsRequest.self)
-        self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
+        self.streakID = try Wire.Decode.id(c.pointee.streak_id, "streak_id", unreadable)
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Streaks__V1__ClearStreakPromptsRequest.self)
         streaksnap__streaks__v1__clear_streak_prompts_request__init(c)
-        if !self.streakID.isEmpty { c.pointee.streak_id = try arena.string(self.streakID, "streak_id") }
+        c.pointee.streak_id = arena.id(self.streakID)
         return UnsafeMutableRawPointer(c)
     }
 }
@@ -178,11 +178,11 @@ extension StreakPrompts: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__StreakPrompts.self)
-        self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
+        self.streakID = try Wire.Decode.id(c.pointee.streak_id, "streak_id", unreadable)
         self.prompts = try Wire.Decode.messages(c.pointee.prompts, count: c.pointee.n_prompts, as: CustomPrompt.self, unreadable)
         self.active = c.pointee.active != 0
         if c.pointee._set_by_user_id_case.rawValue == 4 {
-            self.setByUserID = try Wire.Decode.string(c.pointee.set_by_user_id, "set_by_user_id")
+            self.setByUserID = try Wire.Decode.optionalID(c.pointee.set_by_user_id, "set_by_user_id", unreadable)
         }
         if let stored = c.pointee.set_at {
             self.setAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "set_at")
@@ -192,7 +192,7 @@ extension StreakPrompts: Wire.CMessage {
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Streaks__V1__StreakPrompts.self)
         streaksnap__streaks__v1__streak_prompts__init(c)
-        if !self.streakID.isEmpty { c.pointee.streak_id = try arena.string(self.streakID, "streak_id") }
+        c.pointee.streak_id = arena.id(self.streakID)
         if !self.prompts.isEmpty {
             c.pointee.n_prompts = self.prompts.count
             c.pointee.prompts = try arena.messages(self.prompts, as: Streaksnap__Streaks__V1__CustomPrompt.self)
@@ -200,7 +200,7 @@ extension StreakPrompts: Wire.CMessage {
         c.pointee.active = self.active ? 1 : 0
         if let value = self.setByUserID {
             c.pointee._set_by_user_id_case = .init(rawValue: 4)
-            c.pointee.set_by_user_id = try arena.string(value, "set_by_user_id")
+            c.pointee.set_by_user_id = arena.id(value)
         }
         if let value = self.setAt {
             c.pointee.set_at = try storeTimestamp(value, arena, "set_at")

@@ -63,13 +63,13 @@ public enum PromptCategory: Wire.OpenEnum {
 
 public struct GetTodaysPromptRequest: Sendable, Equatable {
     /// A streak of the user's: its own prompt is shown, if it has one.
-    public var streakID: String? = nil
+    public var streakID: Kernel.StreakID? = nil
 
     /// All fields unset.
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(streakID: String? = nil) {
+    public init(streakID: Kernel.StreakID? = nil) {
         self.streakID = streakID
     }
 }
@@ -81,14 +81,11 @@ public struct TodaysPrompt: Sendable, Equatable {
     public var category: PromptCategory = .unspecified
     public var emoji: String = ""
     /// The UTC date it is for, YYYY-MM-DD.
-    public var date: String = ""
+    public var date: Kernel.CalendarDate
     public var window: SnapWindow? = nil
 
-    /// All fields unset.
-    public init() {}
-
     /// The given fields set, the others unset.
-    public init(id: String = "", text: String = "", category: PromptCategory = .unspecified, emoji: String = "", date: String = "", window: SnapWindow? = nil) {
+    public init(id: String = "", text: String = "", category: PromptCategory = .unspecified, emoji: String = "", date: Kernel.CalendarDate, window: SnapWindow? = nil) {
         self.id = id
         self.text = text
         self.category = category
@@ -99,40 +96,31 @@ public struct TodaysPrompt: Sendable, Equatable {
 }
 
 public struct GetStreakPromptsRequest: Sendable, Equatable {
-    public var streakID: String = ""
-
-    /// All fields unset.
-    public init() {}
+    public var streakID: Kernel.StreakID
 
     /// The given fields set, the others unset.
-    public init(streakID: String = "") {
+    public init(streakID: Kernel.StreakID) {
         self.streakID = streakID
     }
 }
 
 public struct SetStreakPromptsRequest: Sendable, Equatable {
-    public var streakID: String = ""
+    public var streakID: Kernel.StreakID
     /// At least one. One is shown a UTC date, in this order, from the first again after the last.
     public var prompts: [CustomPrompt] = []
 
-    /// All fields unset.
-    public init() {}
-
     /// The given fields set, the others unset.
-    public init(streakID: String = "", prompts: [CustomPrompt] = []) {
+    public init(streakID: Kernel.StreakID, prompts: [CustomPrompt] = []) {
         self.streakID = streakID
         self.prompts = prompts
     }
 }
 
 public struct ClearStreakPromptsRequest: Sendable, Equatable {
-    public var streakID: String = ""
-
-    /// All fields unset.
-    public init() {}
+    public var streakID: Kernel.StreakID
 
     /// The given fields set, the others unset.
-    public init(streakID: String = "") {
+    public init(streakID: Kernel.StreakID) {
         self.streakID = streakID
     }
 }
@@ -155,20 +143,17 @@ public struct CustomPrompt: Sendable, Equatable {
 }
 
 public struct StreakPrompts: Sendable, Equatable {
-    public var streakID: String = ""
+    public var streakID: Kernel.StreakID
     /// In the order of rotation; empty when none are set.
     public var prompts: [CustomPrompt] = []
     /// Whether they are shown: only while the member who set them is on a premium plan.
     public var active: Bool = false
     /// Unset when none are set.
-    public var setByUserID: String? = nil
+    public var setByUserID: Kernel.UserID? = nil
     public var setAt: Kernel.Instant? = nil
 
-    /// All fields unset.
-    public init() {}
-
     /// The given fields set, the others unset.
-    public init(streakID: String = "", prompts: [CustomPrompt] = [], active: Bool = false, setByUserID: String? = nil, setAt: Kernel.Instant? = nil) {
+    public init(streakID: Kernel.StreakID, prompts: [CustomPrompt] = [], active: Bool = false, setByUserID: Kernel.UserID? = nil, setAt: Kernel.Instant? = nil) {
         self.streakID = streakID
         self.prompts = prompts
         self.active = active

@@ -5,34 +5,27 @@ public import Wire
 extension GetTodaysPromptRequest {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         if let value = self.streakID {
-            violations.format(value, .uuid, at: path, "streak_id")
+            violations.id(value, at: path, "streak_id")
         }
     }
 }
 
 extension TodaysPrompt {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.date(self.date, at: path, "date")
         if self.window == nil { violations.required(at: path, "window") }
     }
 }
 
 extension GetStreakPromptsRequest {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
-        if self.streakID.isEmpty {
-            violations.required(at: path, "streak_id")
-        } else {
-            violations.format(self.streakID, .uuid, at: path, "streak_id")
-        }
+        violations.id(self.streakID, at: path, "streak_id")
     }
 }
 
 extension SetStreakPromptsRequest {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
-        if self.streakID.isEmpty {
-            violations.required(at: path, "streak_id")
-        } else {
-            violations.format(self.streakID, .uuid, at: path, "streak_id")
-        }
+        violations.id(self.streakID, at: path, "streak_id")
         violations.items(self.prompts.count, max: 30, at: path, "prompts")
         for (index, value) in self.prompts.enumerated() {
             value.collectViolations(into: &violations, path: path.child("prompts", index: index))
@@ -42,11 +35,7 @@ extension SetStreakPromptsRequest {
 
 extension ClearStreakPromptsRequest {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
-        if self.streakID.isEmpty {
-            violations.required(at: path, "streak_id")
-        } else {
-            violations.format(self.streakID, .uuid, at: path, "streak_id")
-        }
+        violations.id(self.streakID, at: path, "streak_id")
     }
 }
 
@@ -61,8 +50,12 @@ extension CustomPrompt {
 
 extension StreakPrompts {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.streakID, at: path, "streak_id")
         for (index, value) in self.prompts.enumerated() {
             value.collectViolations(into: &violations, path: path.child("prompts", index: index))
+        }
+        if let value = self.setByUserID {
+            violations.id(value, at: path, "set_by_user_id")
         }
     }
 }

@@ -15,9 +15,9 @@ extension StreakStarted: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__StreakStarted.self)
-        self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
-        self.userAID = try Wire.Decode.string(c.pointee.user_a_id, "user_a_id")
-        self.userBID = try Wire.Decode.string(c.pointee.user_b_id, "user_b_id")
+        self.streakID = try Wire.Decode.id(c.pointee.streak_id, "streak_id", unreadable)
+        self.userAID = try Wire.Decode.id(c.pointee.user_a_id, "user_a_id", unreadable)
+        self.userBID = try Wire.Decode.id(c.pointee.user_b_id, "user_b_id", unreadable)
         if let stored = c.pointee.started_at {
             self.startedAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "started_at")
         }
@@ -26,9 +26,9 @@ extension StreakStarted: Wire.CMessage {
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Streaks__V1__StreakStarted.self)
         streaksnap__streaks__v1__streak_started__init(c)
-        if !self.streakID.isEmpty { c.pointee.streak_id = try arena.string(self.streakID, "streak_id") }
-        if !self.userAID.isEmpty { c.pointee.user_a_id = try arena.string(self.userAID, "user_a_id") }
-        if !self.userBID.isEmpty { c.pointee.user_b_id = try arena.string(self.userBID, "user_b_id") }
+        c.pointee.streak_id = arena.id(self.streakID)
+        c.pointee.user_a_id = arena.id(self.userAID)
+        c.pointee.user_b_id = arena.id(self.userBID)
         if let value = self.startedAt {
             c.pointee.started_at = try storeTimestamp(value, arena, "started_at")
         }
@@ -47,10 +47,10 @@ extension SnapCounted: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__SnapCounted.self)
-        self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
-        self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
-        self.friendID = try Wire.Decode.string(c.pointee.friend_id, "friend_id")
-        self.date = try Wire.Decode.string(c.pointee.date, "date")
+        self.streakID = try Wire.Decode.id(c.pointee.streak_id, "streak_id", unreadable)
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
+        self.friendID = try Wire.Decode.id(c.pointee.friend_id, "friend_id", unreadable)
+        self.date = try Wire.Decode.date(c.pointee.date, "date", unreadable)
         self.dateCompleted = c.pointee.date_completed != 0
         self.currentCount = c.pointee.current_count
         if let stored = c.pointee.counted_at {
@@ -61,10 +61,10 @@ extension SnapCounted: Wire.CMessage {
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Streaks__V1__SnapCounted.self)
         streaksnap__streaks__v1__snap_counted__init(c)
-        if !self.streakID.isEmpty { c.pointee.streak_id = try arena.string(self.streakID, "streak_id") }
-        if !self.userID.isEmpty { c.pointee.user_id = try arena.string(self.userID, "user_id") }
-        if !self.friendID.isEmpty { c.pointee.friend_id = try arena.string(self.friendID, "friend_id") }
-        if !self.date.isEmpty { c.pointee.date = try arena.string(self.date, "date") }
+        c.pointee.streak_id = arena.id(self.streakID)
+        c.pointee.user_id = arena.id(self.userID)
+        c.pointee.friend_id = arena.id(self.friendID)
+        c.pointee.date = arena.date(self.date)
         c.pointee.date_completed = self.dateCompleted ? 1 : 0
         c.pointee.current_count = self.currentCount
         if let value = self.countedAt {
@@ -85,22 +85,22 @@ extension MilestoneReached: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__MilestoneReached.self)
-        self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
-        self.userAID = try Wire.Decode.string(c.pointee.user_a_id, "user_a_id")
-        self.userBID = try Wire.Decode.string(c.pointee.user_b_id, "user_b_id")
+        self.streakID = try Wire.Decode.id(c.pointee.streak_id, "streak_id", unreadable)
+        self.userAID = try Wire.Decode.id(c.pointee.user_a_id, "user_a_id", unreadable)
+        self.userBID = try Wire.Decode.id(c.pointee.user_b_id, "user_b_id", unreadable)
         self.count = c.pointee.count
-        self.date = try Wire.Decode.string(c.pointee.date, "date")
+        self.date = try Wire.Decode.date(c.pointee.date, "date", unreadable)
         self.earnsToken = c.pointee.earns_token != 0
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Streaks__V1__MilestoneReached.self)
         streaksnap__streaks__v1__milestone_reached__init(c)
-        if !self.streakID.isEmpty { c.pointee.streak_id = try arena.string(self.streakID, "streak_id") }
-        if !self.userAID.isEmpty { c.pointee.user_a_id = try arena.string(self.userAID, "user_a_id") }
-        if !self.userBID.isEmpty { c.pointee.user_b_id = try arena.string(self.userBID, "user_b_id") }
+        c.pointee.streak_id = arena.id(self.streakID)
+        c.pointee.user_a_id = arena.id(self.userAID)
+        c.pointee.user_b_id = arena.id(self.userBID)
         c.pointee.count = self.count
-        if !self.date.isEmpty { c.pointee.date = try arena.string(self.date, "date") }
+        c.pointee.date = arena.date(self.date)
         c.pointee.earns_token = self.earnsToken ? 1 : 0
         return UnsafeMutableRawPointer(c)
     }
@@ -117,21 +117,21 @@ extension RecoveryTokenEarned: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__RecoveryTokenEarned.self)
-        self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
-        self.userAID = try Wire.Decode.string(c.pointee.user_a_id, "user_a_id")
-        self.userBID = try Wire.Decode.string(c.pointee.user_b_id, "user_b_id")
+        self.streakID = try Wire.Decode.id(c.pointee.streak_id, "streak_id", unreadable)
+        self.userAID = try Wire.Decode.id(c.pointee.user_a_id, "user_a_id", unreadable)
+        self.userBID = try Wire.Decode.id(c.pointee.user_b_id, "user_b_id", unreadable)
         self.count = c.pointee.count
-        self.runStart = try Wire.Decode.string(c.pointee.run_start, "run_start")
+        self.runStart = try Wire.Decode.date(c.pointee.run_start, "run_start", unreadable)
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Streaks__V1__RecoveryTokenEarned.self)
         streaksnap__streaks__v1__recovery_token_earned__init(c)
-        if !self.streakID.isEmpty { c.pointee.streak_id = try arena.string(self.streakID, "streak_id") }
-        if !self.userAID.isEmpty { c.pointee.user_a_id = try arena.string(self.userAID, "user_a_id") }
-        if !self.userBID.isEmpty { c.pointee.user_b_id = try arena.string(self.userBID, "user_b_id") }
+        c.pointee.streak_id = arena.id(self.streakID)
+        c.pointee.user_a_id = arena.id(self.userAID)
+        c.pointee.user_b_id = arena.id(self.userBID)
         c.pointee.count = self.count
-        if !self.runStart.isEmpty { c.pointee.run_start = try arena.string(self.runStart, "run_start") }
+        c.pointee.run_start = arena.date(self.runStart)
         return UnsafeMutableRawPointer(c)
     }
 }
@@ -147,12 +147,12 @@ extension StreakBroken: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__StreakBroken.self)
-        self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
-        self.userAID = try Wire.Decode.string(c.pointee.user_a_id, "user_a_id")
-        self.userBID = try Wire.Decode.string(c.pointee.user_b_id, "user_b_id")
+        self.streakID = try Wire.Decode.id(c.pointee.streak_id, "streak_id", unreadable)
+        self.userAID = try Wire.Decode.id(c.pointee.user_a_id, "user_a_id", unreadable)
+        self.userBID = try Wire.Decode.id(c.pointee.user_b_id, "user_b_id", unreadable)
         self.count = c.pointee.count
-        self.brokenByUserID = try Wire.Decode.string(c.pointee.broken_by_user_id, "broken_by_user_id")
-        self.missedDate = try Wire.Decode.string(c.pointee.missed_date, "missed_date")
+        self.brokenByUserID = try Wire.Decode.optionalID(c.pointee.broken_by_user_id, "broken_by_user_id", unreadable)
+        self.missedDate = try Wire.Decode.date(c.pointee.missed_date, "missed_date", unreadable)
         if let stored = c.pointee.broken_at {
             self.brokenAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "broken_at")
         }
@@ -162,12 +162,14 @@ extension StreakBroken: Wire.CMessage {
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Streaks__V1__StreakBroken.self)
         streaksnap__streaks__v1__streak_broken__init(c)
-        if !self.streakID.isEmpty { c.pointee.streak_id = try arena.string(self.streakID, "streak_id") }
-        if !self.userAID.isEmpty { c.pointee.user_a_id = try arena.string(self.userAID, "user_a_id") }
-        if !self.userBID.isEmpty { c.pointee.user_b_id = try arena.string(self.userBID, "user_b_id") }
+        c.pointee.streak_id = arena.id(self.streakID)
+        c.pointee.user_a_id = arena.id(self.userAID)
+        c.pointee.user_b_id = arena.id(self.userBID)
         c.pointee.count = self.count
-        if !self.brokenByUserID.isEmpty { c.pointee.broken_by_user_id = try arena.string(self.brokenByUserID, "broken_by_user_id") }
-        if !self.missedDate.isEmpty { c.pointee.missed_date = try arena.string(self.missedDate, "missed_date") }
+        if let value = self.brokenByUserID {
+            c.pointee.broken_by_user_id = arena.id(value)
+        }
+        c.pointee.missed_date = arena.date(self.missedDate)
         if let value = self.brokenAt {
             c.pointee.broken_at = try storeTimestamp(value, arena, "broken_at")
         }
@@ -187,9 +189,9 @@ extension StreakRestored: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__StreakRestored.self)
-        self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
-        self.userAID = try Wire.Decode.string(c.pointee.user_a_id, "user_a_id")
-        self.userBID = try Wire.Decode.string(c.pointee.user_b_id, "user_b_id")
+        self.streakID = try Wire.Decode.id(c.pointee.streak_id, "streak_id", unreadable)
+        self.userAID = try Wire.Decode.id(c.pointee.user_a_id, "user_a_id", unreadable)
+        self.userBID = try Wire.Decode.id(c.pointee.user_b_id, "user_b_id", unreadable)
         self.count = c.pointee.count
         if let stored = c.pointee.restored_at {
             self.restoredAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "restored_at")
@@ -199,9 +201,9 @@ extension StreakRestored: Wire.CMessage {
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Streaks__V1__StreakRestored.self)
         streaksnap__streaks__v1__streak_restored__init(c)
-        if !self.streakID.isEmpty { c.pointee.streak_id = try arena.string(self.streakID, "streak_id") }
-        if !self.userAID.isEmpty { c.pointee.user_a_id = try arena.string(self.userAID, "user_a_id") }
-        if !self.userBID.isEmpty { c.pointee.user_b_id = try arena.string(self.userBID, "user_b_id") }
+        c.pointee.streak_id = arena.id(self.streakID)
+        c.pointee.user_a_id = arena.id(self.userAID)
+        c.pointee.user_b_id = arena.id(self.userBID)
         c.pointee.count = self.count
         if let value = self.restoredAt {
             c.pointee.restored_at = try storeTimestamp(value, arena, "restored_at")
@@ -221,13 +223,13 @@ extension StreakRecovered: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__StreakRecovered.self)
-        self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
-        self.userAID = try Wire.Decode.string(c.pointee.user_a_id, "user_a_id")
-        self.userBID = try Wire.Decode.string(c.pointee.user_b_id, "user_b_id")
-        self.recoveredByUserID = try Wire.Decode.string(c.pointee.recovered_by_user_id, "recovered_by_user_id")
+        self.streakID = try Wire.Decode.id(c.pointee.streak_id, "streak_id", unreadable)
+        self.userAID = try Wire.Decode.id(c.pointee.user_a_id, "user_a_id", unreadable)
+        self.userBID = try Wire.Decode.id(c.pointee.user_b_id, "user_b_id", unreadable)
+        self.recoveredByUserID = try Wire.Decode.id(c.pointee.recovered_by_user_id, "recovered_by_user_id", unreadable)
         self.count = c.pointee.count
-        self.fromDate = try Wire.Decode.string(c.pointee.from_date, "from_date")
-        self.throughDate = try Wire.Decode.string(c.pointee.through_date, "through_date")
+        self.fromDate = try Wire.Decode.date(c.pointee.from_date, "from_date", unreadable)
+        self.throughDate = try Wire.Decode.date(c.pointee.through_date, "through_date", unreadable)
         self.inAdvance = c.pointee.in_advance != 0
         if let stored = c.pointee.recovered_at {
             self.recoveredAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "recovered_at")
@@ -237,13 +239,13 @@ extension StreakRecovered: Wire.CMessage {
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Streaks__V1__StreakRecovered.self)
         streaksnap__streaks__v1__streak_recovered__init(c)
-        if !self.streakID.isEmpty { c.pointee.streak_id = try arena.string(self.streakID, "streak_id") }
-        if !self.userAID.isEmpty { c.pointee.user_a_id = try arena.string(self.userAID, "user_a_id") }
-        if !self.userBID.isEmpty { c.pointee.user_b_id = try arena.string(self.userBID, "user_b_id") }
-        if !self.recoveredByUserID.isEmpty { c.pointee.recovered_by_user_id = try arena.string(self.recoveredByUserID, "recovered_by_user_id") }
+        c.pointee.streak_id = arena.id(self.streakID)
+        c.pointee.user_a_id = arena.id(self.userAID)
+        c.pointee.user_b_id = arena.id(self.userBID)
+        c.pointee.recovered_by_user_id = arena.id(self.recoveredByUserID)
         c.pointee.count = self.count
-        if !self.fromDate.isEmpty { c.pointee.from_date = try arena.string(self.fromDate, "from_date") }
-        if !self.throughDate.isEmpty { c.pointee.through_date = try arena.string(self.throughDate, "through_date") }
+        c.pointee.from_date = arena.date(self.fromDate)
+        c.pointee.through_date = arena.date(self.throughDate)
         c.pointee.in_advance = self.inAdvance ? 1 : 0
         if let value = self.recoveredAt {
             c.pointee.recovered_at = try storeTimestamp(value, arena, "recovered_at")
@@ -263,10 +265,10 @@ extension RecoveryTokenReturned: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__RecoveryTokenReturned.self)
-        self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
-        self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
-        self.operationID = try Wire.Decode.string(c.pointee.operation_id, "operation_id")
-        self.date = try Wire.Decode.string(c.pointee.date, "date")
+        self.streakID = try Wire.Decode.id(c.pointee.streak_id, "streak_id", unreadable)
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
+        self.operationID = try Wire.Decode.id(c.pointee.operation_id, "operation_id", unreadable)
+        self.date = try Wire.Decode.date(c.pointee.date, "date", unreadable)
         if let stored = c.pointee.returned_at {
             self.returnedAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "returned_at")
         }
@@ -275,10 +277,10 @@ extension RecoveryTokenReturned: Wire.CMessage {
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Streaks__V1__RecoveryTokenReturned.self)
         streaksnap__streaks__v1__recovery_token_returned__init(c)
-        if !self.streakID.isEmpty { c.pointee.streak_id = try arena.string(self.streakID, "streak_id") }
-        if !self.userID.isEmpty { c.pointee.user_id = try arena.string(self.userID, "user_id") }
-        if !self.operationID.isEmpty { c.pointee.operation_id = try arena.string(self.operationID, "operation_id") }
-        if !self.date.isEmpty { c.pointee.date = try arena.string(self.date, "date") }
+        c.pointee.streak_id = arena.id(self.streakID)
+        c.pointee.user_id = arena.id(self.userID)
+        c.pointee.operation_id = arena.id(self.operationID)
+        c.pointee.date = arena.date(self.date)
         if let value = self.returnedAt {
             c.pointee.returned_at = try storeTimestamp(value, arena, "returned_at")
         }
@@ -297,9 +299,9 @@ extension StreakEnded: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__StreakEnded.self)
-        self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
-        self.userAID = try Wire.Decode.string(c.pointee.user_a_id, "user_a_id")
-        self.userBID = try Wire.Decode.string(c.pointee.user_b_id, "user_b_id")
+        self.streakID = try Wire.Decode.id(c.pointee.streak_id, "streak_id", unreadable)
+        self.userAID = try Wire.Decode.id(c.pointee.user_a_id, "user_a_id", unreadable)
+        self.userBID = try Wire.Decode.id(c.pointee.user_b_id, "user_b_id", unreadable)
         if let stored = c.pointee.ended_at {
             self.endedAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "ended_at")
         }
@@ -308,9 +310,9 @@ extension StreakEnded: Wire.CMessage {
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Streaks__V1__StreakEnded.self)
         streaksnap__streaks__v1__streak_ended__init(c)
-        if !self.streakID.isEmpty { c.pointee.streak_id = try arena.string(self.streakID, "streak_id") }
-        if !self.userAID.isEmpty { c.pointee.user_a_id = try arena.string(self.userAID, "user_a_id") }
-        if !self.userBID.isEmpty { c.pointee.user_b_id = try arena.string(self.userBID, "user_b_id") }
+        c.pointee.streak_id = arena.id(self.streakID)
+        c.pointee.user_a_id = arena.id(self.userAID)
+        c.pointee.user_b_id = arena.id(self.userBID)
         if let value = self.endedAt {
             c.pointee.ended_at = try storeTimestamp(value, arena, "ended_at")
         }
@@ -329,7 +331,7 @@ extension UserStreakStatsChanged: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__UserStreakStatsChanged.self)
-        self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
         self.version = c.pointee.version
         self.activeStreaks = c.pointee.active_streaks
         self.longestStreak = c.pointee.longest_streak
@@ -339,7 +341,7 @@ extension UserStreakStatsChanged: Wire.CMessage {
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Streaks__V1__UserStreakStatsChanged.self)
         streaksnap__streaks__v1__user_streak_stats_changed__init(c)
-        if !self.userID.isEmpty { c.pointee.user_id = try arena.string(self.userID, "user_id") }
+        c.pointee.user_id = arena.id(self.userID)
         c.pointee.version = self.version
         c.pointee.active_streaks = self.activeStreaks
         c.pointee.longest_streak = self.longestStreak
@@ -359,7 +361,7 @@ extension AchievementEarned: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__AchievementEarned.self)
-        self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
         self.achievement = try Wire.Decode.string(c.pointee.achievement, "achievement")
         if let stored = c.pointee.earned_at {
             self.earnedAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "earned_at")
@@ -369,7 +371,7 @@ extension AchievementEarned: Wire.CMessage {
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Streaks__V1__AchievementEarned.self)
         streaksnap__streaks__v1__achievement_earned__init(c)
-        if !self.userID.isEmpty { c.pointee.user_id = try arena.string(self.userID, "user_id") }
+        c.pointee.user_id = arena.id(self.userID)
         if !self.achievement.isEmpty { c.pointee.achievement = try arena.string(self.achievement, "achievement") }
         if let value = self.earnedAt {
             c.pointee.earned_at = try storeTimestamp(value, arena, "earned_at")
@@ -389,8 +391,8 @@ extension SnapWindowOpened: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__SnapWindowOpened.self)
-        self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
-        self.date = try Wire.Decode.string(c.pointee.date, "date")
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
+        self.date = try Wire.Decode.date(c.pointee.date, "date", unreadable)
         self.promptID = try Wire.Decode.string(c.pointee.prompt_id, "prompt_id")
         self.promptText = try Wire.Decode.string(c.pointee.prompt_text, "prompt_text")
         self.promptEmoji = try Wire.Decode.string(c.pointee.prompt_emoji, "prompt_emoji")
@@ -400,14 +402,14 @@ extension SnapWindowOpened: Wire.CMessage {
         if let stored = c.pointee.closes_at {
             self.closesAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "closes_at")
         }
-        self.waitingFriendIDs = try Wire.Decode.strings(c.pointee.waiting_friend_ids, count: c.pointee.n_waiting_friend_ids, "waiting_friend_ids")
+        self.waitingFriendIDs = try Wire.Decode.ids(c.pointee.waiting_friend_ids, count: c.pointee.n_waiting_friend_ids, "waiting_friend_ids", unreadable)
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Streaks__V1__SnapWindowOpened.self)
         streaksnap__streaks__v1__snap_window_opened__init(c)
-        if !self.userID.isEmpty { c.pointee.user_id = try arena.string(self.userID, "user_id") }
-        if !self.date.isEmpty { c.pointee.date = try arena.string(self.date, "date") }
+        c.pointee.user_id = arena.id(self.userID)
+        c.pointee.date = arena.date(self.date)
         if !self.promptID.isEmpty { c.pointee.prompt_id = try arena.string(self.promptID, "prompt_id") }
         if !self.promptText.isEmpty { c.pointee.prompt_text = try arena.string(self.promptText, "prompt_text") }
         if !self.promptEmoji.isEmpty { c.pointee.prompt_emoji = try arena.string(self.promptEmoji, "prompt_emoji") }
@@ -419,7 +421,7 @@ extension SnapWindowOpened: Wire.CMessage {
         }
         if !self.waitingFriendIDs.isEmpty {
             c.pointee.n_waiting_friend_ids = self.waitingFriendIDs.count
-            c.pointee.waiting_friend_ids = try arena.strings(self.waitingFriendIDs, "waiting_friend_ids")
+            c.pointee.waiting_friend_ids = arena.ids(self.waitingFriendIDs)
         }
         return UnsafeMutableRawPointer(c)
     }
@@ -436,22 +438,22 @@ extension SnapWindowClosing: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__SnapWindowClosing.self)
-        self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
-        self.date = try Wire.Decode.string(c.pointee.date, "date")
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
+        self.date = try Wire.Decode.date(c.pointee.date, "date", unreadable)
         self.promptID = try Wire.Decode.string(c.pointee.prompt_id, "prompt_id")
         self.promptText = try Wire.Decode.string(c.pointee.prompt_text, "prompt_text")
         self.promptEmoji = try Wire.Decode.string(c.pointee.prompt_emoji, "prompt_emoji")
         if let stored = c.pointee.closes_at {
             self.closesAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "closes_at")
         }
-        self.waitingFriendIDs = try Wire.Decode.strings(c.pointee.waiting_friend_ids, count: c.pointee.n_waiting_friend_ids, "waiting_friend_ids")
+        self.waitingFriendIDs = try Wire.Decode.ids(c.pointee.waiting_friend_ids, count: c.pointee.n_waiting_friend_ids, "waiting_friend_ids", unreadable)
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Streaks__V1__SnapWindowClosing.self)
         streaksnap__streaks__v1__snap_window_closing__init(c)
-        if !self.userID.isEmpty { c.pointee.user_id = try arena.string(self.userID, "user_id") }
-        if !self.date.isEmpty { c.pointee.date = try arena.string(self.date, "date") }
+        c.pointee.user_id = arena.id(self.userID)
+        c.pointee.date = arena.date(self.date)
         if !self.promptID.isEmpty { c.pointee.prompt_id = try arena.string(self.promptID, "prompt_id") }
         if !self.promptText.isEmpty { c.pointee.prompt_text = try arena.string(self.promptText, "prompt_text") }
         if !self.promptEmoji.isEmpty { c.pointee.prompt_emoji = try arena.string(self.promptEmoji, "prompt_emoji") }
@@ -460,7 +462,7 @@ extension SnapWindowClosing: Wire.CMessage {
         }
         if !self.waitingFriendIDs.isEmpty {
             c.pointee.n_waiting_friend_ids = self.waitingFriendIDs.count
-            c.pointee.waiting_friend_ids = try arena.strings(self.waitingFriendIDs, "waiting_friend_ids")
+            c.pointee.waiting_friend_ids = arena.ids(self.waitingFriendIDs)
         }
         return UnsafeMutableRawPointer(c)
     }
@@ -477,8 +479,8 @@ extension StreaksAtRisk: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__StreaksAtRisk.self)
-        self.userID = try Wire.Decode.string(c.pointee.user_id, "user_id")
-        self.date = try Wire.Decode.string(c.pointee.date, "date")
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
+        self.date = try Wire.Decode.date(c.pointee.date, "date", unreadable)
         if let stored = c.pointee.day_ends_at {
             self.dayEndsAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "day_ends_at")
         }
@@ -488,8 +490,8 @@ extension StreaksAtRisk: Wire.CMessage {
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Streaks__V1__StreaksAtRisk.self)
         streaksnap__streaks__v1__streaks_at_risk__init(c)
-        if !self.userID.isEmpty { c.pointee.user_id = try arena.string(self.userID, "user_id") }
-        if !self.date.isEmpty { c.pointee.date = try arena.string(self.date, "date") }
+        c.pointee.user_id = arena.id(self.userID)
+        c.pointee.date = arena.date(self.date)
         if let value = self.dayEndsAt {
             c.pointee.day_ends_at = try storeTimestamp(value, arena, "day_ends_at")
         }
@@ -512,8 +514,8 @@ extension StreakAtRisk: Wire.CMessage {
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
         let c = stored.assumingMemoryBound(to: Streaksnap__Streaks__V1__StreakAtRisk.self)
-        self.streakID = try Wire.Decode.string(c.pointee.streak_id, "streak_id")
-        self.friendID = try Wire.Decode.string(c.pointee.friend_id, "friend_id")
+        self.streakID = try Wire.Decode.id(c.pointee.streak_id, "streak_id", unreadable)
+        self.friendID = try Wire.Decode.id(c.pointee.friend_id, "friend_id", unreadable)
         self.currentCount = c.pointee.current_count
         if let stored = c.pointee.deadline_at {
             self.deadlineAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "deadline_at")
@@ -523,8 +525,8 @@ extension StreakAtRisk: Wire.CMessage {
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Streaks__V1__StreakAtRisk.self)
         streaksnap__streaks__v1__streak_at_risk__init(c)
-        if !self.streakID.isEmpty { c.pointee.streak_id = try arena.string(self.streakID, "streak_id") }
-        if !self.friendID.isEmpty { c.pointee.friend_id = try arena.string(self.friendID, "friend_id") }
+        c.pointee.streak_id = arena.id(self.streakID)
+        c.pointee.friend_id = arena.id(self.friendID)
         c.pointee.current_count = self.currentCount
         if let value = self.deadlineAt {
             c.pointee.deadline_at = try storeTimestamp(value, arena, "deadline_at")

@@ -5,16 +5,13 @@ public import Wire
 
 /// A mutual streak began with count 0.
 public struct StreakStarted: Sendable, Equatable {
-    public var streakID: String = ""
-    public var userAID: String = ""
-    public var userBID: String = ""
+    public var streakID: Kernel.StreakID
+    public var userAID: Kernel.UserID
+    public var userBID: Kernel.UserID
     public var startedAt: Kernel.Instant? = nil
 
-    /// All fields unset.
-    public init() {}
-
     /// The given fields set, the others unset.
-    public init(streakID: String = "", userAID: String = "", userBID: String = "", startedAt: Kernel.Instant? = nil) {
+    public init(streakID: Kernel.StreakID, userAID: Kernel.UserID, userBID: Kernel.UserID, startedAt: Kernel.Instant? = nil) {
         self.streakID = streakID
         self.userAID = userAID
         self.userBID = userBID
@@ -22,22 +19,19 @@ public struct StreakStarted: Sendable, Equatable {
     }
 }
 
-/// Somebody posted for a date; the other is told (`friend_posted`).
+/// A member posted for a date; the partner gets a notification (`friend_posted`).
 public struct SnapCounted: Sendable, Equatable {
-    public var streakID: String = ""
-    public var userID: String = ""
-    public var friendID: String = ""
-    public var date: String = ""
+    public var streakID: Kernel.StreakID
+    public var userID: Kernel.UserID
+    public var friendID: Kernel.UserID
+    public var date: Kernel.CalendarDate
     /// Whether the friend had already posted for that date: then the date is complete.
     public var dateCompleted: Bool = false
     public var currentCount: Int32 = 0
     public var countedAt: Kernel.Instant? = nil
 
-    /// All fields unset.
-    public init() {}
-
     /// The given fields set, the others unset.
-    public init(streakID: String = "", userID: String = "", friendID: String = "", date: String = "", dateCompleted: Bool = false, currentCount: Int32 = 0, countedAt: Kernel.Instant? = nil) {
+    public init(streakID: Kernel.StreakID, userID: Kernel.UserID, friendID: Kernel.UserID, date: Kernel.CalendarDate, dateCompleted: Bool = false, currentCount: Int32 = 0, countedAt: Kernel.Instant? = nil) {
         self.streakID = streakID
         self.userID = userID
         self.friendID = friendID
@@ -50,19 +44,16 @@ public struct SnapCounted: Sendable, Equatable {
 
 /// A count that is celebrated was reached (MS-6).
 public struct MilestoneReached: Sendable, Equatable {
-    public var streakID: String = ""
-    public var userAID: String = ""
-    public var userBID: String = ""
+    public var streakID: Kernel.StreakID
+    public var userAID: Kernel.UserID
+    public var userBID: Kernel.UserID
     public var count: Int32 = 0
-    public var date: String = ""
+    public var date: Kernel.CalendarDate
     /// Whether both earn a recovery token with it (RC-1); the token itself travels in RecoveryTokenEarned.
     public var earnsToken: Bool = false
 
-    /// All fields unset.
-    public init() {}
-
     /// The given fields set, the others unset.
-    public init(streakID: String = "", userAID: String = "", userBID: String = "", count: Int32 = 0, date: String = "", earnsToken: Bool = false) {
+    public init(streakID: Kernel.StreakID, userAID: Kernel.UserID, userBID: Kernel.UserID, count: Int32 = 0, date: Kernel.CalendarDate, earnsToken: Bool = false) {
         self.streakID = streakID
         self.userAID = userAID
         self.userBID = userBID
@@ -74,18 +65,15 @@ public struct MilestoneReached: Sendable, Equatable {
 
 /// A count that is a multiple of 30 was reached: both earn a recovery token (RC-1). Once per run and count.
 public struct RecoveryTokenEarned: Sendable, Equatable {
-    public var streakID: String = ""
-    public var userAID: String = ""
-    public var userBID: String = ""
+    public var streakID: Kernel.StreakID
+    public var userAID: Kernel.UserID
+    public var userBID: Kernel.UserID
     public var count: Int32 = 0
     /// The first date of the run, YYYY-MM-DD: names it.
-    public var runStart: String = ""
-
-    /// All fields unset.
-    public init() {}
+    public var runStart: Kernel.CalendarDate
 
     /// The given fields set, the others unset.
-    public init(streakID: String = "", userAID: String = "", userBID: String = "", count: Int32 = 0, runStart: String = "") {
+    public init(streakID: Kernel.StreakID, userAID: Kernel.UserID, userBID: Kernel.UserID, count: Int32 = 0, runStart: Kernel.CalendarDate) {
         self.streakID = streakID
         self.userAID = userAID
         self.userBID = userBID
@@ -96,22 +84,19 @@ public struct RecoveryTokenEarned: Sendable, Equatable {
 
 /// A streak broke when a date was settled (MS-3).
 public struct StreakBroken: Sendable, Equatable {
-    public var streakID: String = ""
-    public var userAID: String = ""
-    public var userBID: String = ""
+    public var streakID: Kernel.StreakID
+    public var userAID: Kernel.UserID
+    public var userBID: Kernel.UserID
     public var count: Int32 = 0
-    /// Empty when both missed.
-    public var brokenByUserID: String = ""
-    public var missedDate: String = ""
+    /// Unset when both missed.
+    public var brokenByUserID: Kernel.UserID? = nil
+    public var missedDate: Kernel.CalendarDate
     public var brokenAt: Kernel.Instant? = nil
     /// Broken by the moderators' decision and not by a miss: no recovery token undoes it (SO-9).
     public var isFinal: Bool = false
 
-    /// All fields unset.
-    public init() {}
-
     /// The given fields set, the others unset.
-    public init(streakID: String = "", userAID: String = "", userBID: String = "", count: Int32 = 0, brokenByUserID: String = "", missedDate: String = "", brokenAt: Kernel.Instant? = nil, isFinal: Bool = false) {
+    public init(streakID: Kernel.StreakID, userAID: Kernel.UserID, userBID: Kernel.UserID, count: Int32 = 0, brokenByUserID: Kernel.UserID? = nil, missedDate: Kernel.CalendarDate, brokenAt: Kernel.Instant? = nil, isFinal: Bool = false) {
         self.streakID = streakID
         self.userAID = userAID
         self.userBID = userBID
@@ -123,19 +108,16 @@ public struct StreakBroken: Sendable, Equatable {
     }
 }
 
-/// A break was undone by a late snap or an outage (SD-6, SD-7). One that a token undid is told by StreakRecovered.
+/// A break was undone by a late snap or an outage (SD-6, SD-7). One that a token undid is a StreakRecovered.
 public struct StreakRestored: Sendable, Equatable {
-    public var streakID: String = ""
-    public var userAID: String = ""
-    public var userBID: String = ""
+    public var streakID: Kernel.StreakID
+    public var userAID: Kernel.UserID
+    public var userBID: Kernel.UserID
     public var count: Int32 = 0
     public var restoredAt: Kernel.Instant? = nil
 
-    /// All fields unset.
-    public init() {}
-
     /// The given fields set, the others unset.
-    public init(streakID: String = "", userAID: String = "", userBID: String = "", count: Int32 = 0, restoredAt: Kernel.Instant? = nil) {
+    public init(streakID: Kernel.StreakID, userAID: Kernel.UserID, userBID: Kernel.UserID, count: Int32 = 0, restoredAt: Kernel.Instant? = nil) {
         self.streakID = streakID
         self.userAID = userAID
         self.userBID = userBID
@@ -146,24 +128,21 @@ public struct StreakRestored: Sendable, Equatable {
 
 /// A recovery token keeps a streak: the break is undone, or a date at risk is covered in advance (RC-2, RC-3).
 public struct StreakRecovered: Sendable, Equatable {
-    public var streakID: String = ""
-    public var userAID: String = ""
-    public var userBID: String = ""
+    public var streakID: Kernel.StreakID
+    public var userAID: Kernel.UserID
+    public var userBID: Kernel.UserID
     /// Whose token it was.
-    public var recoveredByUserID: String = ""
+    public var recoveredByUserID: Kernel.UserID
     public var count: Int32 = 0
     /// The dates it covers, both included, YYYY-MM-DD.
-    public var fromDate: String = ""
-    public var throughDate: String = ""
+    public var fromDate: Kernel.CalendarDate
+    public var throughDate: Kernel.CalendarDate
     /// Nothing had broken yet.
     public var inAdvance: Bool = false
     public var recoveredAt: Kernel.Instant? = nil
 
-    /// All fields unset.
-    public init() {}
-
     /// The given fields set, the others unset.
-    public init(streakID: String = "", userAID: String = "", userBID: String = "", recoveredByUserID: String = "", count: Int32 = 0, fromDate: String = "", throughDate: String = "", inAdvance: Bool = false, recoveredAt: Kernel.Instant? = nil) {
+    public init(streakID: Kernel.StreakID, userAID: Kernel.UserID, userBID: Kernel.UserID, recoveredByUserID: Kernel.UserID, count: Int32 = 0, fromDate: Kernel.CalendarDate, throughDate: Kernel.CalendarDate, inAdvance: Bool = false, recoveredAt: Kernel.Instant? = nil) {
         self.streakID = streakID
         self.userAID = userAID
         self.userBID = userBID
@@ -176,22 +155,19 @@ public struct StreakRecovered: Sendable, Equatable {
     }
 }
 
-/// A recovery token was not needed after all: billing gives it back to whoever spent it, once (RC-3, SD-6).
+/// A recovery token was not needed after all: billing gives it back, once, to the member who spent it (RC-3, SD-6).
 public struct RecoveryTokenReturned: Sendable, Equatable {
-    public var streakID: String = ""
+    public var streakID: Kernel.StreakID
     /// Whose token it was.
-    public var userID: String = ""
+    public var userID: Kernel.UserID
     /// Of the recovery it was spent on.
-    public var operationID: String = ""
+    public var operationID: Kernel.OperationID
     /// The date both posted for after all, YYYY-MM-DD.
-    public var date: String = ""
+    public var date: Kernel.CalendarDate
     public var returnedAt: Kernel.Instant? = nil
 
-    /// All fields unset.
-    public init() {}
-
     /// The given fields set, the others unset.
-    public init(streakID: String = "", userID: String = "", operationID: String = "", date: String = "", returnedAt: Kernel.Instant? = nil) {
+    public init(streakID: Kernel.StreakID, userID: Kernel.UserID, operationID: Kernel.OperationID, date: Kernel.CalendarDate, returnedAt: Kernel.Instant? = nil) {
         self.streakID = streakID
         self.userID = userID
         self.operationID = operationID
@@ -200,18 +176,15 @@ public struct RecoveryTokenReturned: Sendable, Equatable {
     }
 }
 
-/// A streak ended with the friendship or an account, or, broken, because its two people started a new one.
+/// A streak ended with the friendship or an account, or, broken, because its two members started a new one.
 public struct StreakEnded: Sendable, Equatable {
-    public var streakID: String = ""
-    public var userAID: String = ""
-    public var userBID: String = ""
+    public var streakID: Kernel.StreakID
+    public var userAID: Kernel.UserID
+    public var userBID: Kernel.UserID
     public var endedAt: Kernel.Instant? = nil
 
-    /// All fields unset.
-    public init() {}
-
     /// The given fields set, the others unset.
-    public init(streakID: String = "", userAID: String = "", userBID: String = "", endedAt: Kernel.Instant? = nil) {
+    public init(streakID: Kernel.StreakID, userAID: Kernel.UserID, userBID: Kernel.UserID, endedAt: Kernel.Instant? = nil) {
         self.streakID = streakID
         self.userAID = userAID
         self.userBID = userBID
@@ -221,17 +194,14 @@ public struct StreakEnded: Sendable, Equatable {
 
 /// A user's totals, as `auth` shows them in the profile: the whole state (D13).
 public struct UserStreakStatsChanged: Sendable, Equatable {
-    public var userID: String = ""
+    public var userID: Kernel.UserID
     public var version: Int64 = 0
     public var activeStreaks: Int32 = 0
     public var longestStreak: Int32 = 0
     public var totalPhotos: Int32 = 0
 
-    /// All fields unset.
-    public init() {}
-
     /// The given fields set, the others unset.
-    public init(userID: String = "", version: Int64 = 0, activeStreaks: Int32 = 0, longestStreak: Int32 = 0, totalPhotos: Int32 = 0) {
+    public init(userID: Kernel.UserID, version: Int64 = 0, activeStreaks: Int32 = 0, longestStreak: Int32 = 0, totalPhotos: Int32 = 0) {
         self.userID = userID
         self.version = version
         self.activeStreaks = activeStreaks
@@ -242,43 +212,37 @@ public struct UserStreakStatsChanged: Sendable, Equatable {
 
 /// A user earned an achievement (MS-7). Once for each of them, for ever.
 public struct AchievementEarned: Sendable, Equatable {
-    public var userID: String = ""
+    public var userID: Kernel.UserID
     /// 7_day_warrior, 30_day_legend, 100_day_immortal, first_recovery or prompt_master.
     public var achievement: String = ""
     public var earnedAt: Kernel.Instant? = nil
 
-    /// All fields unset.
-    public init() {}
-
     /// The given fields set, the others unset.
-    public init(userID: String = "", achievement: String = "", earnedAt: Kernel.Instant? = nil) {
+    public init(userID: Kernel.UserID, achievement: String = "", earnedAt: Kernel.Instant? = nil) {
         self.userID = userID
         self.achievement = achievement
         self.earnedAt = earnedAt
     }
 }
 
-/// A user's snap window has opened and the day's push goes out (PW-2, `daily_window`): once for each of their dates, at a minute of the
+/// A user's snap window has opened and the push of the day is due (PW-2, `daily_window`): once for each of their dates, at a minute of the
 /// window that differs from user to user. Only for users with a running streak.
 public struct SnapWindowOpened: Sendable, Equatable {
-    public var userID: String = ""
+    public var userID: Kernel.UserID
     /// The user's date on which the window opens, YYYY-MM-DD; with the user it names the event.
-    public var date: String = ""
+    public var date: Kernel.CalendarDate
     /// The built-in prompt of the UTC date.
     public var promptID: String = ""
     public var promptText: String = ""
     public var promptEmoji: String = ""
     public var opensAt: Kernel.Instant? = nil
-    /// From then on there is nothing to be told.
+    /// From then on the reminder is of no use.
     public var closesAt: Kernel.Instant? = nil
-    /// Friends in whose streaks the user has not posted for the date: who has posted comes first, then who counts most with the user.
-    public var waitingFriendIDs: [String] = []
-
-    /// All fields unset.
-    public init() {}
+    /// Friends in whose streaks the user has not posted for the date: those who have posted first, then by count, the highest first.
+    public var waitingFriendIDs: [Kernel.UserID] = []
 
     /// The given fields set, the others unset.
-    public init(userID: String = "", date: String = "", promptID: String = "", promptText: String = "", promptEmoji: String = "", opensAt: Kernel.Instant? = nil, closesAt: Kernel.Instant? = nil, waitingFriendIDs: [String] = []) {
+    public init(userID: Kernel.UserID, date: Kernel.CalendarDate, promptID: String = "", promptText: String = "", promptEmoji: String = "", opensAt: Kernel.Instant? = nil, closesAt: Kernel.Instant? = nil, waitingFriendIDs: [Kernel.UserID] = []) {
         self.userID = userID
         self.date = date
         self.promptID = promptID
@@ -291,23 +255,20 @@ public struct SnapWindowOpened: Sendable, Equatable {
 }
 
 /// A user's snap window closes in 30 minutes and they have posted nowhere for its date (PW-2, `window_closing`): once for each date. Not
-/// told where SnapWindowOpened came less than 30 minutes before.
+/// emitted when SnapWindowOpened came less than 30 minutes before.
 public struct SnapWindowClosing: Sendable, Equatable {
-    public var userID: String = ""
+    public var userID: Kernel.UserID
     /// The user's date on which the window opened, YYYY-MM-DD; with the user it names the event.
-    public var date: String = ""
+    public var date: Kernel.CalendarDate
     public var promptID: String = ""
     public var promptText: String = ""
     public var promptEmoji: String = ""
-    /// From then on there is nothing to be told.
+    /// From then on the reminder is of no use.
     public var closesAt: Kernel.Instant? = nil
-    public var waitingFriendIDs: [String] = []
-
-    /// All fields unset.
-    public init() {}
+    public var waitingFriendIDs: [Kernel.UserID] = []
 
     /// The given fields set, the others unset.
-    public init(userID: String = "", date: String = "", promptID: String = "", promptText: String = "", promptEmoji: String = "", closesAt: Kernel.Instant? = nil, waitingFriendIDs: [String] = []) {
+    public init(userID: Kernel.UserID, date: Kernel.CalendarDate, promptID: String = "", promptText: String = "", promptEmoji: String = "", closesAt: Kernel.Instant? = nil, waitingFriendIDs: [Kernel.UserID] = []) {
         self.userID = userID
         self.date = date
         self.promptID = promptID
@@ -320,19 +281,16 @@ public struct SnapWindowClosing: Sendable, Equatable {
 
 /// A user's day ends within 3 hours and streaks of theirs need a snap (NO-5, `streak_at_risk`): once for each of their dates.
 public struct StreaksAtRisk: Sendable, Equatable {
-    public var userID: String = ""
+    public var userID: Kernel.UserID
     /// The user's date that ends, YYYY-MM-DD; with the user it names the event.
-    public var date: String = ""
-    /// When it ends by the user's clock; from then on there is nothing to be told.
+    public var date: Kernel.CalendarDate
+    /// When it ends by the user's clock; from then on the reminder is of no use.
     public var dayEndsAt: Kernel.Instant? = nil
     /// At least one, the highest count first.
     public var streaks: [StreakAtRisk] = []
 
-    /// All fields unset.
-    public init() {}
-
     /// The given fields set, the others unset.
-    public init(userID: String = "", date: String = "", dayEndsAt: Kernel.Instant? = nil, streaks: [StreakAtRisk] = []) {
+    public init(userID: Kernel.UserID, date: Kernel.CalendarDate, dayEndsAt: Kernel.Instant? = nil, streaks: [StreakAtRisk] = []) {
         self.userID = userID
         self.date = date
         self.dayEndsAt = dayEndsAt
@@ -342,17 +300,14 @@ public struct StreaksAtRisk: Sendable, Equatable {
 
 /// A streak that breaks unless the user posts.
 public struct StreakAtRisk: Sendable, Equatable {
-    public var streakID: String = ""
-    public var friendID: String = ""
+    public var streakID: Kernel.StreakID
+    public var friendID: Kernel.UserID
     public var currentCount: Int32 = 0
     /// When the date is over for both (MS-4).
     public var deadlineAt: Kernel.Instant? = nil
 
-    /// All fields unset.
-    public init() {}
-
     /// The given fields set, the others unset.
-    public init(streakID: String = "", friendID: String = "", currentCount: Int32 = 0, deadlineAt: Kernel.Instant? = nil) {
+    public init(streakID: Kernel.StreakID, friendID: Kernel.UserID, currentCount: Int32 = 0, deadlineAt: Kernel.Instant? = nil) {
         self.streakID = streakID
         self.friendID = friendID
         self.currentCount = currentCount
@@ -362,70 +317,70 @@ public struct StreakAtRisk: Sendable, Equatable {
 
 extension StreakStarted: Wire.Event {
     public static var subject: String { "evt.streaks.v1.StreakStarted" }
-    public var aggregateID: String { streakID }
+    public var aggregateID: String { streakID.description }
 }
 
 extension SnapCounted: Wire.Event {
     public static var subject: String { "evt.streaks.v1.SnapCounted" }
-    public var aggregateID: String { streakID }
+    public var aggregateID: String { streakID.description }
 }
 
 extension MilestoneReached: Wire.Event {
     public static var subject: String { "evt.streaks.v1.MilestoneReached" }
-    public var aggregateID: String { streakID }
+    public var aggregateID: String { streakID.description }
 }
 
 extension RecoveryTokenEarned: Wire.Event {
     public static var subject: String { "evt.streaks.v1.RecoveryTokenEarned" }
-    public var aggregateID: String { streakID }
+    public var aggregateID: String { streakID.description }
 }
 
 extension StreakBroken: Wire.Event {
     public static var subject: String { "evt.streaks.v1.StreakBroken" }
-    public var aggregateID: String { streakID }
+    public var aggregateID: String { streakID.description }
 }
 
 extension StreakRestored: Wire.Event {
     public static var subject: String { "evt.streaks.v1.StreakRestored" }
-    public var aggregateID: String { streakID }
+    public var aggregateID: String { streakID.description }
 }
 
 extension StreakRecovered: Wire.Event {
     public static var subject: String { "evt.streaks.v1.StreakRecovered" }
-    public var aggregateID: String { streakID }
+    public var aggregateID: String { streakID.description }
 }
 
 extension RecoveryTokenReturned: Wire.Event {
     public static var subject: String { "evt.streaks.v1.RecoveryTokenReturned" }
-    public var aggregateID: String { streakID }
+    public var aggregateID: String { streakID.description }
 }
 
 extension StreakEnded: Wire.Event {
     public static var subject: String { "evt.streaks.v1.StreakEnded" }
-    public var aggregateID: String { streakID }
+    public var aggregateID: String { streakID.description }
 }
 
 extension UserStreakStatsChanged: Wire.Event {
     public static var subject: String { "evt.streaks.v1.UserStreakStatsChanged" }
-    public var aggregateID: String { userID }
+    public var aggregateID: String { userID.description }
 }
 
 extension AchievementEarned: Wire.Event {
     public static var subject: String { "evt.streaks.v1.AchievementEarned" }
-    public var aggregateID: String { userID }
+    public var aggregateID: String { userID.description }
 }
 
 extension SnapWindowOpened: Wire.Event {
     public static var subject: String { "evt.streaks.v1.SnapWindowOpened" }
-    public var aggregateID: String { userID }
+    public var aggregateID: String { userID.description }
 }
 
 extension SnapWindowClosing: Wire.Event {
     public static var subject: String { "evt.streaks.v1.SnapWindowClosing" }
-    public var aggregateID: String { userID }
+    public var aggregateID: String { userID.description }
 }
 
 extension StreaksAtRisk: Wire.Event {
     public static var subject: String { "evt.streaks.v1.StreaksAtRisk" }
-    public var aggregateID: String { userID }
+    public var aggregateID: String { userID.description }
 }

@@ -3,61 +3,133 @@
 public import Wire
 
 extension StreakStarted {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.streakID, at: path, "streak_id")
+        violations.id(self.userAID, at: path, "user_a_id")
+        violations.id(self.userBID, at: path, "user_b_id")
+    }
 }
 
 extension SnapCounted {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.streakID, at: path, "streak_id")
+        violations.id(self.userID, at: path, "user_id")
+        violations.id(self.friendID, at: path, "friend_id")
+        violations.date(self.date, at: path, "date")
+    }
 }
 
 extension MilestoneReached {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.streakID, at: path, "streak_id")
+        violations.id(self.userAID, at: path, "user_a_id")
+        violations.id(self.userBID, at: path, "user_b_id")
+        violations.date(self.date, at: path, "date")
+    }
 }
 
 extension RecoveryTokenEarned {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.streakID, at: path, "streak_id")
+        violations.id(self.userAID, at: path, "user_a_id")
+        violations.id(self.userBID, at: path, "user_b_id")
+        violations.date(self.runStart, at: path, "run_start")
+    }
 }
 
 extension StreakBroken {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.streakID, at: path, "streak_id")
+        violations.id(self.userAID, at: path, "user_a_id")
+        violations.id(self.userBID, at: path, "user_b_id")
+        if let value = self.brokenByUserID {
+            violations.id(value, at: path, "broken_by_user_id")
+        }
+        violations.date(self.missedDate, at: path, "missed_date")
+    }
 }
 
 extension StreakRestored {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.streakID, at: path, "streak_id")
+        violations.id(self.userAID, at: path, "user_a_id")
+        violations.id(self.userBID, at: path, "user_b_id")
+    }
 }
 
 extension StreakRecovered {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.streakID, at: path, "streak_id")
+        violations.id(self.userAID, at: path, "user_a_id")
+        violations.id(self.userBID, at: path, "user_b_id")
+        violations.id(self.recoveredByUserID, at: path, "recovered_by_user_id")
+        violations.date(self.fromDate, at: path, "from_date")
+        violations.date(self.throughDate, at: path, "through_date")
+    }
 }
 
 extension RecoveryTokenReturned {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.streakID, at: path, "streak_id")
+        violations.id(self.userID, at: path, "user_id")
+        violations.id(self.operationID, at: path, "operation_id")
+        violations.date(self.date, at: path, "date")
+    }
 }
 
 extension StreakEnded {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.streakID, at: path, "streak_id")
+        violations.id(self.userAID, at: path, "user_a_id")
+        violations.id(self.userBID, at: path, "user_b_id")
+    }
 }
 
 extension UserStreakStatsChanged {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.userID, at: path, "user_id")
+    }
 }
 
 extension AchievementEarned {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.userID, at: path, "user_id")
+    }
 }
 
 extension SnapWindowOpened {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.userID, at: path, "user_id")
+        violations.date(self.date, at: path, "date")
+        for (index, value) in self.waitingFriendIDs.enumerated() {
+            violations.id(value, at: path, "waiting_friend_ids", index: index)
+        }
+    }
 }
 
 extension SnapWindowClosing {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.userID, at: path, "user_id")
+        violations.date(self.date, at: path, "date")
+        for (index, value) in self.waitingFriendIDs.enumerated() {
+            violations.id(value, at: path, "waiting_friend_ids", index: index)
+        }
+    }
 }
 
 extension StreaksAtRisk {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.userID, at: path, "user_id")
+        violations.date(self.date, at: path, "date")
+        for (index, value) in self.streaks.enumerated() {
+            value.collectViolations(into: &violations, path: path.child("streaks", index: index))
+        }
+    }
 }
 
 extension StreakAtRisk {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.streakID, at: path, "streak_id")
+        violations.id(self.friendID, at: path, "friend_id")
+    }
 }

@@ -3,7 +3,11 @@
 public import Wire
 
 extension Everything {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if let value = self.friend {
+            value.collectViolations(into: &violations, path: path.child("friend"))
+        }
+    }
 }
 
 extension Everything.Inner {

@@ -10,7 +10,7 @@ enum FactConsumers {
         [
             EventHandler(UserStreakStatsChanged.self) { event, work in
                 try await FactRepository.store(
-                    stats: try UserID(parsing: event.userID, field: "user_id"),
+                    stats: event.userID,
                     version: event.version,
                     active: event.activeStreaks,
                     longest: event.longestStreak,

@@ -9,12 +9,12 @@ enum TokenEarnedConsumer {
     static func handler(_ tokens: TokenRepository) -> EventHandler {
         EventHandler(RecoveryTokenEarned.self) { event, work in
             // In the order of their ids, so that two streaks of the same two people cannot deadlock.
-            for user in [try user(event.userAID), try user(event.userBID)].sorted() {
+            for user in [event.userAID, event.userBID].sorted() {
                 let posting = Posting(
                     user: user,
                     type: .earned,
                     amount: 1,
-                    streak: StreakID(event.streakID),
+                    streak: event.streakID,
                     note: "\(event.count)-day streak",
                     key: "earned \(event.streakID) \(event.runStart) \(event.count)"
                 )
@@ -25,6 +25,4 @@ enum TokenEarnedConsumer {
             }
         }
     }
-
-    private static func user(_ text: String) throws -> UserID { try UserID(parsing: text, field: "user_id") }
 }

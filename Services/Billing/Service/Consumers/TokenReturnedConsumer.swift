@@ -7,19 +7,17 @@ internal import StreaksAPI
 enum TokenReturnedConsumer {
     static func handler(_ tokens: TokenRepository) -> EventHandler {
         EventHandler(RecoveryTokenReturned.self) { event, work in
-            let user = try UserID(parsing: event.userID, field: "user_id")
-            let operation = try OperationID(parsing: event.operationID, field: "operation_id")
             // Of an account that is gone for good nothing says any more what it was spent on: then nothing comes back.
             _ = try await work.balance(
                 after: tokens.refund(
-                    operation,
-                    to: user,
+                    event.operationID,
+                    to: event.userID,
                     note: "The token was not needed",
                     id: work.ids.make(),
                     now: work.now,
                     work.sql
                 ),
-                of: user
+                of: event.userID
             )
         }
     }

@@ -34,18 +34,18 @@ struct GenerateMilestoneCard: MutationHandler {
     ) async throws -> GenerateMilestoneCardReply {
         let facts = try await streaks.getMilestoneFacts(
             GetMilestoneFactsRequest(
-                userID: user.description,
-                streakID: request.streakID.description,
+                userID: user,
+                streakID: request.streakID,
                 milestone: request.milestone ?? 0
             ),
             context: context
         )
-        guard facts.isMember, let friend = UserID(facts.friendID),
+        guard facts.isMember, let friend = facts.friendID,
             try await blocks.hidden(from: user, among: [friend]).isEmpty
         else { throw ServiceError.notFound("streak") }
-        guard facts.isReached, let firstDay = facts.fromDate.flatMap({ CalendarDate($0) }),
-            let lastDay = facts.toDate.flatMap({ CalendarDate($0) })
-        else { throw Self.notReached(request.milestone, count: facts.currentCount) }
+        guard facts.isReached, let firstDay = facts.fromDate, let lastDay = facts.toDate else {
+            throw Self.notReached(request.milestone, count: facts.currentCount)
+        }
         let subject = SharedCards.Subject(
             streak: request.streakID,
             milestone: facts.milestone,

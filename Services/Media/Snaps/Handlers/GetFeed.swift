@@ -13,8 +13,8 @@ struct GetFeed: QueryHandler {
 
     func handle(_: GetFeedRequest, _ context: CallContext) async throws -> GetFeedReply {
         let user = try context.requireUser()
-        let open = try await streaks.listOpenDates(ListOpenDatesRequest(userID: user.description), context: context).streaks
-        let asked = try open.map { try AskedStreak($0) }
+        let open = try await streaks.listOpenDates(ListOpenDatesRequest(userID: user), context: context).streaks
+        let asked = open.map { AskedStreak($0) }
         var items: [(item: FeedItem, capturedAt: Instant)] = []
         items.reserveCapacity(open.count)
         // A block ends the streak of the two when `streaks` consumes it; nothing is shown in the meantime (SO-7).
@@ -38,13 +38,13 @@ struct GetFeed: QueryHandler {
 }
 
 extension AskedStreak {
-    /// - Throws: `INTERNAL` for what is no id or date: the sender's fault.
-    fileprivate init(_ streak: OpenDate) throws {
-        guard let id = StreakID(streak.streakID), let friend = UserID(streak.friendID),
-            let yourDate = CalendarDate(streak.yourDate), let friendDate = CalendarDate(streak.friendDate),
-            let openFrom = CalendarDate(streak.openFrom), let friendNewest = CalendarDate(streak.friendNewestDate)
-        else { throw ServiceError.internal }
-        let today = StreakToday(yourDate: yourDate, friendDate: friendDate, openFrom: openFrom, friendNewest: friendNewest)
-        self.init(id: id, friend: friend, today: today)
+    fileprivate init(_ streak: OpenDate) {
+        let today = StreakToday(
+            yourDate: streak.yourDate,
+            friendDate: streak.friendDate,
+            openFrom: streak.openFrom,
+            friendNewest: streak.friendNewestDate
+        )
+        self.init(id: streak.streakID, friend: streak.friendID, today: today)
     }
 }

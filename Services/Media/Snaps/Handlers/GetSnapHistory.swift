@@ -17,11 +17,11 @@ struct GetSnapHistory: QueryHandler {
         let page = try Page<CalendarDate>(request, context)
         let streak = request.streakID
         let membership = try await streaks.getMembership(
-            GetMembershipRequest(userID: user.description, streakID: streak.description),
+            GetMembershipRequest(userID: user, streakID: streak),
             context: context
         )
-        guard let friend = membership.friendID.flatMap({ UserID($0) }) else { throw ServiceError.notFound("streak") }
-        guard let openFrom = membership.openFrom.flatMap({ CalendarDate($0) }) else { throw ServiceError.internal }
+        guard let friend = membership.friendID else { throw ServiceError.notFound("streak") }
+        guard let openFrom = membership.openFrom else { throw ServiceError.internal }
         var before = page.position
         if page.skipped > 0 {
             before = try await snaps.date(page.skipped, of: streak, for: user, with: friend)

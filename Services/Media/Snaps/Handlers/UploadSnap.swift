@@ -57,8 +57,8 @@ struct UploadSnap: MutationHandler {
             }
             let plan = try await streaks.planContribution(
                 PlanContributionRequest(
-                    userID: user.description,
-                    streakIDs: target.ids.map(\.description),
+                    userID: user,
+                    streakIDs: target.ids,
                     receivedAt: receivedAt,
                     capturedAt: request.capturedAt
                 ),
@@ -108,9 +108,8 @@ struct UploadSnap: MutationHandler {
         _ requestHash: [UInt8]
     ) throws -> SnapOperation {
         let id: OperationID = ids.make()
-        guard let date = CalendarDate(plan.authorDate) else { throw ServiceError.internal }
-        let streaks = plan.outcomes.compactMap { StreakID($0.streakID) }
-        let content = [photo.sha256, plan.authorDate] + streaks.sorted().map(\.description)
+        let streaks = plan.outcomes.map(\.streakID)
+        let content = [photo.sha256, plan.authorDate.description] + streaks.sorted().map(\.description)
         let folder = "snaps/\(user)/\(Zone.utc.date(at: receivedAt))/\(id)"
         return SnapOperation(
             id: id,
@@ -118,7 +117,7 @@ struct UploadSnap: MutationHandler {
             keyHash: keyHash,
             requestHash: requestHash,
             contentHash: Array(SHA256.hash(data: Array(content.joined(separator: "\n").utf8))),
-            claimedDate: date,
+            claimedDate: plan.authorDate,
             streaks: streaks,
             caption: request.caption,
             promptID: request.promptID,

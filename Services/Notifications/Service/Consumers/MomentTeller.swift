@@ -24,18 +24,18 @@ extension Teller {
             EventHandler(StreaksAtRisk.self) { event, work in
                 guard let end = event.dayEndsAt, work.now < end else { return }
                 let hours = max(1, Int((end - work.now).seconds + 1_800) / 3_600)
-                let user = try Self.user(event.userID)
-                let friends = try event.streaks.map { try Self.user($0.friendID) }
+                let user = event.userID
+                let friends = event.streaks.map(\.friendID)
                 let known = try await profiles.known(friends, work.sql)
                 let hidden = try await blocks.hidden(from: user, among: friends, work.sql)
                 let streaks = event.streaks.filter { streak in
-                    guard let friend = UserID(streak.friendID), let profile = known[friend] else { return false }
-                    return profile.status != .deleted && !hidden.contains(friend)
+                    guard let profile = known[streak.friendID] else { return false }
+                    return profile.status != .deleted && !hidden.contains(streak.friendID)
                 }
-                guard let first = streaks.first, let friend = UserID(first.friendID) else { return }
+                guard let first = streaks.first else { return }
                 let text = NotificationText.atRisk(
                     count: Int(first.currentCount),
-                    with: Self.name(known[friend]),
+                    with: Self.name(known[first.friendID]),
                     others: streaks.count - 1,
                     hours: hours
                 )
@@ -44,8 +44,8 @@ extension Teller {
                         user: user,
                         kind: .streakAtRisk,
                         text: text,
-                        actor: friend,
-                        streak: streaks.count == 1 ? StreakID(first.streakID) : nil
+                        actor: first.friendID,
+                        streak: streaks.count == 1 ? first.streakID : nil
                     ),
                     work
                 )
@@ -55,23 +55,21 @@ extension Teller {
 
     /// Whoever has posted for everybody need not be asked for a snap: then nobody waits, and nothing is told.
     private func tellOfWindow(
-        _ user: String,
+        _ user: UserID,
         _ kind: Kind,
-        _ waiting: [String],
+        _ waiting: [UserID],
         until end: Instant?,
         _ work: UnitOfWork,
         text: (_ name: String, _ others: Int) -> NotificationText
     ) async throws {
         guard let end, work.now < end else { return }
-        let friends = try waiting.map { try Self.user($0) }
-        let known = try await profiles.known(friends, work.sql)
-        let reader = try Self.user(user)
-        let hidden = try await blocks.hidden(from: reader, among: friends, work.sql)
-        let present = friends.filter { known[$0]?.status != .deleted && !hidden.contains($0) }
+        let known = try await profiles.known(waiting, work.sql)
+        let hidden = try await blocks.hidden(from: user, among: waiting, work.sql)
+        let present = waiting.filter { known[$0]?.status != .deleted && !hidden.contains($0) }
         guard let first = present.first else { return }
         try await tell(
             NewNotification(
-                user: reader,
+                user: user,
                 kind: kind,
                 text: text(Self.name(known[first]), present.count - 1),
                 actor: first

@@ -49,7 +49,7 @@ struct Teller: Sendable {
     var streakHandlers: [EventHandler] {
         [
             EventHandler(SnapCounted.self) { event, work in
-                let (author, friend) = (try Self.user(event.userID), try Self.user(event.friendID))
+                let (author, friend) = (event.userID, event.friendID)
                 let name = try await name(of: author, work)
                 let text = NotificationText.friendPosted(name, count: Int(event.currentCount), isComplete: event.dateCompleted)
                 try await tell(
@@ -58,7 +58,7 @@ struct Teller: Sendable {
                         kind: .friendPosted,
                         text: text,
                         actor: author,
-                        streak: StreakID(event.streakID)
+                        streak: event.streakID
                     ),
                     work
                 )
@@ -79,12 +79,11 @@ struct Teller: Sendable {
                 }
             },
             EventHandler(StreakRecovered.self) { event, work in
-                let payer = try Self.user(event.recoveredByUserID)
                 try await tellBoth(event.userAID, event.userBID, .streakRecovered, streak: event.streakID, work) { reader, name in
                     .rescued(
                         count: Int(event.count),
                         with: name,
-                        by: reader == payer ? nil : name,
+                        by: reader == event.recoveredByUserID ? nil : name,
                         inAdvance: event.inAdvance
                     )
                 }
@@ -140,19 +139,18 @@ struct Teller: Sendable {
 
     /// Each of the two reads the other's name.
     private func tellBoth(
-        _ one: String,
-        _ two: String,
+        _ one: UserID,
+        _ two: UserID,
         _ kind: Kind,
-        streak: String,
+        streak: StreakID,
         _ work: UnitOfWork,
         text: (_ reader: UserID, _ other: String) -> NotificationText
     ) async throws {
-        let (one, two) = (try Self.user(one), try Self.user(two))
         let known = try await profiles.known([one, two], work.sql)
         for (reader, other) in [(one, two), (two, one)] {
             let name = Self.name(known[other])
             try await tell(
-                NewNotification(user: reader, kind: kind, text: text(reader, name), actor: other, streak: StreakID(streak)),
+                NewNotification(user: reader, kind: kind, text: text(reader, name), actor: other, streak: streak),
                 work
             )
         }
@@ -166,6 +164,4 @@ struct Teller: Sendable {
     static func name(_ profile: Profile?) -> String {
         profile.flatMap { $0.isVisible && !$0.displayName.isEmpty ? $0.displayName : nil } ?? "your friend"
     }
-
-    static func user(_ text: String) throws -> UserID { try UserID(parsing: text, field: "user_id") }
 }

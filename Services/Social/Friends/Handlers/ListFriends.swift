@@ -26,7 +26,7 @@ struct ListFriends: QueryHandler {
             let isWhole = place.position == nil && page.meta.nextCursor == nil
             let streaks = try await streaks.summaries(of: user, with: isWhole ? [] : page.ids, context)
             for (index, id) in page.ids.enumerated() {
-                friends[index].streak = streaks[id].flatMap { FriendStreak($0) }
+                friends[index].streak = streaks[id].map { FriendStreak($0) }
             }
         }
         return ListFriendsReply(friends: friends, meta: page.meta)

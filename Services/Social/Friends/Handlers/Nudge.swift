@@ -47,9 +47,8 @@ struct Nudge: MutationHandler {
 
     /// Only a running streak has a deadline; a broken one that can still be recovered has none.
     private func streak(of user: UserID, with friend: UserID, _ context: CallContext) async throws -> NudgeRule.Streak {
-        guard let summary = try await streaks.summaries(of: user, with: [friend], context)[friend], summary.deadlineAt != nil,
-            let id = StreakID(summary.streakID)
-        else { return .none }
-        return .active(id, friendPosted: summary.friendPostedToday)
+        let summaries = try await streaks.summaries(of: user, with: [friend], context)
+        guard let summary = summaries[friend], summary.deadlineAt != nil else { return .none }
+        return .active(summary.streakID, friendPosted: summary.friendPostedToday)
     }
 }

@@ -68,7 +68,7 @@ struct FriendLists: Sendable {
             }
             guard profile.status == AccountStatus.active.rawValue else { continue }
             let summary = UserSummary(
-                userID: row.friend.description,
+                userID: row.friend,
                 username: profile.username,
                 displayName: profile.displayName,
                 avatarURL: avatars.url(profile.avatarKey)

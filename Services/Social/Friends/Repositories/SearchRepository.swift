@@ -49,7 +49,7 @@ struct SearchRepository: Sendable {
                 as: (UserID.self, String.self, String.self, Int32?.self, FriendshipID?.self, UserID?.self, String?.self)
             )
             return FoundUser(
-                user: .init(userID: id.description, username: username, displayName: name, avatarURL: avatars.url(avatar ?? "")),
+                user: .init(userID: id, username: username, displayName: name, avatarURL: avatars.url(avatar ?? "")),
                 friendshipStatus: state.map { FriendshipStatus(rawValue: $0) },
                 friendshipID: friendship,
                 direction: state == Friendship.State.pending.rawValue ? (requester == user ? .outgoing : .incoming) : nil

@@ -58,9 +58,9 @@ struct ActionReport: MutationHandler {
 
     /// The profile is read after the transaction, which holds a connection already.
     private func named(_ report: ReportItem, _ context: CallContext) async throws -> ReportItem {
-        guard let owner = UserID(report.owner?.userID ?? ""),
-            let profile = try await profiles.profile(owner, context: context)
-        else { return report }
+        guard let owner = report.owner?.userID, let profile = try await profiles.profile(owner, context: context) else {
+            return report
+        }
         var named = report
         named.owner = profile.summary
         return named

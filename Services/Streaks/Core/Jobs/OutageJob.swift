@@ -26,7 +26,7 @@ struct OutageJob: Sendable {
         }
     }
 
-    /// One batch, and where to go on, in one transaction: a replica that is killed is followed by another. - Returns: 0 when none is left.
+    /// One batch and the place where the next begins, in one transaction: after a kill another replica continues there. - Returns: 0 when none is left.
     private func settleSome(_ now: Instant) async throws -> Int {
         try await work.run(trace: "", requestID: "") { [writer] work in
             guard var outage = try await OutageRepository.lockUnfinished(at: now, work.sql) else { return 0 }

@@ -9,7 +9,7 @@ private import Synchronization
 /// Settles dates that are over (SD-4), a minute after they are, in batches that replicas share (D7): the streaks of the kinds whose feature
 /// the replica runs.
 ///
-/// A batch that fails is done in smaller ones until the streak that it fails for is alone; that one waits, and the others go on.
+/// A batch that fails is done in smaller ones until the streak that it fails for is alone; that one waits, and the others are settled.
 struct SettlementJob: Sendable {
     /// A request for a streak of a batch waits until the batch is through: some 100 ms.
     static let mostAtOnce = 500
@@ -43,7 +43,7 @@ struct SettlementJob: Sendable {
         }
     }
 
-    /// One batch. - Returns: how many streaks were dealt with.
+    /// One batch. - Returns: how many streaks were settled or postponed.
     func settle(at now: Instant) async throws -> Int {
         for kind in kinds {
             let count = try await settle(kind, at: now)

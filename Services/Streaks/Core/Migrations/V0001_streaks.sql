@@ -12,7 +12,7 @@ CREATE TABLE streak (
     current_count integer NOT NULL DEFAULT 0,
     longest_count integer NOT NULL DEFAULT 0,
     last_completed_date date,
-    -- The earliest date that can still be completed, and when it is over for everyone.
+    -- The earliest date that can still be completed, and when it is over for all members.
     open_date date,
     deadline_at timestamptz,
     at_risk_from timestamptz,
@@ -38,7 +38,7 @@ CREATE TABLE streak_member (
     user_id uuid NOT NULL,
     joined_at timestamptz NOT NULL,
     left_at timestamptz,
-    -- The newest date the member has contributed for: tells who has posted today without reading the ledger.
+    -- The newest date the member has contributed for: shows who has posted today without reading the ledger.
     newest_date date,
     PRIMARY KEY (streak_id, user_id)
 );
@@ -135,7 +135,7 @@ CREATE TABLE streak_checkpoint (
     freezes integer NOT NULL,
     grants_through timestamptz,
     last_grace date,
-    -- Times in which the streak was taken for broken although it was not: from and until, side by side.
+    -- Times in which the streak counted as broken until its break was undone: from and until, side by side.
     closed_from timestamptz[] NOT NULL,
     closed_until timestamptz[] NOT NULL
 );
@@ -163,7 +163,7 @@ CREATE TABLE zone_change (
     PRIMARY KEY (user_id, since)
 );
 
--- Users whose accounts are gone for good (AU-7). A streak is deleted when all of its members are.
+-- Users whose accounts were purged (AU-7). A streak is deleted when all of its members are.
 CREATE TABLE purged_user (
     user_id uuid PRIMARY KEY,
     purged_at timestamptz NOT NULL

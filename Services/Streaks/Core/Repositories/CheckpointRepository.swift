@@ -2,7 +2,7 @@ internal import Database
 internal import Kernel
 internal import StreaksDomain
 
-/// Where folding a streak's ledger goes on from (SD-5).
+/// Where the fold of a streak's ledger begins (SD-5).
 enum CheckpointRepository {
     static func find(_ streaks: [StreakID], _ sql: some QueryExecutor) async throws -> [StreakID: Checkpoint] {
         var found: [StreakID: Checkpoint] = [:]

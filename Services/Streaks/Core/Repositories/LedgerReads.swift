@@ -70,7 +70,7 @@ package enum LedgerReads {
     package struct Totals: Sendable {
         package let active: Int32
         package let longest: Int32
-        /// Whether the account is gone for good: then no totals are kept.
+        /// Whether the account was purged: then no totals are kept.
         package let isPurged: Bool
     }
 

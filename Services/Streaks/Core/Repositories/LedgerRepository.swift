@@ -43,7 +43,7 @@ struct LedgerRepository: Sendable {
         }
     }
 
-    /// Those of the row; for kinds whose members come and go everyone who ever was one.
+    /// Those of the row; for kinds whose members may change also the former ones.
     private func participants(of rows: [StreakRow], _ sql: some QueryExecutor) async throws
         -> [StreakID: [StreakLedger.Participant]]
     {

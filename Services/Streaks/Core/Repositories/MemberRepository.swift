@@ -4,7 +4,7 @@ internal import StreaksDomain
 
 /// Whose streaks are (D15): `streak_member`.
 enum MemberRepository {
-    /// A member of a kind whose members come and go, present or past.
+    /// A present or former member of a kind whose members may change.
     struct History: Sendable {
         let streak: StreakID
         let user: UserID
@@ -12,7 +12,7 @@ enum MemberRepository {
         let leftAt: Instant?
     }
 
-    /// Everyone who is or was a member of these streaks, in the order of their ids.
+    /// All present and former members of these streaks, in the order of their ids.
     static func histories(of streaks: [StreakID], _ sql: some QueryExecutor) async throws -> [History] {
         try await sql.query(
             """

@@ -15,7 +15,7 @@ struct OutageWork: Sendable {
 struct OutagePage: Sendable {
     /// Those that the outage may touch.
     let touched: [StreakID]
-    /// Where to go on after them; nil when none is left.
+    /// Where the next page begins; nil when none is left.
     let reached: StreakID?
 }
 
@@ -85,8 +85,7 @@ package enum OutageRepository {
         }
     }
 
-    /// The next streaks, `limit` at most of those that the outage may touch: broken ones whose break it may undo, running ones that it may
-    /// take out of danger.
+    /// The next streaks that the outage may touch, at most `limit`: broken ones whose break it may undo, running ones that it may keep.
     ///
     /// Every streak is read, some thousands at once: an index of breaks would be written at every midnight for what hardly ever happens.
     static func page(of outage: OutageWork, limit: Int, _ sql: Transaction) async throws -> OutagePage {

@@ -157,9 +157,9 @@ package struct StreakReads: Sendable {
         )
     }
 
-    /// The zone a clock follows now, when that tells all: null when it was changed so lately that the one before may have shown a newer
-    /// date (two days are more than any two zones differ), and when all that is known of it comes later, as it may when an instant before
-    /// a registration is asked for.
+    /// The zone a clock follows now, when it alone decides the dates. Null when it was changed so lately that the one before may have shown
+    /// a newer date (two days are more than any two zones differ), and when the first known zone is later than the instant, which may be
+    /// one before the registration.
     private static func zone(_ person: Query, _ now: Instant) -> Query {
         """
         (SELECT CASE WHEN z.since <= \(now - .days(2)) OR NOT EXISTS
@@ -173,7 +173,7 @@ package struct StreakReads: Sendable {
         // The names of a user who may not be seen are not shown.
         guard !username.isEmpty else { return .unavailable(user) }
         return UserSummary(
-            userID: user.description,
+            userID: user,
             username: username,
             displayName: try row.get(at: column + 1),
             avatarURL: avatars.url(try row.get(at: column + 2))

@@ -9,7 +9,7 @@ package struct PlannedChange: Sendable {
     /// The row before the change.
     package let row: StreakRow
     package let change: StreakChange
-    /// When it happens. Replicas' clocks differ a little; a streak's time never goes back.
+    /// When it happens. Replicas' clocks differ a little; a streak's time never moves back.
     package let now: Instant
     /// The streak has just begun.
     package let isStart: Bool

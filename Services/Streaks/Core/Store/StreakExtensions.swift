@@ -3,7 +3,7 @@ package import Outbox
 package import StreaksDomain
 package import Wire
 
-/// What the feature of a kind says of its streaks (D15): what others are told of a change.
+/// What the feature of a kind adds to its streaks (D15): the events of a change.
 package protocol StreakKindEvents: Sendable {
     /// The kind it speaks for.
     var kind: StreakKind { get }

@@ -20,7 +20,7 @@ package struct StreakStore: Sendable {
         try await ledgers.load(try await StreakRepository.lock(Array(Set(ids)), sql), sql)
     }
 
-    /// Locks up to `limit` streaks of a kind whose next date is due; other replicas' are passed over (D7).
+    /// Locks up to `limit` streaks of a kind whose next date is due; those that another replica has locked are skipped (D7).
     ///
     /// - Throws: `Unsettled` with their ids when they cannot be read.
     func lockDue(_ kind: StreakKind, at now: Instant, limit: Int, _ sql: Transaction) async throws -> [StoredStreak] {

@@ -3,9 +3,9 @@ public import Kernel
 extension StreakLedger {
     /// A break by decision and not by a miss (SO-9). No late snap, token or outage undoes it.
     public struct BrokenOff: Hashable, Sendable {
-        /// When.
+        /// When it broke.
         public let at: Instant
-        /// Whose conduct it was for.
+        /// The member for whose conduct it broke.
         public let user: UserID
 
         public init(at: Instant, user: UserID) {
@@ -23,7 +23,7 @@ extension StreakLedger {
 }
 
 extension FoldPass {
-    /// The break off, once everything before it is settled: the newest date anybody's clock showed then is the missed one.
+    /// The break off, once everything before it is settled: the newest date that a member's clock showed then is the missed one.
     func settleBreakOff() {
         guard let brokenOff = ledger.brokenOff, brokenOff.at <= limit, running.brokenOn == nil else { return }
         let date = participants.map { $0.zones.newestDate(by: limit) }.max() ?? running.settledThrough

@@ -14,7 +14,7 @@ extension StreakLedger {
         try dateCredited(to: user, receivedAt: receivedAt, capturedAt: capturedAt, policy, fold(self, policy, at: now))
     }
 
-    /// The same with the state of the moment at hand.
+    /// The same, with the state already folded.
     func dateCredited(
         to user: UserID,
         receivedAt: Instant,
@@ -28,7 +28,7 @@ extension StreakLedger {
         if let endedAt, receivedAt >= endedAt { throw .notActive }
         if let brokenOff, receivedAt >= brokenOff.at { throw .notActive }
         let date = creditedDate(author, receivedAt, capturedAt, policy, state)
-        // Who travels west right after the start may see a date before the first: it is taken, and counts for nothing.
+        // A member who travels west right after the start may post for a date before the first: it is accepted and counts for nothing.
         guard date > base.settledThrough || date < firstDate else { throw .ledgerTooShort }
         // What was received before the break counts however late it is recorded; after it, only what re-opens a settled date (SD-6).
         if policy.onBreak == .stop, let brokenAt = state.brokenAt, let missed = state.missedDate,
@@ -40,7 +40,7 @@ extension StreakLedger {
         return date
     }
 
-    /// SD-1, SD-2, and the grace of TS-4. A date that is taken is not claimed twice: what comes late for it counts for today.
+    /// SD-1, SD-2, and the grace of TS-4. A date has one contribution of a member: a late one for a date that has one counts for today.
     private func creditedDate(
         _ author: Participant,
         _ receivedAt: Instant,
@@ -77,8 +77,8 @@ extension StreakLedger {
 
     /// Gives tokens back whose date was completed after all (RC-3, SD-6).
     ///
-    /// A token that also keeps another date, one that somebody can no longer contribute to, stays: giving it back would break the
-    /// streak by a contribution.
+    /// A token that also keeps another date stays when a member can no longer contribute to that date: giving it back would make a
+    /// contribution break the streak.
     private mutating func returnTokens(_ policy: StreakPolicy, at now: Instant) {
         guard recoveries.contains(where: { $0.kind == .token && $0.returnedAt == nil }) else { return }
         let pass = FoldPass(self, policy, now: now)

@@ -2,7 +2,7 @@ public import Kernel
 
 /// The state of a streak at `now`, everything due by then settled: replaying, settling late, twice or elsewhere gives the same (SD-5).
 ///
-/// The pass goes date by date from the checkpoint, asking of each what SD-4 asks. Only what was recorded by `now` is seen.
+/// The pass judges date by date from the checkpoint by the rules of SD-4. It uses only what was recorded by `now`.
 public func fold(_ ledger: StreakLedger, _ policy: StreakPolicy, at now: Instant) -> StreakState {
     let pass = FoldPass(ledger, policy, now: now)
     pass.run()
@@ -24,7 +24,7 @@ final class FoldPass {
     var running: Checkpoint
     var days: [CalendarDate: StreakState.Mark] = [:]
     var log: [StreakEffect] = []
-    /// Times in which the streak was taken for broken although it was not (its break was undone later).
+    /// Times in which the streak counted as broken until its break was undone.
     var closures: [Checkpoint.Closure]
     /// The earliest slot that is neither over nor complete but could be.
     var open: Open?

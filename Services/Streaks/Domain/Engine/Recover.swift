@@ -5,7 +5,7 @@ extension StreakState {
     public var dateToRecover: CalendarDate? { status == .broken ? missedDate : openDate }
 }
 
-/// Whether a recovery token would be taken now (RC-2, RC-3).
+/// Whether a recovery token could be used now (RC-2, RC-3).
 public enum RecoveryOutlook: Hashable, Sendable {
     /// It would, until then.
     case possible(until: Instant)
@@ -24,7 +24,7 @@ extension StreakLedger {
 
     /// RC-2 and RC-3.
     ///
-    /// - Parameter receivedAt: when it was asked for: that it is done later, after a crash, takes nothing from the user.
+    /// - Parameter receivedAt: when the user asked for it; decides whether that was in time, also when a crash delayed the rest.
     mutating func recover(_ user: UserID, receivedAt: Instant, _ policy: StreakPolicy, _ state: StreakState)
         throws(ServiceError)
     {
@@ -40,7 +40,7 @@ extension StreakLedger {
             recoveries.append(Recovery(kind: .token, user: user, at: now, from: missed, through: max(missed, today)))
             return
         }
-        // Of two who ask at once the second learns that the first has done it.
+        // When both members ask at once, the second is refused because the first has done it.
         guard !isTodayCovered(at: now) else { throw .recoveryUsed }
         // A token would be wasted while the count is 0 (SD-8).
         guard state.status == .active, state.count > 0, let date = state.openDate, let deadline = state.deadlineAt,
@@ -51,7 +51,7 @@ extension StreakLedger {
         recoveries.append(Recovery(kind: .token, user: user, at: now, from: date, through: date))
     }
 
-    /// Whether a token keeps a date that somebody's clock shows.
+    /// Whether a token keeps a date that a member's clock shows.
     private func isTodayCovered(at now: Instant) -> Bool {
         guard endedAt == nil else { return false }
         return participants.map { $0.zones.date(at: now) }.contains { date in

@@ -17,7 +17,7 @@ public enum StreakCommand: Hashable, Sendable {
     case resume
     /// A freeze is used by hand for yesterday or today (CI-2).
     case freeze(CalendarDate)
-    /// The friendship or an account is gone (SO-4, AU-7).
+    /// The friendship or an account has ended (SO-4, AU-7).
     case end
     /// A moderator has shut a participant's account: the streak breaks by them (SO-9).
     case breakOff(by: UserID)
@@ -29,11 +29,11 @@ public enum StreakCommand: Hashable, Sendable {
 public struct StreakChange: Hashable, Sendable {
     /// The ledger with the new entries.
     public var ledger: StreakLedger
-    /// The state before the command, as it was last looked at.
+    /// The state before the command, as it was last folded.
     public var before: StreakState
     /// The state after it.
     public var state: StreakState
-    /// What is to be told, each once by its key: what was due, and what the command caused.
+    /// What is to be emitted, each once by its key: what was due, and what the command caused.
     public var effects: [StreakEffect]
     /// `contribute`: the date it counts for.
     public var creditedTo: CalendarDate?
@@ -54,8 +54,8 @@ extension StreakLedger {
     /// Settles what is due at `now`, then does what the command says.
     ///
     /// - Parameters:
-    ///   - now: when the streak learns of it; never earlier than any earlier command's.
-    ///   - settledAt: when effects were last taken; nil: the start. What was due since then is among the effects.
+    ///   - now: when it is written to the ledger; never earlier than any earlier command's.
+    ///   - settledAt: when effects were last emitted; nil: the start. What was due since then is among the effects.
     /// - Throws: the refusal: `NOT_A_MEMBER`, `CAPTURED_IN_FUTURE`, `ALREADY_POSTED`, `STREAK_NOT_ACTIVE`, `STREAK_NOT_BROKEN`,
     ///   `RECOVERY_ALREADY_USED`, `RECOVERY_WINDOW_EXPIRED`, `PAUSE_NOT_ALLOWED`, `ALREADY_PAUSED`, `PAUSE_TOO_LONG`,
     ///   `NOT_PAUSED`, `NO_FREEZES_AVAILABLE`, `FREEZE_NOT_NEEDED`, `VALIDATION_ERROR`; or `ServiceError.ledgerTooShort` when the
@@ -74,7 +74,7 @@ extension StreakLedger {
         var next = self
         let creditedTo = try next.apply(command, policy, settled)
         let state = fold(next, policy, at: now)
-        // What was due is told before what the command caused: a break is told also when it is undone at once.
+        // What was due is emitted before what the command caused: a break is emitted even when it is undone at once.
         let effects = settled.effects(since: before) + state.effects(since: settled)
         return StreakChange(ledger: next, before: before, state: state, effects: effects, creditedTo: creditedTo)
     }

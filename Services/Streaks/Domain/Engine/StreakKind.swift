@@ -2,10 +2,10 @@
 public enum StreakKind: Int32, CaseIterable, Hashable, Sendable {
     /// Two friends, a photo each, every date (MS-*).
     case mutual = 1
-    /// One person's daily check-in (CI-*).
+    /// One user's daily check-in (CI-*).
     case checkIn = 2
 
-    /// Whether members come and go while the streak runs. Those of the others are fixed at the start.
+    /// Whether members may join and leave while the streak runs. For other kinds they are fixed at the start.
     public var hasChangingMembers: Bool {
         switch self {
         case .mutual, .checkIn: false

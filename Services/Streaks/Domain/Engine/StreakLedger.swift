@@ -3,9 +3,9 @@ public import Kernel
 /// Everything that ever happened to one streak and that its state follows from (SD-5).
 ///
 /// A service keeps one row per entry. To avoid folding years on every request it may keep a `Checkpoint` and load only the entries
-/// after it (`compacted`). Entries carry the instant they were recorded: a look at an instant sees what was known then.
+/// after it (`compacted`). Entries carry the instant they were recorded: a fold at an instant uses only what was known then.
 public struct StreakLedger: Hashable, Sendable {
-    /// Someone who contributes.
+    /// A member of the streak, with what the fold needs to know about them.
     public struct Participant: Hashable, Sendable {
         public let user: UserID
         public var zones: ZoneHistory
@@ -35,7 +35,7 @@ public struct StreakLedger: Hashable, Sendable {
         public let date: CalendarDate
         /// When the server received it.
         public let receivedAt: Instant
-        /// When the streak learned of it; later than `receivedAt` when a crash came between.
+        /// When it was written to the ledger; later than `receivedAt` when a crash came between.
         public let recordedAt: Instant
 
         public init(user: UserID, date: CalendarDate, receivedAt: Instant, recordedAt: Instant? = nil) {
@@ -56,7 +56,7 @@ public struct StreakLedger: Hashable, Sendable {
         }
 
         public var kind: Kind
-        /// Who used it; nil for automatic covers.
+        /// The member who used it; nil for automatic covers.
         public var user: UserID?
         public var at: Instant
         /// The date it was used for.
@@ -152,9 +152,9 @@ public struct StreakLedger: Hashable, Sendable {
     public var outages: [Outage]
     public var freezeGrants: [FreezeGrant]
     public var manualFreezes: [ManualFreeze]
-    /// When the streak ended for good: the friendship or an account is gone (SO-4, AU-7).
+    /// When the streak ended for good, with the friendship or an account (SO-4, AU-7).
     public var endedAt: Instant?
-    /// When it was broken off, and by whom; nil when it was not.
+    /// When it was broken off, and for which member; nil when it was not.
     public var brokenOff: BrokenOff?
     /// The longest count ever shown. An outage declared afterwards may turn a frozen date, which extended the count, into a neutral
     /// one; what was reached stays reached (SD-8). Store `StreakState.longest` and give it back here.
@@ -201,7 +201,7 @@ public struct StreakLedger: Hashable, Sendable {
         participants.map { $0.zones.firstDate(at: start) }.min() ?? Zone.utc.date(at: start)
     }
 
-    /// The earliest date that is not over for the streak at `instant`: not over for everybody (SD-4). Nothing but clocks decides it, so it
+    /// The earliest date that is not over for the streak at `instant`: not over for all members (SD-4). Only clocks decide it, so it
     /// holds for a streak that has broken or ended too.
     public func openFrom(at instant: Instant) -> CalendarDate {
         participants.map { $0.zones.openFrom(at: instant) }.min() ?? Zone.utc.date(at: instant)
@@ -223,7 +223,7 @@ public struct StreakLedger: Hashable, Sendable {
 
 /// The fold of a ledger up to a date that nothing ordinary can re-open: what a service stores so as not to fold from the start.
 public struct Checkpoint: Hashable, Sendable {
-    /// Everything up to this date is in; the fold goes on with the next.
+    /// Everything up to this date is included; the fold continues with the next.
     public var settledThrough: CalendarDate
     public var count: Int
     public var longest: Int
@@ -240,7 +240,7 @@ public struct Checkpoint: Hashable, Sendable {
     public var grantsThrough: Instant?
     /// The last date that had a grace.
     public var lastGrace: CalendarDate?
-    /// The latest times in which the streak was taken for broken although it was not.
+    /// The latest times in which the streak counted as broken until something undid the break.
     public var closures: [Closure]
 
     /// A checkpoint before anything happened.
@@ -252,7 +252,7 @@ public struct Checkpoint: Hashable, Sendable {
         closures = []
     }
 
-    /// A time in which the streak took no contribution because it was taken for broken; what happened then undid the break.
+    /// A time in which the streak accepted no contribution because it counted as broken; at its end something undid the break.
     public struct Closure: Hashable, Sendable {
         public var from: Instant
         public var until: Instant

@@ -107,7 +107,7 @@ public struct StreakPolicy: Hashable, Sendable {
         milestones: .mutual
     )
 
-    /// One person's daily check-in with freezes and pause (CI-*). Premium earns a freeze every 5 dates instead of 7.
+    /// One user's daily check-in with freezes and pause (CI-*). Premium earns a freeze every 5 dates instead of 7.
     public static func checkIn(freezeEvery: Int? = 7) -> StreakPolicy {
         StreakPolicy(
             quorum: .everyone,
@@ -119,7 +119,7 @@ public struct StreakPolicy: Hashable, Sendable {
         )
     }
 
-    /// One person's streak of one activity (TS-1); insurance and shields arrive as covers in its ledger (TS-3).
+    /// One user's streak of one activity (TS-1); insurance and shields arrive as covers in its ledger (TS-3).
     public static let typed = StreakPolicy(quorum: .everyone, schedule: .daily, onBreak: .restart, milestones: .checkIn)
 
     /// A circle's streak: 60 % of the members, never fewer than 2, and 12 h of grace once in 7 dates (TS-4).
@@ -130,11 +130,6 @@ public struct StreakPolicy: Hashable, Sendable {
         grace: Grace(length: .hours(12), everyDates: 7),
         milestones: .mutual
     )
-
-    /// A habit on its schedule (HA-3).
-    public static func habit(_ schedule: Schedule) -> StreakPolicy {
-        StreakPolicy(quorum: .everyone, schedule: schedule, onBreak: .restart, milestones: .mutual)
-    }
 }
 
 /// On which dates something is due (HA-1).

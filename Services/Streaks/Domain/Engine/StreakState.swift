@@ -1,6 +1,6 @@
 public import Kernel
 
-/// What a streak looks like at an instant: the fold of its ledger, everything due by then settled.
+/// A streak's state at an instant: the fold of its ledger, with everything due by then settled.
 public struct StreakState: Hashable, Sendable {
     public enum Status: Hashable, Sendable {
         case active
@@ -36,7 +36,7 @@ public struct StreakState: Hashable, Sendable {
     public var missedDate: CalendarDate?
     /// The instant of the break; nil unless broken.
     public var brokenAt: Instant?
-    /// Who missed; nil when several did, or unless broken (MS-3).
+    /// The member who missed; nil when several did, or unless broken (MS-3).
     public var brokenBy: UserID?
     /// The marks of the dates after the ledger's checkpoint. Use `mark(on:)`.
     public var days: [CalendarDate: Mark]
@@ -46,17 +46,17 @@ public struct StreakState: Hashable, Sendable {
     public var deadlineAt: Instant?
     /// `openDate`, when it is over for everyone and lives on by a grace (TS-4).
     public var graceDate: CalendarDate?
-    /// The count is above 0, less than 6 h are left for `openDate`, somebody is missing, and no recovery, pause or outage shelters it (MS-4).
+    /// The count is above 0, less than 6 h are left for `openDate`, a contribution is missing, and no recovery, pause or outage keeps it (MS-4).
     public var isAtRisk: Bool
-    /// When it becomes at risk if nobody acts; the same condition as `isAtRisk` without the time.
+    /// When it becomes at risk if no member contributes; the same condition as `isAtRisk` without the time.
     public var atRiskFrom: Instant?
-    /// Freezes in hand, those set by hand on open dates taken off.
+    /// Freezes in hand, less those set by hand on open dates.
     public var freezesLeft: Int
     /// Recovery tokens given back so far.
     public var tokensReturned: Int
     /// Recovery tokens used in this run and not given back.
     public var tokensInUse: Int
-    /// The instant of the look.
+    /// The instant it was folded at.
     public var asOf: Instant
     /// Everything noteworthy since the checkpoint, in date order; see `effects(since:)`.
     public var log: [StreakEffect]
@@ -68,7 +68,7 @@ public struct StreakState: Hashable, Sendable {
     public func mark(on date: CalendarDate) -> Mark { days[date] ?? .none }
 }
 
-/// Something a service tells others about. Each has a key that is the same whoever finds it and however often (SD-5).
+/// Something that a service emits. Each has a key that is the same in whichever process and however often it is found (SD-5).
 public enum StreakEffect: Hashable, Sendable {
     /// A date was completed and the count is now `count`.
     case completed(date: CalendarDate, count: Int)
@@ -112,10 +112,10 @@ public enum StreakEffect: Hashable, Sendable {
 }
 
 extension StreakState {
-    /// What happened between an earlier look and this one, in date order. Both must be folds from the same checkpoint.
+    /// What happened between an earlier fold and this one, in date order. Both must be folds from the same checkpoint.
     ///
-    /// A service that stores the instant of its last look calls it with `fold(ledger before, at: that instant)`; emitted in the
-    /// transaction that stores the new state, with the key as the outbox row's identity, each effect is told once. The key is needed:
+    /// A service that stores the instant of its last fold calls it with `fold(ledger before, at: that instant)`. Emitted in the
+    /// transaction that stores the new state, with the key as the outbox row's identity, each effect is emitted once. The key is needed:
     /// where freezes extend the count, an outage declared afterwards may lower it, and the same milestone is reached again.
     public func effects(since earlier: StreakState) -> [StreakEffect] {
         // What both begin with has the same keys, each once: it is in neither difference. Mostly that is all but the last entry.
@@ -125,8 +125,8 @@ extension StreakState {
         let known = Set(old.map(\.key))
         let present = Set(fresh.map(\.key))
         var effects: [StreakEffect] = []
-        for gone in old where !present.contains(gone.key) {
-            switch gone {
+        for undone in old where !present.contains(undone.key) {
+            switch undone {
             case .broken(let date, _, _, _): effects.append(.restored(date: date))
             case .freezeSpent(let date): effects.append(.freezeReturned(date: date))
             default: break

@@ -14,7 +14,7 @@ extension FoldPass {
         return .broken(by: misser(slot, over, known: known))
     }
 
-    /// When the slot is settled: when it is over for everyone, later with a grace.
+    /// When the slot is settled: when it is over for all members, later with a grace.
     func over(_ slot: Slot) -> Instant {
         guard let grace = policy.grace, hadGrace(slot) else { return end(of: slot) }
         return end(of: slot) + grace.length
@@ -31,7 +31,7 @@ extension FoldPass {
         return running.lastGrace.map { $0.distance(to: slot.upperBound) >= grace.everyDates } ?? true
     }
 
-    /// Who belongs to the streak on `date`: everyone of a pair; of a team who had joined and not left.
+    /// The members on `date`: both of a pair; of a team those who had joined and not left.
     func members(_ date: CalendarDate) -> [StreakLedger.Participant] {
         guard case .share = policy.quorum else { return participants }
         return participants.indices.filter { index in
@@ -107,16 +107,16 @@ extension FoldPass {
         return fine >= needed(of: members.count)
     }
 
-    /// Whether a clock showed a date for less than 12 h while the streak could take a contribution (SD-3).
+    /// Whether a clock showed a date for less than 12 h while the streak could accept a contribution (SD-3).
     ///
-    /// Time in which the streak was wrongly taken for broken does not count: a break that is undone days later must not leave the
+    /// Time in which the streak wrongly counted as broken is left out: a break that is undone days later must not leave the
     /// dates in between as missed.
     private func isHardlySeen(_ spans: [Span]) -> Bool {
         let shown = spans.reduce(Interval.zero) { $0 + $1.length }
         return shown < policy.hardlySeen + Span.overlap(of: spans, with: closures.compactMap { Span($0.from, $0.until) })
     }
 
-    /// The only one who missed; nil when several did, or when nobody in particular must contribute (MS-3).
+    /// The only member who missed; nil when several did, or when no particular member must contribute (MS-3).
     func misser(_ slot: Slot, _ over: Instant, known: Instant) -> UserID? {
         guard policy.quorum == .everyone else { return nil }
         let missing = participants.filter { participant in
@@ -126,13 +126,13 @@ extension FoldPass {
         return missing.count == 1 ? missing[0].user : nil
     }
 
-    /// Whether everyone could contribute at all: a date that was over for somebody before the start cannot become complete.
+    /// Whether all members could contribute at all: a date that was over for one of them before the start cannot become complete.
     func isCompletable(_ slot: Slot) -> Bool {
         guard policy.quorum == .everyone else { return true }
         return firstDates.allSatisfy { $0 <= slot.upperBound }
     }
 
-    /// Remembers from when until when the streak was taken for broken because of this slot, if what keeps it was recorded late.
+    /// Notes from when until when the streak counted as broken because of this slot, if what keeps it was recorded late.
     func noteClosure(_ slot: Slot) {
         guard policy.onBreak == .stop, running.count > 0 else { return }
         let over = self.over(slot)

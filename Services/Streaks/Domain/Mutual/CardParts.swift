@@ -1,6 +1,6 @@
 public import Kernel
 
-/// What a milestone card says and looks like, for who draws it (MC-1).
+/// The texts and colours of a milestone card, for clients that draw it (MC-1).
 public enum CardParts {
     /// A gradient from the top to the bottom, and the colour of letters on it; `#RRGGBB`.
     public struct Style: Hashable, Sendable {
@@ -22,7 +22,7 @@ public enum CardParts {
         Style(name: "dark", from: "#1C1C1E", to: "#0A0A0A", text: "#FFFFFF"),
     ]
 
-    /// `@ada & @ben`; an empty name is of somebody who may not be seen.
+    /// `@ada & @ben`; an empty name is that of a user who may not be seen.
     public static func names(_ usernames: [String]) -> String {
         usernames.filter { !$0.isEmpty }.map { "@" + $0 }.joined(separator: " & ")
     }

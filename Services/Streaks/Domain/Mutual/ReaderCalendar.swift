@@ -33,7 +33,7 @@ extension MutualView {
         public let friendPosted: Bool
     }
 
-    /// Dates of the reader's calendar. The ledger must be whole: what its checkpoint hides would look as if nothing had happened.
+    /// Dates of the reader's calendar. The ledger must be whole: dates that its checkpoint hides would be marked none.
     public static func days(
         _ dates: some Sequence<CalendarDate>,
         _ ledger: StreakLedger,
@@ -54,7 +54,7 @@ extension MutualView {
     }
 }
 
-/// A year of somebody's streaks together.
+/// A year of all of a user's streaks together.
 public struct HeatMap: Hashable, Sendable {
     /// A date: in how many streaks its reader posted for it, and in how many both did.
     public struct Day: Hashable, Sendable {

@@ -1,21 +1,21 @@
 public import Kernel
 
-/// A streak of two people who do not exist, for who looks around before signing up (AU-8). Folded by the same engine as everybody's.
+/// A streak of two made-up users, for guests (AU-8). Folded by the same engine as real ones.
 public struct SampleStreak: Hashable, Sendable {
-    /// Names this sample; nobody's streak has it.
+    /// Names this sample; no stored streak has it.
     public let id: StreakID
-    /// Whose eyes the guest sees it with.
+    /// The member as whom the guest sees it.
     public let reader: UserID
     public let friend: UserID
     public let friendUsername: String
     public let friendName: String
     public let ledger: StreakLedger
 
-    /// What it looks like at noon of the date it was made for: the same all day.
+    /// Its state at noon of the date it was made for: the same all day.
     public var state: StreakState { fold(ledger, .mutual, at: noon) }
     private let noon: Instant
 
-    /// The samples there are, each in another situation: both have posted today, the reader is waited for, the friend is.
+    /// The samples there are, each in another situation: both have posted today, it waits on the reader, it waits on the friend.
     public static func all(at now: Instant) -> [SampleStreak] {
         [
             SampleStreak(1, "mia.chen", "Mia Chen", days: 6, posted: .both, at: now),

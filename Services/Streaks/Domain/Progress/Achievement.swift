@@ -8,7 +8,7 @@ public enum Achievement: String, CaseIterable, Hashable, Sendable {
     case firstRecovery = "first_recovery"
     case promptMaster = "prompt_master"
 
-    /// Somebody earning something.
+    /// A user who earns an achievement.
     public struct Grant: Hashable, Comparable, Sendable {
         public let user: UserID
         public let achievement: Achievement
@@ -23,7 +23,7 @@ public enum Achievement: String, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// What somebody has done so far.
+    /// What a user has done so far.
     public struct Tally: Hashable, Sendable {
         /// The longest count any of their streaks ever had.
         public var longest: Int
@@ -39,7 +39,7 @@ public enum Achievement: String, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// How much it takes.
+    /// The number that earns it.
     public var target: Int {
         switch self {
         case .weekWarrior: 7
@@ -60,17 +60,17 @@ public enum Achievement: String, CaseIterable, Hashable, Sendable {
         return min(max(done, 0), target)
     }
 
-    /// What these effects earn the people of a streak, in a fixed order and each once. Earning it again is for the caller to see.
+    /// What these effects earn the members of a streak, in a fixed order and each once. What was earned before is among them.
     ///
     /// A count that earns something also earns what less would have: who had that before keeps it.
-    public static func earned(by effects: [StreakEffect], _ people: [UserID]) -> [Grant] {
+    public static func earned(by effects: [StreakEffect], _ members: [UserID]) -> [Grant] {
         var grants: Set<Grant> = []
         for effect in effects {
             switch effect {
             case .milestone(let count, _, _):
                 guard ofStreaks.contains(where: { $0.target == count }) else { continue }
                 for achievement in ofStreaks where achievement.target <= count {
-                    for user in people { grants.insert(Grant(user, achievement)) }
+                    for user in members { grants.insert(Grant(user, achievement)) }
                 }
             case .recovered(_, _, let user?, _): grants.insert(Grant(user, .firstRecovery))
             default: break

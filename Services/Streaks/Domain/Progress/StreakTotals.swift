@@ -1,6 +1,6 @@
 public import Kernel
 
-/// What all streaks of one person come to.
+/// The numbers of all streaks of one user.
 public struct StreakTotals: Hashable, Sendable {
     /// One streak as it stands.
     public struct Record: Hashable, Sendable {
@@ -28,12 +28,12 @@ public struct StreakTotals: Hashable, Sendable {
     public private(set) var completedDates = 0
     /// Those that broke.
     public private(set) var broken: Int
-    /// Those of them that the person alone broke.
+    /// Those of them that the user alone broke.
     public private(set) var brokenByYou: Int
 
     /// - Parameters:
     ///   - records: every streak of `user`.
-    ///   - endedBreaks: how many of those that have ended had broken before, in all and by the person alone.
+    ///   - endedBreaks: how many of those that have ended had broken before, in all and by the user alone.
     public init(of user: UserID, _ records: [Record], endedBreaks: (all: Int, byYou: Int) = (0, 0)) {
         (broken, brokenByYou) = endedBreaks
         for record in records {
@@ -86,7 +86,7 @@ extension StreakChange {
             return false
         }
         guard hasEnded else { return nil }
-        // The break may have been settled by the very look that ended it.
+        // The break may have been settled in the same step that ended it.
         for case .broken(_, _, let user, _) in effects.reversed() { return EndedBreak(by: user) }
         return before.status == .broken ? EndedBreak(by: before.brokenBy) : nil
     }

@@ -71,7 +71,7 @@ enum PromptTexts {
         ("A view through something", "🕳️"),
         ("The horizon, or what hides it", "🌅"),
         ("Down at your shoes", "👟"),
-        ("A corner nobody looks at", "📐"),
+        ("A corner you never look at", "📐"),
         ("Clouds, or the lack of them", "☁️"),
         ("The longest shadow you can find", "🌗"),
         ("Something seen in a mirror", "🪞"),

@@ -1,32 +1,32 @@
 public import Kernel
 
-/// An instant of a person's day that they are told of.
+/// A notification whose time comes by the user's clock.
 public struct Reminder: Hashable, Sendable {
     public enum Kind: Hashable, Sendable, CaseIterable {
-        /// The day's push of the snap window (PW-2).
+        /// The snap window opens: the push of the day (PW-2).
         case windowOpened
         /// The window closes in 30 min.
         case windowClosing
-        /// The person's day ends in 3 h (NO-5).
+        /// The user's day ends in 3 h (NO-5).
         case dayEnding
     }
 
     public let kind: Kind
-    /// The person's date it is about: of a window the one on which it opens.
+    /// The user's date it is about: of a window the one on which it opens.
     public let date: CalendarDate
-    /// When it is to be told.
+    /// When it is due.
     public let at: Instant
-    /// From then on it is of no use, and is not told any more (NO-6): the end of the window, or of the day.
+    /// From then on it is of no use and is dropped (NO-6): the end of the window, or of the day.
     public let until: Instant
     /// The window of `date`.
     public let window: SnapWindow
 }
 
-/// What a person has been told, so that no moment of one date is told twice, however their clock is turned.
+/// Which reminders of a user were handled, so that no date has two of one kind, however their clock is changed.
 public struct ReminderProgress: Hashable, Sendable {
-    /// Moments before this instant are nobody's: there was no streak to tell of.
+    /// Reminders before this instant are left out: there was no running streak.
     public var since: Instant
-    /// The newest date of each kind that was dealt with.
+    /// The newest date of each kind that was handled.
     public var opened: CalendarDate?
     public var closing: CalendarDate?
     public var ending: CalendarDate?
@@ -35,7 +35,7 @@ public struct ReminderProgress: Hashable, Sendable {
         (self.since, self.opened, self.closing, self.ending) = (since, opened, closing, ending)
     }
 
-    /// The newest date of a kind that was dealt with.
+    /// The newest date of a kind that was handled.
     public func newest(_ kind: Reminder.Kind) -> CalendarDate? {
         switch kind {
         case .windowOpened: opened
@@ -44,27 +44,29 @@ public struct ReminderProgress: Hashable, Sendable {
         }
     }
 
-    /// Remembers that a moment was dealt with: told, or found to have nothing to tell.
-    public mutating func note(_ moment: Reminder) {
-        switch moment.kind {
-        case .windowOpened: opened = moment.date
-        case .windowClosing: closing = moment.date
-        case .dayEnding: ending = moment.date
+    /// Notes that a reminder was handled: emitted, or dropped because there was nothing to remind of.
+    public mutating func note(_ reminder: Reminder) {
+        switch reminder.kind {
+        case .windowOpened: opened = reminder.date
+        case .windowClosing: closing = reminder.date
+        case .dayEnding: ending = reminder.date
         }
     }
 
-    /// Whether a moment is neither dealt with nor from before the person's first streak.
-    func awaits(_ moment: Reminder) -> Bool { moment.at >= since && newest(moment.kind).map { $0 < moment.date } ?? true }
+    /// Whether a reminder was not handled yet and does not lie before the user's first streak.
+    func awaits(_ reminder: Reminder) -> Bool {
+        reminder.at >= since && newest(reminder.kind).map { $0 < reminder.date } ?? true
+    }
 }
 
-/// The moments of one person as their clock and their window hour stand at an instant (PW-2, NO-5).
+/// The reminders of one user, by their clock and window hour at an instant (PW-2, NO-5).
 ///
-/// Nothing is planned ahead: whoever looks asks for what is due now and when to look again. A change of zone or hour is a reason to look
-/// again at once.
+/// Nothing is planned ahead: the job asks which reminders are due now, and when to ask again. After a change of zone or hour it asks again
+/// at once.
 public struct UserReminders: Hashable, Sendable {
     /// How long before the end of the window the reminder comes.
     public static let closingLead = Interval.minutes(30)
-    /// The least time between the day's push and that reminder; with less, the push is reminder enough.
+    /// The least time between the push of the day and that reminder; with less, the push is enough.
     public static let leastApart = Interval.minutes(30)
     /// How long before the end of the day (NO-5).
     public static let endingLead = Interval.hours(3)
@@ -82,29 +84,29 @@ public struct UserReminders: Hashable, Sendable {
         zone = zones.zone(at: now)
     }
 
-    /// What is to be told now: of each kind at most one, none that is of no use any more, earliest first.
+    /// What is due now: of each kind at most one, none that is of no use any more, earliest first.
     public func due(after progress: ReminderProgress) -> [Reminder] {
         Reminder.Kind.allCases.compactMap { kind in
-            moments(kind).filter { $0.at <= now && now < $0.until && progress.awaits($0) }.max { $0.date < $1.date }
+            reminders(kind).filter { $0.at <= now && now < $0.until && progress.awaits($0) }.max { $0.date < $1.date }
         }.sorted { $0.at < $1.at }
     }
 
-    /// When to look again, after now.
+    /// When to ask again, after now.
     ///
     /// - Parameter progress: with what is due now noted in it.
     public func next(after progress: ReminderProgress) -> Instant {
-        Reminder.Kind.allCases.flatMap { moments($0) }.filter { $0.at > now && progress.awaits($0) }.map(\.at).min()
+        Reminder.Kind.allCases.flatMap { reminders($0) }.filter { $0.at > now && progress.awaits($0) }.map(\.at).min()
             ?? now + .days(1)
     }
 
-    /// The moments of a kind near now, by date.
-    private func moments(_ kind: Reminder.Kind) -> [Reminder] {
+    /// The reminders of a kind near now, by date.
+    private func reminders(_ kind: Reminder.Kind) -> [Reminder] {
         let today = zone.date(at: now)
-        return (-2...4).compactMap { moment(kind, on: today.advanced(by: $0)) }
+        return (-2...4).compactMap { reminder(kind, on: today.advanced(by: $0)) }
     }
 
-    /// The moment of a date; nil when it has none.
-    public func moment(_ kind: Reminder.Kind, on date: CalendarDate) -> Reminder? {
+    /// The reminder of a date; nil when it has none.
+    func reminder(_ kind: Reminder.Kind, on date: CalendarDate) -> Reminder? {
         // A zone may leave a date out (Apia, 2011-12-30).
         guard zone.start(of: date) < zone.end(of: date) else { return nil }
         let window = SnapWindow(startHour: startHour, on: date, in: zone)
@@ -125,10 +127,10 @@ public struct UserReminders: Hashable, Sendable {
 }
 
 extension StreakLedger {
-    /// What a person loses who does not post.
+    /// What a user loses who does not post.
     public struct Stake: Hashable, Sendable {
         public let count: Int
-        /// When the date is over for everyone.
+        /// When the date is over for all members.
         public let deadline: Instant
     }
 

@@ -10,7 +10,7 @@ struct GetCalendar: QueryHandler {
 
     func handle(_ request: GetCalendarRequest, _ context: CallContext) async throws -> MonthCalendar {
         let user = try context.requireUser()
-        let id = try StreakID(parsing: request.streakID, field: "streak_id")
+        let id = request.streakID
         let asked = try request.month.map { text in
             guard let month = CalendarMonth(text) else {
                 throw ServiceError.validation(field: "month", "must be a month, YYYY-MM")
@@ -23,7 +23,7 @@ struct GetCalendar: QueryHandler {
         let month = asked ?? CalendarMonth(containing: reader.zones.date(at: state.asOf))
         let days = MutualView.days(month.dates, stored.ledger, state, reader: user)
         return MonthCalendar(
-            streakID: id.description,
+            streakID: id,
             month: month.description,
             days: days.map { CalendarDay($0) },
             completedDays: Int32(days.count { $0.mark == .both })

@@ -8,16 +8,13 @@ struct GetFriendSummaries: QueryHandler {
     let views: MutualViews
 
     func handle(_ request: GetFriendSummariesRequest, _ context: CallContext) async throws -> GetFriendSummariesReply {
-        let user = try UserID(parsing: request.userID, field: "user_id")
-        let friends = try request.friendIDs.enumerated().map { index, text in
-            try UserID(parsing: text, field: "friend_ids[\(index)]")
-        }
-        let streaks = try await views.streaks(.unended(with: friends), of: user, withPartners: false, context)
+        let selection = StreakSelection.unended(with: request.friendIDs)
+        let streaks = try await views.streaks(selection, of: request.userID, withPartners: false, context)
         return GetFriendSummariesReply(
             summaries: streaks.map { streak in
                 FriendSummary(
-                    friendID: streak.partnerID.description,
-                    streakID: streak.row.id.description,
+                    friendID: streak.partnerID,
+                    streakID: streak.row.id,
                     currentCount: streak.row.count,
                     longestCount: streak.row.longest,
                     youPostedToday: streak.youPosted,

@@ -10,10 +10,14 @@ struct GetMembership: QueryHandler {
     let clock: any Clock
 
     func handle(_ request: GetMembershipRequest, _: CallContext) async throws -> GetMembershipReply {
-        let user = try UserID(parsing: request.userID, field: "user_id")
-        let id = try StreakID(parsing: request.streakID, field: "streak_id")
-        let seen = try await reads.seen(.one(id), by: user, withPartners: false, withHidden: true, now: clock.now())
+        let seen = try await reads.seen(
+            .one(request.streakID),
+            by: request.userID,
+            withPartners: false,
+            withHidden: true,
+            now: clock.now()
+        )
         guard let streak = seen.first else { return GetMembershipReply() }
-        return GetMembershipReply(friendID: streak.partnerID.description, openFrom: streak.openFrom.description)
+        return GetMembershipReply(friendID: streak.partnerID, openFrom: streak.openFrom)
     }
 }

@@ -7,7 +7,7 @@ internal import StreaksAPI
 internal import StreaksCore
 internal import StreaksDomain
 
-/// What a milestone card says and looks like, for clients that draw it themselves (MC-1).
+/// The texts and colours of a milestone card, for clients that draw it themselves (MC-1).
 struct GetMilestoneData: QueryHandler {
     let views: MutualViews
     let profiles: ProfileReplica
@@ -15,30 +15,30 @@ struct GetMilestoneData: QueryHandler {
 
     func handle(_ request: GetMilestoneDataRequest, _ context: CallContext) async throws -> MilestoneData {
         let user = try context.requireUser()
-        let id = try StreakID(parsing: request.streakID, field: "streak_id")
+        let id = request.streakID
         guard let (stored, state) = try await views.whole(id, seenBy: user), let friend = stored.row.partner(of: user) else {
             throw ServiceError.notFound("streak")
         }
-        let people = try await profiles.profiles([user, friend], context: context)
-        func summary(_ person: UserID) -> UserSummary {
-            people[person]?.summary ?? .unavailable(person)
+        let known = try await profiles.profiles([user, friend], context: context)
+        func summary(_ member: UserID) -> UserSummary {
+            known[member]?.summary ?? .unavailable(member)
         }
         let (you, theirs) = (summary(user), summary(friend))
         let reached = Celebrations(state).reached
         let card = await card(of: id, reached.last, for: user, with: friend, context)
         let next = StreakPolicy.mutual.milestones.next(after: state.count)
         return MilestoneData(
-            streakID: id.description,
+            streakID: id,
             currentCount: Int32(state.count),
             longestCount: Int32(state.longest),
             milestone: Int32(reached.last?.count ?? 0),
-            reached: reached.map { MilestoneMark(count: Int32($0.count), date: $0.on.description) },
+            reached: reached.map { MilestoneMark(count: Int32($0.count), date: $0.on) },
             nextMilestone: Int32(next ?? 0),
             daysToNextMilestone: Int32(next.map { $0 - state.count } ?? 0),
             you: you,
             friend: theirs,
-            fromDate: state.runStart?.description,
-            toDate: state.lastCompletedDate?.description,
+            fromDate: state.runStart,
+            toDate: state.lastCompletedDate,
             text: CardText(
                 emoji: CardParts.emoji,
                 title: CardParts.title,
@@ -50,7 +50,7 @@ struct GetMilestoneData: QueryHandler {
             styles: CardParts.styles.map { style in
                 StreaksAPI.CardStyle(name: style.name, fromColor: style.from, toColor: style.to, textColor: style.text)
             },
-            milestoneID: card?.milestoneID.description,
+            milestoneID: card?.milestoneID,
             imageURL: card?.imageURL,
             shareURL: card?.shareURL
         )

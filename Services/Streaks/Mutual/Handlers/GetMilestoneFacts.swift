@@ -9,9 +9,8 @@ struct GetMilestoneFacts: QueryHandler {
     let views: MutualViews
 
     func handle(_ request: GetMilestoneFactsRequest, _: CallContext) async throws -> GetMilestoneFactsReply {
-        let user = try UserID(parsing: request.userID, field: "user_id")
-        let id = try StreakID(parsing: request.streakID, field: "streak_id")
-        guard let (stored, state) = try await views.whole(id, seenBy: user) else { return GetMilestoneFactsReply() }
+        let user = request.userID
+        guard let (stored, state) = try await views.whole(request.streakID, seenBy: user) else { return GetMilestoneFactsReply() }
         let celebrations = Celebrations(state)
         let reached = request.milestone == 0 ? celebrations.reached.last : celebrations.reached(Int(request.milestone))
         return GetMilestoneFactsReply(
@@ -19,9 +18,9 @@ struct GetMilestoneFacts: QueryHandler {
             isReached: reached != nil,
             milestone: Int32(reached?.count ?? Int(request.milestone)),
             currentCount: Int32(state.count),
-            fromDate: reached?.from.description,
-            toDate: reached?.on.description,
-            friendID: stored.row.partner(of: user)?.description ?? ""
+            fromDate: reached?.from,
+            toDate: reached?.on,
+            friendID: stored.row.partner(of: user)
         )
     }
 }

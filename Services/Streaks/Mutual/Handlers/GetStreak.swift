@@ -18,7 +18,7 @@ struct GetStreak: QueryHandler {
 
     func handle(_ request: GetStreakRequest, _ context: CallContext) async throws -> StreakDetail {
         let user = try context.requireUser()
-        let id = try StreakID(parsing: request.streakID, field: "streak_id")
+        let id = request.streakID
         guard let view = try await views.streaks(.one(id), of: user, withPartners: true, context).first else {
             throw ServiceError.notFound("streak")
         }
@@ -87,8 +87,8 @@ struct GetStreak: QueryHandler {
 extension StreakSnap {
     fileprivate init(_ snap: MediaAPI.Snap) {
         self.init(
-            id: snap.id.description,
-            userID: snap.userID.description,
+            id: snap.id,
+            userID: snap.userID,
             photoURL: snap.photoURL,
             thumbnailURL: snap.thumbnailURL,
             width: snap.width,

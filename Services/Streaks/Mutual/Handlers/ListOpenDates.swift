@@ -8,23 +8,22 @@ struct ListOpenDates: QueryHandler {
     let views: MutualViews
 
     func handle(_ request: ListOpenDatesRequest, _ context: CallContext) async throws -> ListOpenDatesReply {
-        let user = try UserID(parsing: request.userID, field: "user_id")
-        let streaks = try await views.streaks(.running, of: user, withPartners: true, context)
+        let streaks = try await views.streaks(.running, of: request.userID, withPartners: true, context)
         return ListOpenDatesReply(
             streaks: streaks.map { streak in
                 OpenDate(
-                    streakID: streak.row.id.description,
-                    friendID: streak.partnerID.description,
+                    streakID: streak.row.id,
+                    friendID: streak.partnerID,
                     friend: streak.partner,
                     currentCount: streak.row.count,
-                    yourDate: streak.yourDate.description,
-                    friendDate: streak.partnerDate.description,
+                    yourDate: streak.yourDate,
+                    friendDate: streak.partnerDate,
                     youPosted: streak.youPosted,
                     friendPosted: streak.partnerPosted,
                     deadlineAt: streak.row.deadlineAt,
                     atRisk: streak.isAtRisk,
-                    openFrom: streak.openFrom.description,
-                    friendNewestDate: streak.partnerNewest.description
+                    openFrom: streak.openFrom,
+                    friendNewestDate: streak.partnerNewest
                 )
             }
         )

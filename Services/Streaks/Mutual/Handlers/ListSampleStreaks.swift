@@ -20,16 +20,16 @@ struct ListSampleStreaks: QueryHandler {
         let next = StreakPolicy.mutual.milestones.next(after: state.count)
         return StreaksAPI.SampleStreak(
             streak: StreakItem(
-                id: sample.id.description,
+                id: sample.id,
                 friend: UserSummary(
-                    userID: sample.friend.description,
+                    userID: sample.friend,
                     username: sample.friendUsername,
                     displayName: sample.friendName
                 ),
                 status: .active,
                 currentCount: Int32(state.count),
                 longestCount: Int32(state.longest),
-                lastCompletedDate: state.lastCompletedDate?.description,
+                lastCompletedDate: state.lastCompletedDate,
                 youPostedToday: view.youPostedToday,
                 friendPostedToday: view.friendPostedToday,
                 atRisk: state.isAtRisk,

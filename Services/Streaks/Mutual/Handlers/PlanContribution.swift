@@ -11,8 +11,8 @@ struct PlanContribution: QueryHandler {
     let clock: any Clock
 
     func handle(_ request: PlanContributionRequest, _: CallContext) async throws -> PlanContributionReply {
-        let user = try UserID(parsing: request.userID, field: "user_id")
-        let asked = try RecordContribution.streakIDs(request.streakIDs)
+        let user = request.userID
+        let asked = RecordContribution.distinct(request.streakIDs)
         let received = request.receivedAt ?? clock.now()
         let now = clock.now()
         // Plain reads: what is decided here is decided again under locks when it is recorded.
@@ -37,8 +37,8 @@ struct PlanContribution: QueryHandler {
             .mutual
         )
         return PlanContributionReply(
-            outcomes: ids.map { planned[$0] ?? ContributionOutcome(streakID: $0.description, refused: "NOT_A_MEMBER") },
-            authorDate: date.description
+            outcomes: ids.map { planned[$0] ?? ContributionOutcome(streakID: $0, refused: "NOT_A_MEMBER") },
+            authorDate: date
         )
     }
 
@@ -59,14 +59,14 @@ struct PlanContribution: QueryHandler {
                 at: max(now, receivedAt)
             )
             return ContributionOutcome(
-                streakID: id.description,
-                date: date.description,
+                streakID: id,
+                date: date,
                 currentCount: stored.row.count,
                 longestCount: stored.row.longest,
-                friendID: stored.row.partner(of: user)?.description ?? ""
+                friendID: stored.row.partner(of: user)
             )
         } catch {
-            return ContributionOutcome(streakID: id.description, refused: error.reason)
+            return ContributionOutcome(streakID: id, refused: error.reason)
         }
     }
 }

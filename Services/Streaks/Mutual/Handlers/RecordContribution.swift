@@ -14,9 +14,8 @@ struct RecordContribution: MutationHandler {
     let clock: any Clock
 
     func handle(_ request: RecordContributionRequest, _ context: CallContext) async throws -> Once<RecordContributionReply> {
-        let operation = try OperationID(parsing: request.operationID, field: "operation_id")
-        let user = try UserID(parsing: request.userID, field: "user_id")
-        let ids = try Self.streakIDs(request.streakIDs)
+        let (operation, user) = (request.operationID, request.userID)
+        let ids = Self.distinct(request.streakIDs)
         let received = request.receivedAt ?? clock.now()
         return try await mutations.once(operation: operation, of: user, context, request) { [writer, snapWindow] work in
             let clock = try await ZoneRepository.clocks(of: [user], work.sql)[user] ?? UserClock()
@@ -37,25 +36,22 @@ struct RecordContribution: MutationHandler {
                     outcomes[streak.row.id] = ContributionOutcome(result, of: user, in: streak.row)
                 }
             }
-            let all = ids.map { outcomes[$0] ?? ContributionOutcome(streakID: $0.description, refused: "NOT_A_MEMBER") }
+            let all = ids.map { outcomes[$0] ?? ContributionOutcome(streakID: $0, refused: "NOT_A_MEMBER") }
             return .success(RecordContributionReply(outcomes: all, onTime: onTime))
         }
     }
 
     /// Each once, in the order given.
-    static func streakIDs(_ texts: [String]) throws -> [StreakID] {
+    static func distinct(_ ids: [StreakID]) -> [StreakID] {
         var seen: Set<StreakID> = []
-        return try texts.enumerated().compactMap { index, text in
-            let id = try StreakID(parsing: text, field: "streak_ids[\(index)]")
-            return seen.insert(id).inserted ? id : nil
-        }
+        return ids.filter { seen.insert($0).inserted }
     }
 }
 
 extension ContributionOutcome {
     /// What became of a streak that a snap was to count for.
     fileprivate init(_ result: Result<PlannedChange, ServiceError>, of user: UserID, in row: StreakRow) {
-        let id = row.id.description
+        let id = row.id
         switch result {
         case .failure(let refusal): self.init(streakID: id, refused: refusal.reason)
         case .success(let written):
@@ -66,16 +62,16 @@ extension ContributionOutcome {
             }.max()
             self.init(
                 streakID: id,
-                date: date?.description,
+                date: date,
                 dateCompleted: date.map { change.state.mark(on: $0) == .complete } ?? false,
                 currentCount: Int32(change.state.count),
                 longestCount: Int32(change.state.longest),
                 milestone: Int32(milestone ?? 0),
-                friendID: row.partner(of: user)?.description ?? ""
+                friendID: row.partner(of: user)
             )
         }
     }
 
     /// A snap outside its window, where that is enforced (PW-3).
-    init(outsideWindow streak: StreakID) { self.init(streakID: streak.description, refused: "OUTSIDE_SNAP_WINDOW") }
+    init(outsideWindow streak: StreakID) { self.init(streakID: streak, refused: "OUTSIDE_SNAP_WINDOW") }
 }

@@ -14,7 +14,7 @@ struct Recover: MutationHandler {
 
     func handle(_ request: RecoverRequest, _ context: CallContext) async throws -> Once<RecoverReply> {
         let user = try context.requireUser()
-        let id = try StreakID(parsing: request.streakID, field: "streak_id")
+        let id = request.streakID
         let received = clock.now()
         while true {
             do {
@@ -22,13 +22,13 @@ struct Recover: MutationHandler {
                     context,
                     request,
                     completedBy: { begun in
-                        let operation = try OperationID(parsing: begun.recoveryID, field: "recovery_id")
+                        let operation = begun.recoveryID
                         let balance = try await recoveries.end(of: operation, context: context)
                         return try await reply(operation, balance, id, user, context)
                     },
                     { work in
                         let operation = try await recoveries.begin(id, by: user, receivedAt: received, work)
-                        return RecoverReply(recoveryID: operation.description)
+                        return RecoverReply(recoveryID: operation)
                     }
                 )
             } catch let error as ServiceError where error == .recoveryInProgress {
@@ -59,7 +59,7 @@ struct Recover: MutationHandler {
             streak: view.item,
             balance: balance,
             message: "Your \(view.row.count)-day streak with \(name.isEmpty ? "your friend" : name) goes on.",
-            recoveryID: operation.description
+            recoveryID: operation
         )
     }
 }

@@ -13,13 +13,11 @@ struct StartForFriendship: MutationHandler {
     let mutations: Mutations
 
     func handle(_ request: StartForFriendshipRequest, _ context: CallContext) async throws -> Once<StartForFriendshipReply> {
-        let friendship = try FriendshipID(parsing: request.friendshipID, field: "friendship_id")
-        let one = try UserID(parsing: request.userAID, field: "user_a_id")
-        let two = try UserID(parsing: request.userBID, field: "user_b_id")
+        let (one, two) = (request.userAID, request.userBID)
         // Their zones must be known before the first deadline is worked out.
         _ = try await profiles.profiles([one, two], context: context)
         return try await mutations.once(context, request) { [starts] work in
-            try await starts.start(for: friendship, one, two, work)
+            try await starts.start(for: request.friendshipID, one, two, work)
         }
     }
 }

@@ -16,7 +16,7 @@ struct StartStreak: MutationHandler {
 
     func handle(_ request: StartStreakRequest, _ context: CallContext) async throws -> Once<StartStreakReply> {
         let user = try context.requireUser()
-        let friend = try UserID(parsing: request.friendID, field: "friend_id")
+        let friend = request.friendID
         guard friend != user else { throw ServiceError.validation(field: "friend_id", "must be another user") }
         // Asked before the transaction and judged in it: a repeat gets the first answer, whatever has become of the friendship.
         let friendship = await friendship(of: user, with: friend, context)
@@ -24,13 +24,13 @@ struct StartStreak: MutationHandler {
             context,
             request,
             completedBy: { begun in
-                let id = try StreakID(parsing: begun.streak?.id ?? "", field: "streak_id")
+                guard let id = begun.streak?.id else { throw ServiceError.internal }
                 let streak = try await views.streaks(.one(id), of: user, withPartners: true, context).first
                 return StartStreakReply(streak: streak?.item ?? begun.streak)
             },
             { [starts] work in
                 let id = try await starts.startAnew(try friendship.get(), user, with: friend, work)
-                return StartStreakReply(streak: StreakItem(id: id.description))
+                return StartStreakReply(streak: StreakItem(id: id))
             }
         )
     }

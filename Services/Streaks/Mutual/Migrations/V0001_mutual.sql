@@ -29,7 +29,7 @@ CREATE TABLE recovery_operation (
     received_at timestamptz NOT NULL,
     -- 1 spending, 2 done, 3 returning, 4 void.
     state smallint NOT NULL DEFAULT 1,
-    -- What was left when the token was taken; set in state 2.
+    -- Tokens left when this one was spent; set in state 2.
     balance integer,
     -- Why it came to nothing; set in states 3 and 4.
     refusal_code integer,

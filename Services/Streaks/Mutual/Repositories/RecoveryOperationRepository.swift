@@ -5,11 +5,11 @@ internal import Kernel
 struct RecoveryOperation: Sendable {
     /// What it has come to; the cases are the states of the table.
     enum Standing: Sendable {
-        /// Billing may or may not have taken the token.
+        /// Billing may or may not have spent the token.
         case spending
-        /// The streak goes on; so many tokens were left.
+        /// The streak is restored; so many tokens were left.
         case done(balance: Int32)
-        /// The token was taken and the streak refused: it goes back.
+        /// The token was spent and the streak refused: it is given back.
         case returning(ServiceError)
         /// Nothing has happened, for this reason.
         case void(ServiceError)
@@ -31,7 +31,7 @@ struct RecoveryOperationRepository: Sendable {
         id, streak_id, user_id, for_date, received_at, state, balance, refusal_code, refusal_reason, refusal_message
         """
 
-    /// Records that a token is going to be asked for. The streak is locked.
+    /// Records that a token will be spent. The streak is locked.
     func insert(
         _ id: OperationID,
         _ streak: StreakID,
@@ -63,8 +63,8 @@ struct RecoveryOperationRepository: Sendable {
         ).first.map(Self.operation)
     }
 
-    /// Takes one that nobody drives. - Returns: nil when somebody does, or it has ended.
-    func take(_ id: OperationID, now: Instant, until lease: Instant) async throws -> RecoveryOperation? {
+    /// Leases one that no process drives. - Returns: nil when one does, or it has ended.
+    func lease(_ id: OperationID, now: Instant, until lease: Instant) async throws -> RecoveryOperation? {
         try await database.query(
             """
             UPDATE recovery_operation SET lease_until = \(lease)
@@ -73,8 +73,8 @@ struct RecoveryOperationRepository: Sendable {
         ).first.map(Self.operation)
     }
 
-    /// Takes up to `limit` that nobody drives; others leave them alone until `lease`.
-    func takeStranded(now: Instant, until lease: Instant, limit: Int) async throws -> [RecoveryOperation] {
+    /// Leases up to `limit` that no process drives; others leave them alone until `lease`.
+    func leaseStranded(now: Instant, until lease: Instant, limit: Int) async throws -> [RecoveryOperation] {
         try await database.query(
             """
             UPDATE recovery_operation SET lease_until = \(lease) WHERE id IN
@@ -85,19 +85,19 @@ struct RecoveryOperationRepository: Sendable {
         ).map(Self.operation)
     }
 
-    /// Whoever comes next may drive it.
+    /// Ends its lease: the next process may drive it.
     func release(_ id: OperationID, now: Instant) async throws {
         _ = try await database.execute("UPDATE recovery_operation SET lease_until = \(now) WHERE id = \(id) AND state IN (1, 3)")
     }
 
-    /// Since when the one that has waited longest is driven by nobody.
+    /// Since when the one that has waited longest has no lease.
     func oldestStranded() async throws -> Instant? {
         try await database.query("SELECT min(lease_until) FROM recovery_operation WHERE state IN (1, 3)").first?.decode(
             as: Instant?.self
         )
     }
 
-    /// Whether its token may be taken and the streak has not decided; locks it. The streak is locked.
+    /// Whether its token may be spent and the streak has not decided; locks it. The streak is locked.
     func lockSpending(_ id: OperationID, _ sql: Transaction) async throws -> Bool {
         try await !sql.query("SELECT 1 FROM recovery_operation WHERE id = \(id) AND state = 1 FOR UPDATE").isEmpty
     }
@@ -107,7 +107,7 @@ struct RecoveryOperationRepository: Sendable {
         _ = try await sql.execute("UPDATE recovery_operation SET state = 2, balance = \(balance) WHERE id = \(id) AND state = 1")
     }
 
-    /// 1 → 3: the streak refuses what was paid for.
+    /// 1 → 3: the streak refuses although the token was spent.
     func giveBack(_ id: OperationID, _ refusal: ServiceError, _ sql: Transaction) async throws {
         try await refuse(id, state: 3, refusal, sql)
     }
@@ -120,7 +120,7 @@ struct RecoveryOperationRepository: Sendable {
         _ = try await database.execute("UPDATE recovery_operation SET state = 4 WHERE id = \(id) AND state = 3")
     }
 
-    /// Forgets those that ended and were received before an instant. - Returns: how many.
+    /// Deletes those that ended and were received before an instant. - Returns: how many.
     func purge(before limit: Instant) async throws -> Int {
         try await database.execute(
             """

@@ -19,7 +19,7 @@ enum StartRepository {
         let started = try await sql.query(
             "SELECT streak_id FROM mutual_streak WHERE friendship_id = \(friendship) ORDER BY streak_id LIMIT 1"
         )
-        return try started.first.map { StartForFriendshipReply(streakID: try $0.decode(as: StreakID.self).description) }
+        return try started.first.map { StartForFriendshipReply(streakID: try $0.decode(as: StreakID.self)) }
     }
 
     static func insert(_ friendship: FriendshipID, of streak: StreakID, _ sql: Transaction) async throws {

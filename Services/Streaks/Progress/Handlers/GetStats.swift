@@ -45,7 +45,7 @@ struct GetStats: QueryHandler {
         )
     }
 
-    /// A streak whose date is over is not counted as running: whoever reads sees it settled (SD-4).
+    /// A streak whose date is over is not counted as running: it is settled before it is read (SD-4).
     private func settle(_ user: UserID, _ context: CallContext) async throws {
         let store = writer.store
         let due = try await store.activeIDs(of: user, kinds: [.mutual], dueBy: work.now(), store.database)

@@ -17,7 +17,7 @@ struct GetYearCalendar: QueryHandler {
         return YearCalendar(
             year: Int32(dates.upperBound.components.year),
             days: map.days.map { day in
-                YearDay(date: day.date.description, posted: Int32(day.posted), completed: Int32(day.completed))
+                YearDay(date: day.date, posted: Int32(day.posted), completed: Int32(day.completed))
             },
             postedDates: Int32(map.postedDates),
             completedDates: Int32(map.completedDates),

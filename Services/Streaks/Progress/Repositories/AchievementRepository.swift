@@ -2,7 +2,7 @@ internal import Database
 internal import Kernel
 internal import StreaksDomain
 
-/// What people have earned (MS-7).
+/// What users have earned (MS-7).
 enum AchievementRepository {
     typealias Achievement = StreaksDomain.Achievement
 
@@ -23,7 +23,7 @@ enum AchievementRepository {
         }.sorted()
     }
 
-    /// When a person earned what they have.
+    /// When a user earned what they have.
     static func earned(by user: UserID, _ database: Database) async throws -> [Achievement: Instant] {
         var earned: [Achievement: Instant] = [:]
         for row in try await database.query("SELECT kind, earned_at FROM achievement WHERE user_id = \(user)") {

@@ -6,25 +6,25 @@ internal import StreaksCore
 /// Totals per user, emitted for the profile that `auth` shows (D13).
 enum StatsRepository {
     /// Counts anew: the totals as they are now. In the order of the users' ids, so that no two transactions wait for each other. A user whose
-    /// account is gone for good has none.
+    /// account was purged has none.
     static func refresh(_ users: some Sequence<UserID>, _ sql: Transaction) async throws -> [UserStreakStatsChanged] {
-        let people = Set(users).sorted()
-        guard !people.isEmpty else { return [] }
+        let sorted = Set(users).sorted()
+        guard !sorted.isEmpty else { return [] }
         let rows = try await sql.query(
             """
-            INSERT INTO user_stats AS known (user_id, version) SELECT person, 1 FROM unnest(\(people)) AS person ORDER BY person
+            INSERT INTO user_stats AS known (user_id, version) SELECT person, 1 FROM unnest(\(sorted)) AS person ORDER BY person
             ON CONFLICT (user_id) DO UPDATE SET version = known.version + 1
             RETURNING user_id, version, total_photos
             """
         )
         let known = try await rows.mapInSlices { row in
             let (user, version, photos) = try row.decode(as: (UserID.self, Int64.self, Int32.self))
-            return UserStreakStatsChanged(userID: user.description, version: version, totalPhotos: photos)
+            return UserStreakStatsChanged(userID: user, version: version, totalPhotos: photos)
         }
-        return try await count(known, of: people, sql)
+        return try await count(known, of: sorted, sql)
     }
 
-    /// The same for who has just posted.
+    /// The same for a user who has just posted.
     ///
     /// - Parameters:
     ///   - newPhotos: adds to the number of snaps.
@@ -45,7 +45,7 @@ enum StatsRepository {
         guard let (version, photos, onTime) = try rows.first?.decode(as: (Int64.self, Int32.self, Int32.self)) else {
             throw ServiceError.internal
         }
-        let known = UserStreakStatsChanged(userID: user.description, version: version, totalPhotos: photos)
+        let known = UserStreakStatsChanged(userID: user, version: version, totalPhotos: photos)
         return (try await count([known], of: [user], sql), Int(onTime))
     }
 
@@ -57,7 +57,7 @@ enum StatsRepository {
         let purged = totals.filter(\.value.isPurged).map(\.key)
         if !purged.isEmpty { _ = try await sql.execute("DELETE FROM user_stats WHERE user_id = ANY(\(purged))") }
         return known.compactMap { event in
-            guard let counted = UserID(event.userID).flatMap({ totals[$0] }), !counted.isPurged else { return nil }
+            guard let counted = totals[event.userID], !counted.isPurged else { return nil }
             var event = event
             (event.activeStreaks, event.longestStreak) = (counted.active, counted.longest)
             return event
@@ -66,9 +66,9 @@ enum StatsRepository {
 
     /// The totals of these users have changed and are emitted later (`deleteStale`). One row, however many they are.
     static func noteStale(_ users: some Sequence<UserID>, at now: Instant, _ sql: Transaction) async throws {
-        let people = Set(users).sorted()
-        guard !people.isEmpty else { return }
-        _ = try await sql.execute("INSERT INTO stale_totals (users, noted_at) VALUES (\(people), \(now))")
+        let sorted = Set(users).sorted()
+        guard !sorted.isEmpty else { return }
+        _ = try await sql.execute("INSERT INTO stale_totals (users, noted_at) VALUES (\(sorted), \(now))")
     }
 
     /// Deletes the notes that have waited longest, other replicas' left out (D7). - Returns: the users noted in them.

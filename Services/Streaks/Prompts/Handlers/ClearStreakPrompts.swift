@@ -12,7 +12,7 @@ struct ClearStreakPrompts: MutationHandler {
 
     func handle(_ request: ClearStreakPromptsRequest, _ context: CallContext) async throws -> Once<StreakPrompts> {
         let user = try context.requireUser()
-        let id = try StreakID(parsing: request.streakID, field: "streak_id")
+        let id = request.streakID
         return try await mutations.once(context, request) { [reads] work in
             guard try await reads.lockStatus(of: id, seenBy: user, work.sql) != nil else { throw ServiceError.notFound("streak") }
             if let stored = try await PromptRepository.find(id, now: work.now, work.sql) {

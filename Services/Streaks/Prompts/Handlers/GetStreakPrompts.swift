@@ -8,7 +8,7 @@ struct GetStreakPrompts: QueryHandler {
 
     func handle(_ request: GetStreakPromptsRequest, _ context: CallContext) async throws -> StreakPrompts {
         let user = try context.requireUser()
-        let id = try StreakID(parsing: request.streakID, field: "streak_id")
+        let id = request.streakID
         return StreakPrompts(try await prompts.find(id, for: user), of: id)
     }
 }

@@ -15,15 +15,12 @@ struct GetTodaysPrompt: QueryHandler {
         let now = clock.now()
         let date = Zone.utc.date(at: now)
         var reply = Self.builtIn(date)
-        if let asked = request.streakID, !asked.isEmpty {
-            let id = try StreakID(parsing: asked, field: "streak_id")
-            if let own = try await prompts.find(id, for: user), own.isActive {
-                let (number, entry) = own.prompts.entry(of: date)
-                reply.id = "custom-\(number)"
-                reply.text = entry.text
-                reply.category = .custom
-                reply.emoji = entry.emoji ?? CustomPrompts.defaultEmoji
-            }
+        if let id = request.streakID, let own = try await prompts.find(id, for: user), own.isActive {
+            let (number, entry) = own.prompts.entry(of: date)
+            reply.id = "custom-\(number)"
+            reply.text = entry.text
+            reply.category = .custom
+            reply.emoji = entry.emoji ?? CustomPrompts.defaultEmoji
         }
         let profile = try await profiles.profile(user, context: context)
         let window = StreaksDomain.SnapWindow.current(
@@ -47,7 +44,7 @@ struct GetTodaysPrompt: QueryHandler {
             text: prompt.text,
             category: PromptCategory(prompt.category),
             emoji: prompt.emoji,
-            date: date.description
+            date: date
         )
     }
 }

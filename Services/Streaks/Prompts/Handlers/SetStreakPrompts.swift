@@ -13,8 +13,8 @@ struct SetStreakPrompts: MutationHandler {
 
     func handle(_ request: SetStreakPromptsRequest, _ context: CallContext) async throws -> Once<StreakPrompts> {
         let user = try context.requireUser()
-        let id = try StreakID(parsing: request.streakID, field: "streak_id")
-        // A caller who may not know of the streak learns nothing, whatever they send.
+        let id = request.streakID
+        // First, so that the answer to a caller who may not see the streak is the same for any prompts.
         guard try await reads.status(of: id, seenBy: user, reads.store.database) != nil else {
             throw ServiceError.notFound("streak")
         }

@@ -28,7 +28,7 @@ struct ReminderJob: Sendable {
         }
     }
 
-    /// Deals with one batch of users. - Returns: how many.
+    /// Handles one batch of users. - Returns: how many.
     func emit(dueAt now: Instant, limit: Int = batch, _ work: UnitOfWork) async throws -> Int {
         var due = try await ReminderRepository.lockDue(at: now, limit: limit, work.sql)
         guard !due.isEmpty else { return 0 }
@@ -48,7 +48,7 @@ struct ReminderJob: Sendable {
         let facts = try await Facts(users, reminders, now: now, store, work.sql)
         for index in due.indices {
             let user = due[index].user
-            // A user whose last streak has gone is due again when another begins.
+            // A user whose last streak has ended is due again when another begins.
             if !facts.isRunning(user) { due[index].nextAt = nil }
             for reminder in reminders[user] ?? [] {
                 if let event = facts.event(of: reminder, for: user, zones: clocks[user]?.zones ?? ZoneHistory(.utc)) {
@@ -106,8 +106,8 @@ private struct Facts {
         switch reminder.kind {
         case .windowOpened:
             return SnapWindowOpened(
-                userID: user.description,
-                date: reminder.date.description,
+                userID: user,
+                date: reminder.date,
                 promptID: prompt.id,
                 promptText: prompt.text,
                 promptEmoji: prompt.emoji,
@@ -116,14 +116,14 @@ private struct Facts {
                 waitingFriendIDs: waiting(running, reminder.date)
             )
         case .windowClosing:
-            // A window may reach into the next date: whoever has posted for either has used it.
+            // A window may reach into the next date: a user who has posted for either has used it.
             let dates: Set = [reminder.date, zones.date(at: now)]
             guard !running.contains(where: { streak in dates.contains { has(posted: user, streak.row.id, $0) } }) else {
                 return nil
             }
             return SnapWindowClosing(
-                userID: user.description,
-                date: reminder.date.description,
+                userID: user,
+                date: reminder.date,
                 promptID: prompt.id,
                 promptText: prompt.text,
                 promptEmoji: prompt.emoji,
@@ -136,16 +136,16 @@ private struct Facts {
                     return nil
                 }
                 return StreakAtRisk(
-                    streakID: streak.row.id.description,
-                    friendID: streak.partner.description,
+                    streakID: streak.row.id,
+                    friendID: streak.partner,
                     currentCount: Int32(stake.count),
                     deadlineAt: stake.deadline
                 )
             }
             guard !atRisk.isEmpty else { return nil }
             return StreaksAtRisk(
-                userID: user.description,
-                date: reminder.date.description,
+                userID: user,
+                date: reminder.date,
                 dayEndsAt: reminder.until,
                 streaks: atRisk.sorted { ($1.currentCount, $0.streakID) < ($0.currentCount, $1.streakID) }
             )
@@ -161,11 +161,11 @@ private struct Facts {
     }
 
     /// The friends who wait for a snap: who has posted first, then those with the highest count.
-    private func waiting(_ running: [LedgerReads.Membership], _ date: CalendarDate) -> [String] {
+    private func waiting(_ running: [LedgerReads.Membership], _ date: CalendarDate) -> [UserID] {
         running.filter { !has(posted: $0.user, $0.row.id, date) }
             .map { (hasPosted: has(posted: $0.partner, $0.row.id, date), count: $0.row.count, friend: $0.partner) }
             .sorted { ($0.hasPosted ? 0 : 1, $1.count, $0.friend) < ($1.hasPosted ? 0 : 1, $0.count, $1.friend) }
-            .map(\.friend.description)
+            .map(\.friend)
     }
 
     private func has(posted user: UserID, _ streak: StreakID, _ date: CalendarDate) -> Bool {

@@ -6,7 +6,7 @@ CREATE TABLE reminder_schedule (
     since timestamptz NOT NULL,
     -- Null while the user has no running streak.
     next_at timestamptz,
-    -- The newest date of each kind that was dealt with.
+    -- The newest date of each kind that was handled.
     opened_for date,
     closing_for date,
     ending_for date

@@ -18,7 +18,7 @@ enum ReminderRepository {
         _ = try await sql.execute(
             """
             INSERT INTO reminder_schedule AS known (user_id, since, next_at)
-            SELECT id, \(now), \(now) FROM unnest(\(users.sorted())) AS person (id)
+            SELECT id, \(now), \(now) FROM unnest(\(users.sorted())) AS member (id)
             ON CONFLICT (user_id) DO UPDATE SET
                 since = CASE WHEN known.next_at IS NULL THEN EXCLUDED.since ELSE known.since END,
                 next_at = least(known.next_at, EXCLUDED.next_at)
@@ -33,7 +33,7 @@ enum ReminderRepository {
         )
     }
 
-    /// Locks up to `limit` users who are due; other replicas' are passed over (D7).
+    /// Locks up to `limit` users who are due; those that another replica has locked are skipped (D7).
     static func lockDue(at now: Instant, limit: Int, _ sql: Transaction) async throws -> [DueUser] {
         try await sql.query(dueQuery(at: now, limit: limit)).map { row in
             let progress = ReminderProgress(

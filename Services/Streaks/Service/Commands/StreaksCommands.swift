@@ -7,7 +7,7 @@ internal import StreaksReplay
 
 /// What an operator does besides running the service: `streaks declare-outage FROM UNTIL`, `streaks outages`.
 public enum StreaksCommands {
-    /// An outage that is longer is a slip of the pen.
+    /// A longer outage is most likely a mistyped date.
     private static let longest = Interval.days(14)
 
     static let all = [
@@ -62,7 +62,7 @@ public enum StreaksCommands {
         }
     }
 
-    /// The declared outages with how far they have been carried out and at how many streaks that has looked.
+    /// The declared outages with how far they have been carried out and how many streaks that has settled.
     ///
     /// - Throws: `DatabaseError`.
     public static func outages(databaseURL: String) async throws -> String {
