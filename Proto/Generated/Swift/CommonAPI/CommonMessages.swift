@@ -49,7 +49,7 @@ public struct Empty: Sendable, Equatable {
     public init() {}
 }
 
-/// What everybody may know of a person. Of somebody who may not be seen (deleted, suspended, banned) the
+/// What every user may know of another. Of one who may not be seen (deleted, suspended, banned) the
 /// username is empty, and `display_name` says that the account is unavailable.
 public struct UserSummary: Sendable, Equatable {
     public var userID: String = ""

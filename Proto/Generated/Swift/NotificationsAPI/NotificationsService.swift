@@ -8,7 +8,7 @@ public enum NotificationsService {
     /// One endpoint a method, for the bus to serve.
     ///
     /// - Parameters:
-    ///   - list: The user's notifications, newest first (NO-4). Those about somebody whom a block hides are left out while it stands (SO-7).
+    ///   - list: The user's notifications, newest first (NO-4). Those about a user whom a block hides are left out while it stands (SO-7).
     ///   - unreadCount: How many of those that the list shows are unread (NO-4).
     ///   - exportUserData: Everything notifications holds about one person: this service's part of the export (AU-10).
     public static func endpoints(
@@ -26,7 +26,7 @@ public enum NotificationsService {
 
 /// The methods of `Notifications` on the bus.
 public enum NotificationsMethods {
-    /// The user's notifications, newest first (NO-4). Those about somebody whom a block hides are left out while it stands (SO-7).
+    /// The user's notifications, newest first (NO-4). Those about a user whom a block hides are left out while it stands (SO-7).
     public static let list = Bus.Method<ListRequest, ListReply>(
         service: "notifications", version: "v1", name: "List", isIdempotent: true, timeout: .seconds(10))
     /// How many of those that the list shows are unread (NO-4).
@@ -44,7 +44,7 @@ public struct NotificationsClient: Sendable {
     /// A client that calls through `caller`.
     public init(_ caller: any Bus.Caller) { self.caller = caller }
 
-    /// The user's notifications, newest first (NO-4). Those about somebody whom a block hides are left out while it stands (SO-7).
+    /// The user's notifications, newest first (NO-4). Those about a user whom a block hides are left out while it stands (SO-7).
     public func list(_ request: ListRequest, context: Bus.CallContext) async throws -> ListReply {
         try await caller.call(NotificationsMethods.list, request, context: context)
     }
