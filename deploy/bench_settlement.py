@@ -5,13 +5,13 @@ whose date ended a day ago; and measures, from the first settled streak on:
 
   settled    until nothing is due any more
   totals     until the totals of all people concerned are counted anew
-  told       until the broker has every event (bounded by BENCH_TOLD seconds; what is left then is printed)
+  published  until the broker has every event (bounded by BENCH_PUBLISHED seconds; what is left then is printed)
   wait       longest that a request for a streak waits for a batch, of one try every 50 ms
   CPU        µs of user and system time for each streak until nothing was due, the events that left meanwhile included
 
 BENCH_STREAKS  how many are due (1000000)         BENCH_DATES  dates since each streak's checkpoint, both have posted on (5)
 BENCH_CROWD    how many are not (10000000)        BENCH_FEW    how many are due among those (10000)
-BENCH_TOLD     seconds to wait for events (900)   BENCH_RUNS   which: one two mix few crowd (all)
+BENCH_PUBLISHED  seconds to wait for events (900)  BENCH_RUNS   which: one two mix few crowd (all)
 
 PostgreSQL runs with its defaults (fsync, synchronous commits) but for shared_buffers 1 GB and max_wal_size 8 GB. A million streaks
 take 4 GB of disk below TMPDIR, ten million 15 GB.
@@ -170,7 +170,7 @@ def seed(servers, due, crowd, dates, covered):
     missed = "((now() AT TIME ZONE 'UTC')::date - 2)"
     ids = "('00000000-0000-{}-8000-' || lpad(to_hex({}), 12, '0'))::uuid"
     zones = "(ARRAY['" + "','".join(ZONES) + "'])"
-    # People lie elsewhere in their indexes than their streaks do; in a crowd everybody has ten streaks, with ten friends.
+    # People lie elsewhere in their indexes than their streaks do; in a crowd every user has ten streaks, with ten friends.
     share = 1 if crowd == 0 else 10
     pairs = max(1, total // share)
     place = f"((n::bigint * 7919) % {pairs})"
@@ -245,7 +245,7 @@ class Waits(threading.Thread):
         return self.longest
 
 
-def measure(servers, title, replicas, due, covered=0, is_last=False, patience=1800):
+def measure(servers, title, replicas, due, covered=0, is_last=False, timeout=1800):
     """One run on a copy of what was seeded; the last one on it itself."""
     database = "seeded" if is_last else "run"
     if not is_last:
@@ -257,7 +257,7 @@ def measure(servers, title, replicas, due, covered=0, is_last=False, patience=18
         servers.start(database, replicas)
         waits = Waits(servers, database, due)
         waits.start()
-        end = time.monotonic() + patience
+        end = time.monotonic() + timeout
         open_ones = "SELECT count(*) FROM (SELECT 1 FROM streak WHERE next_due <= now() - interval '60 seconds' LIMIT 1) AS due"
 
         def until(statement, limit):
@@ -268,15 +268,15 @@ def measure(servers, title, replicas, due, covered=0, is_last=False, patience=18
             return True
 
         if not until(open_ones, end):
-            sys.exit(f"{title}: not settled within {patience} s; see {servers.folder}")
+            sys.exit(f"{title}: not settled within {timeout} s; see {servers.folder}")
         settled_at = session.number("SELECT extract(epoch FROM clock_timestamp())")
         after, wait = servers.cpu(), waits.finish()
-        told = session.number("SELECT count(*) FROM outbox WHERE published_at IS NOT NULL")
+        published = session.number("SELECT count(*) FROM outbox WHERE published_at IS NOT NULL")
         until("SELECT count(*) FROM (SELECT 1 FROM stale_totals LIMIT 1) AS waiting", end)
         totals_at = session.number("SELECT extract(epoch FROM clock_timestamp())")
-        is_told = until("SELECT count(*) FROM (SELECT 1 FROM outbox WHERE published_at IS NULL LIMIT 1) AS waiting",
-                        time.monotonic() + number("BENCH_TOLD", 900))
-        told_at = session.number("SELECT extract(epoch FROM clock_timestamp())")
+        is_published = until("SELECT count(*) FROM (SELECT 1 FROM outbox WHERE published_at IS NULL LIMIT 1) AS waiting",
+                        time.monotonic() + number("BENCH_PUBLISHED", 900))
+        published_at = session.number("SELECT extract(epoch FROM clock_timestamp())")
         start, broken, kept = map(float, session.ask(f"""
             SELECT extract(epoch FROM min(settled_at)), count(*) FILTER (WHERE status = 2), count(*) FILTER (WHERE status = 1)
             FROM streak WHERE settled_at > now() - interval '1 day'""")[0].split("|"))
@@ -288,7 +288,7 @@ def measure(servers, title, replicas, due, covered=0, is_last=False, patience=18
         cpu = {name: (after[name] - before[name]) / due * 1e6 for name in after}
         print(f"{title:34}{settled_at - start:9.1f}{(settled_at - start) / due * 1e6:9.1f}{sum(cpu.values()):9.0f}{cpu['postgres']:10.0f}"
               f"{cpu['streaks']:9.0f}{cpu['nats']:6.0f}{wait * 1e3:9.0f}{totals_at - start:10.1f}"
-              f"{told_at - start if is_told else float('nan'):9.1f}   {events:.0f} events, {told:.0f} of them told by then"
+              f"{published_at - start if is_published else float('nan'):14.1f}   {events:.0f} events, {published:.0f} of them published by then"
               + (f", {waiting:.0f} never" if waiting else ""), flush=True)
         session.close()
     finally:
@@ -308,7 +308,7 @@ def settlement(binaries):
         servers.stop_services()
         print(f"settlement, {dates} dates of both since each checkpoint, people in {len(ZONES)} zones")
         print(f"{'':34}{'settled':>9}{'µs each':>9}{'CPU, µs':>9}{'postgres':>10}{'streaks':>9}{'nats':>6}{'wait, ms':>9}"
-              f"{'totals, s':>10}{'told, s':>9}", flush=True)
+              f"{'totals, s':>10}{'published, s':>14}", flush=True)
         if {"one", "two"} & set(runs):
             seed(servers, streaks, 0, dates, 0)
             for name, replicas in [("one", 1), ("two", 2)]:

@@ -7,7 +7,7 @@ Reads FOLDER/turns (a line a turn: name, begin and end in seconds, how many test
 
 Where tests run side by side, a test is said to start when it begins to wait for a place among those that may run at once, and the stream
 does not say when it gets one, but for the cases of a test with arguments. But each end frees one place, and tests of one suite wait next
-to each other, which is enough to tell to within a few seconds when each began.
+to each other, which shows to within a few seconds when each began.
 """
 
 import collections

@@ -40,7 +40,7 @@ failures() {
     if [[ -n $found ]]; then echo "$found"; else tail -n 20 "$1"; fi
 }
 
-# turns: all tests. One that fails does not keep the following from running, so that one run tells everything.
+# turns: all tests. One that fails does not keep the following from running, so that one run shows everything.
 turns() {
     # The property tests keep every processor busy.
     local computing='StreaksDomainTests|TranscodingTests|KernelTests'

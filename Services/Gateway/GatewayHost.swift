@@ -157,7 +157,7 @@ public final class GatewayHost: Program {
         var quiet = logger
         quiet.logLevel = .error
         let (ports, announce) = AsyncStream.makeStream(of: Int.self)
-        // Who is told to be too slow gets the time to read it.
+        // A client that is refused as too slow gets the time to read that.
         let closing = Duration.seconds(Int64(try settings.get(GatewaySettings.bodyTimeout)) + 5)
         let http = HTTP1Channel.Configuration(
             additionalChannelHandlers: [BodyDeadline(closing)],

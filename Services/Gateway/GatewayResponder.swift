@@ -67,12 +67,12 @@ struct GatewayResponder: HTTPResponder {
         } catch {
             response = exchange.failure(failure(error, exchange))
         }
-        if let allowance = course.allowance { response.tell(allowance) }
+        if let allowance = course.allowance { response.add(allowance) }
         metrics.completed(exchange, request, course.template, status: response.status.code, ContinuousClock.now - started)
         return response
     }
 
-    /// What is learned of a request on its way, and told whatever comes of it.
+    /// What is learned of a request while it is answered, and reported even when it fails.
     private struct Course {
         let client: IPAddress?
         var route: Route?
@@ -119,7 +119,7 @@ struct GatewayResponder: HTTPResponder {
             response.headers[.allow] = allow.joined(separator: ", ")
             return response
         case .notFound:
-            // A gateway that has just started has not heard of every service's routes: the path may well exist.
+            // A gateway that has just started does not have every service's routes yet: the path may well exist.
             guard catalog.knows(own.health.expected) else {
                 throw ServiceError.unavailable("Not every service has been found yet.")
             }
@@ -178,7 +178,7 @@ struct GatewayResponder: HTTPResponder {
                 idempotent: route.policy.idempotent
             )
         } catch let error as ServiceError {
-            // Maybe no handler has seen the upload, or none is there. Whoever asks again brings the bytes again; a client that has hung up
+            // Maybe no handler has seen the upload, or none is there. A client that asks again sends the bytes again; one that has hung up
             // (no `ServiceError`) does not, so the service is left to finish.
             if let blob { await uploads.discard(blob) }
             throw error

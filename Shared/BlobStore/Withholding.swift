@@ -30,7 +30,7 @@ extension BlobStore {
     }
 
     /// Deletes the marker: every link of that time has expired.
-    public func forgetHidden(_ owner: UserID, from viewer: UserID) async throws {
+    public func removeHidden(_ owner: UserID, from viewer: UserID) async throws {
         try await delete(try marker(of: "\(owner)", from: viewer))
     }
 

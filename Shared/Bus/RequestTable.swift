@@ -98,7 +98,7 @@ struct RequestTable<Waiter: Sendable, Reply: Sendable>: TimedValue {
     }
 
     /// No task will wait for this request.
-    mutating func forget(_ token: UInt64) {
+    mutating func remove(_ token: UInt64) {
         if case .waiting = slots[token] { return }
         slots[token] = nil
     }

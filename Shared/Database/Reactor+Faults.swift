@@ -60,7 +60,7 @@ extension Reactor {
             _ = connections[slot]?.held.removeAll { $0 === job }
         } else {
             lease.parked.removeAll { $0 === job }
-            if lease.parked.isEmpty, case .waiting = lease.state { forget(lease, .idle, DatabaseError(.leaseEnded)) }
+            if lease.parked.isEmpty, case .waiting = lease.state { drop(lease, .idle, DatabaseError(.leaseEnded)) }
         }
         finish(job, .failure(CancellationError()))
     }
@@ -135,7 +135,7 @@ extension Reactor {
         if stopDeadline == nil {
             logger.warning("lost a connection to the database", metadata: ["inFlight": "\(connection.load)"])
         }
-        if let lease = connection.lease { forget(lease, .lost(DatabaseError(.connectionLost)), DatabaseError(.connectionLost)) }
+        if let lease = connection.lease { drop(lease, .lost(DatabaseError(.connectionLost)), DatabaseError(.connectionLost)) }
         connection.lease = nil
         let (failed, unknown) = connection.pipeline.lost()
         for (job, error) in failed { finish(job, .failure(error)) }
@@ -161,7 +161,7 @@ extension Reactor {
         }
         while let lease = leaseQueue.first, lease.deadline <= now {
             let error = DatabaseError(health.isAvailable ? .leaseTimeout : .unavailable)
-            forget(lease, .lost(error), error)
+            drop(lease, .lost(error), error)
         }
         for case let connection? in connections { look(at: connection) }
         if now >= nextSweep {
@@ -192,7 +192,7 @@ extension Reactor {
 
     /// Closes everything and ends all jobs.
     func end() {
-        while let lease = leaseQueue.first { forget(lease, .lost(DatabaseError(.stopped)), DatabaseError(.stopped)) }
+        while let lease = leaseQueue.first { drop(lease, .lost(DatabaseError(.stopped)), DatabaseError(.stopped)) }
         for case let connection? in connections { lose(connection) }
         while let job = pending.popFirst() { finish(job, .failure(DatabaseError(.stopped))) }
         for job in unanswered.jobs { finish(job, .failure(errorOfLost(job))) }

@@ -42,12 +42,12 @@ extension Reactor {
 
     /// Ends a lease that has no connection.
     private func endUnused(_ lease: Lease, _ job: Job) {
-        forget(lease, .ended, DatabaseError(.leaseEnded))
+        drop(lease, .ended, DatabaseError(.leaseEnded))
         finish(job, Self.nothing)
     }
 
     /// Removes a lease from the queue and fails its waiting statements.
-    func forget(_ lease: Lease, _ state: Lease.State, _ error: DatabaseError) {
+    func drop(_ lease: Lease, _ state: Lease.State, _ error: DatabaseError) {
         if case .waiting = lease.state { _ = leaseQueue.removeAll { $0 === lease } }
         lease.state = state
         let parked = lease.parked

@@ -48,7 +48,7 @@ extension Reactor {
             case .held(let slot):
                 if let connection = connections[slot], connection.lease === lease { lose(connection) }
             case .waiting:
-                forget(lease, .lost(DatabaseError(.leaseTimeout)), DatabaseError(.leaseTimeout))
+                drop(lease, .lost(DatabaseError(.leaseTimeout)), DatabaseError(.leaseTimeout))
             case .idle, .lost, .ended: break
             }
             finish(job, .failure(errorOfLost(job)))

@@ -1,6 +1,6 @@
 private import Dispatch
 
-/// Calls that block for moments, off Swift's cooperative threads.
+/// Calls that block briefly, off Swift's cooperative threads.
 enum Blocking {
     static func run<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
         await withCheckedContinuation { continuation in

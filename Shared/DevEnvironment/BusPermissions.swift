@@ -13,7 +13,7 @@ public struct BusPermissions: Sendable, Equatable {
     /// The six services in the order they are listed everywhere.
     public static let services = ["auth", "social", "streaks", "media", "notifications", "billing"]
 
-    /// Whom each service calls.
+    /// The services that each service calls.
     public static let callees: [String: [String]] = [
         "auth": ["billing", "streaks", "social", "media", "notifications"],
         "social": ["auth", "streaks", "media"],
@@ -50,7 +50,7 @@ public struct BusPermissions: Sendable, Equatable {
         )
     }
 
-    /// Clients reach nothing else than the gateway, so it is who may call everyone.
+    /// Clients reach only the gateway, so it may call every service.
     private static let gateway = BusPermissions(
         user: "gateway",
         publish: ["_INBOX.>", "rpc.>", "$SRV.>", "dev.clock.>", readingClock],

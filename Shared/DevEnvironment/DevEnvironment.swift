@@ -81,7 +81,7 @@ public actor DevEnvironment {
         if let starting { _ = try? await starting.value }
         guard let running else { return }
         self.running = nil
-        // Postgres last: whoever still finishes work writes there.
+        // Postgres last: services that still finish work write there.
         await running.nats.server.stop()
         await running.postgres.server.stop()
     }
@@ -95,7 +95,7 @@ public actor DevEnvironment {
         try Dictionary(uniqueKeysWithValues: users.map { ($0, try secrets.text(prefix + $0)) })
     }
 
-    /// Between the choice of a free port and its use someone else may take it: then another one is tried, unless it was given.
+    /// Another process may take a free port before it is used here: then another one is tried, unless it was given.
     private func retryingFreePort<Server: Sendable>(_ given: UInt16?, _ start: () async throws -> Server) async throws -> Server {
         for _ in 0..<2 where given == nil {
             do {

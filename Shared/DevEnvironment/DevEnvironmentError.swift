@@ -1,4 +1,4 @@
-/// Why the environment cannot be started, and what to do about it: one line each, for whoever runs the command.
+/// Why the environment cannot be started, and what to do about it: one line each, for the user who runs the command.
 public struct DevEnvironmentError: Error, Equatable, CustomStringConvertible {
     /// What is wrong, naming files, ports and processes.
     public var cause: String

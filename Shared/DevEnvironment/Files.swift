@@ -52,7 +52,7 @@ enum Files {
         guard isWritten, rename(temporary, path) == 0 else {
             throw DevEnvironmentError(
                 "\(path) cannot be written: \(reason(errno)).",
-                wayOut: "Make room on the disk, or give the folder to who runs this."
+                wayOut: "Make room on the disk, or give the folder to the user who runs this."
             )
         }
     }

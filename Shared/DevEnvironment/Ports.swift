@@ -2,7 +2,7 @@ private import Glibc
 
 /// A TCP port that is about to be listened on.
 public enum ListeningPort {
-    /// Makes sure that it can be: nobody listens there, and the address is this machine's.
+    /// Makes sure that it can be: it is free, and the address is this machine's.
     ///
     /// - Parameters:
     ///   - port: 1…65535.
@@ -27,7 +27,7 @@ public enum ListeningPort {
 
 /// TCP ports of 127.0.0.1.
 enum Ports {
-    /// A port that nobody listens on at this moment.
+    /// A port that is free now.
     static func free() throws(DevEnvironmentError) -> UInt16 {
         guard let port = bound(to: 0) else {
             throw DevEnvironmentError("There is no free port on 127.0.0.1.", wayOut: "Stop something that listens.")

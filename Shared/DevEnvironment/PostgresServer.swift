@@ -69,7 +69,7 @@ struct PostgresServer: Sendable {
     private static func giveFolder(_ folder: String, parent: String) async throws {
         guard let entry = getpwnam(account) else {
             throw DevEnvironmentError(
-                "There is no user \(account), as whom PostgreSQL must run when started by root.",
+                "There is no user \(account). PostgreSQL must run as that user when started by root.",
                 wayOut: wayOut
             )
         }
@@ -87,7 +87,7 @@ struct PostgresServer: Sendable {
         )
         guard try await ChildProcess.spawn(probe).waitForExit() == 0 else {
             throw DevEnvironmentError(
-                "The user \(account), as whom PostgreSQL must run when started by root, cannot get into \(folder)\(closedFolder(above: folder)).",
+                "User \(account), that PostgreSQL runs as when started by root, cannot enter \(folder)\(closedFolder(above: folder)).",
                 wayOut: "Open that folder (chmod o+x), or choose a data folder elsewhere with --data, for example below /var/lib."
             )
         }

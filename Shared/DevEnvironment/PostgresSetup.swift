@@ -7,7 +7,7 @@ struct PostgresSetup: Sendable {
     let binaries: String
     /// The folder of the user that PostgreSQL runs as.
     let folder: String
-    /// Whom to run it as; nil for ourselves.
+    /// The user to run it as; nil for this process's own.
     let user: String?
 
     static let environment = ["LC_ALL": "C.UTF-8", "TZ": "UTC", "PATH": "/usr/bin:/bin"]
@@ -70,7 +70,7 @@ struct PostgresSetup: Sendable {
     }
 
     private func checkVersion() throws {
-        // Read as whoever we are: root can, and otherwise the folder is ours.
+        // Read by this process's user: root can, and otherwise the folder is its own.
         let found = try Files.read("\(cluster)/PG_VERSION")
         guard found == "15" else {
             throw DevEnvironmentError(

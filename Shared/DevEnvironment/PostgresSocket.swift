@@ -18,7 +18,7 @@ struct PostgresSocket: Sendable {
         return start + "/\(PostgresRoles.database)?host=\(host)&port=\(port)"
     }
 
-    /// Removes the sockets of servers that were killed. PostgreSQL leaves alone what names a process id that somebody else has by now.
+    /// Removes the sockets of servers that were killed. PostgreSQL does not remove one whose process id another process has by now.
     func removeLeftovers() {
         for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] where name.hasPrefix(".s.PGSQL.") {
             unlink("\(folder)/\(name)")

@@ -5,7 +5,7 @@ internal import Processes
 
 /// The executables of the services as processes beside a private environment, each started again when it ends by itself.
 public actor ServiceProcesses {
-    /// One executable and what it is told.
+    /// One executable with its arguments and environment.
     public struct Executable: Sendable {
         /// Its name; also that of its log and of the file with its process id.
         public var name: String

@@ -45,7 +45,7 @@ final class SupervisedServer: Sendable {
                 guard ContinuousClock.now < deadline else { throw failure("was not ready within \(timeout)") }
                 try await Task.sleep(for: .milliseconds(20))
             }
-            // Someone else may be answering on the port.
+            // Another process may be answering on the port.
             guard !child.hasExited else { throw failure("ended while starting") }
         } catch {
             child.signal(SIGKILL)
@@ -147,7 +147,7 @@ struct RestartPause: Equatable {
 
 /// A server of an earlier run that is still ending, found by the file with its process id.
 enum Leftover {
-    /// Waits until it is gone. It was told to end when its parent died.
+    /// Waits until it has ended. It was asked to when its parent ended.
     ///
     /// - Parameters:
     ///   - file: Its first line is the process id.

@@ -11,13 +11,13 @@ internal import Synchronization
 /// `maxAttempts` it is parked until an operator re-drives it. While the database is away, or transactions cannot be serialised, the
 /// event waits.
 ///
-/// What holds whatever dies, freezes or comes back, and however long that takes:
+/// What holds whichever process is killed, frozen or resumed, and however long that takes:
 ///
 /// - **Once.** An event has its effect in the transaction that enters it in the inbox, and only if it was not there.
 /// - **In order.** The feature notes how far it has come in a stream (`consumer_lease.position`): a place before which every event is in
 ///   the inbox. The replica that reads goes on from there in the order of the stream and passes no event before it is in the inbox, by its
 ///   own transaction or another's. So an event of an aggregate always finds those before it consumed (`StreamReading`).
-/// - **All.** The broker keeps events for 7 days and is told nothing; what was received and not handled is simply read again.
+/// - **All.** The broker keeps events for 7 days and gets no acknowledgements; what was received and not handled is read again.
 ///
 /// Everything is kept per feature (durable, lease, position, inbox, retries), because a replica may run some features of its executable
 /// only: what it has no handler for must stay for the replica that does. Replicas take turns by a lease, which only spares double work:
@@ -94,7 +94,7 @@ public final class EventConsumer: Sendable {
     /// One batch: aggregates side by side, the events of one in order.
     func consume(_ batch: [StreamMessage], _ turn: ConsumerTurn) async {
         guard !batch.isEmpty else { return }
-        // Only a short cut, for passes that begin with much that was consumed: the transaction looks again.
+        // Only a short cut, for passes that begin with much that was consumed: the transaction checks again.
         let known = turn.mayRepeat ? (try? await consumed(among: batch)) ?? [] : []
         var handled: Set<Int> = []
         var groups: [String: [(StreamMessage, StoredEvent, EventHandler)]] = [:]

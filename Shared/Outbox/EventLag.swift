@@ -3,7 +3,7 @@ public import Kernel
 
 /// What has not left an outbox yet.
 public struct OutboxLag: Sendable, Equatable {
-    /// Committed events that the broker does not have. Counted up to `most`, so that looking costs little also after a long outage.
+    /// Committed events that the broker does not have. Counted up to `most`, so that it costs little also after a long outage.
     public let waiting: Int
     /// How long ago the oldest of them was committed; zero when there is none.
     public let oldestAge: Interval
@@ -22,7 +22,7 @@ public struct RetryLag: Sendable, Equatable {
 }
 
 extension OutboxRelay {
-    /// What waits, from two looks at a partial index.
+    /// What waits, from two queries of a partial index.
     public func lag() async throws -> OutboxLag {
         let rows = try await database.query(
             """
@@ -41,7 +41,7 @@ extension EventConsumer {
     public func pending() async throws -> [String: Int] {
         var result: [String: Int] = [:]
         for stream in streams {
-            // A service that has not started yet has no stream and told nothing.
+            // A service that has not started yet has no stream and emitted nothing.
             do { result[stream] = try await pending(in: stream) } catch let error as JetStreamError where error.status == 404 {
                 result[stream] = 0
             }
@@ -64,7 +64,7 @@ extension EventConsumer {
         return RetryLag(retrying: retrying, parked: parked, heldBack: heldBack)
     }
 
-    /// Events that will be consumed without anybody's doing: 0 when the service has consumed everything, parked ones and what waits behind
+    /// Events that will be consumed without an operator: 0 when the service has consumed everything, parked ones and what waits behind
     /// them left out.
     public func backlog() async throws -> Int {
         let pending = try await pending()

@@ -6,17 +6,18 @@ private import Synchronization
 
 /// Publishes committed outbox rows to JetStream, in order, and marks them when the broker has them (D5).
 ///
-/// One replica of a service relays at a time (a lease row); the others stand by and wake it over the bus. It is woken after a commit in its
-/// own process, and everybody looks every `pollInterval` as a fallback. A row leaves at least once: the event id is the `Nats-Msg-Id`, and inboxes
-/// make the effect happen once.
+/// One replica of a service relays at a time (a lease row); the others are standby and wake it over the bus. It is woken after a commit in its
+/// own process, and every replica polls every `pollInterval` as a fallback. A row is published at least once: the event id is the
+/// `Nats-Msg-Id`, and inboxes make the effect happen once.
 public final class OutboxRelay: Sendable {
-    /// Rows of one look. After a midnight each look passes the places of some thousand rows that have just left, so it should not be a small one.
+    /// Rows of one batch. After a midnight each query steps over the index entries of some thousand rows that were just published, so a batch
+    /// should not be small.
     private static let batch = 1_000
-    /// Rows that one statement forgets.
+    /// Rows that one statement deletes.
     private static let purged = 5_000
     /// How long one batch may wait for the broker.
     private static let publishLimit = Interval.seconds(3)
-    /// How long one look may take altogether before it is given up and begun anew: statements and the broker have shorter limits of their own.
+    /// How long one round may take altogether before it is cancelled and begun anew: statements and the broker have shorter limits of their own.
     private static let roundLimit = Duration.seconds(30)
     /// When the last round of a batch begins at the latest.
     private static let lastRound = Interval.seconds(1)
@@ -65,13 +66,13 @@ public final class OutboxRelay: Sendable {
         self.leaseLength = leaseLength
     }
 
-    /// Says that there may be rows to publish. Cheap; many calls become one look.
+    /// Says that there may be rows to publish. Cheap; many calls become one round.
     public func wake() { signal.wake() }
 
     /// Relays until the task is cancelled. Failures are logged and tried again.
     public func run() async {
         let subscription = try? bus.subscribe("relay.\(service).wake") { [self] _ in
-            // Who stands by does not answer its own call, or those of others: they would call each other for as long as anything waits.
+            // A standby replica does not answer its own call, or those of others: they would call each other for as long as anything waits.
             if !isOthersTurn { signal.wake() }
         }
         defer { subscription?.cancel() }
@@ -123,13 +124,13 @@ public final class OutboxRelay: Sendable {
     @discardableResult @Sendable
     public func relayBatch() async throws -> Int { try await relay().published }
 
-    /// - Returns: how many left, and whether the next look will find more at once: this one was full, or its time was up.
+    /// - Returns: how many were published, and whether there are more: this batch was full, or its time was up.
     @Sendable private func relay() async throws -> (published: Int, isMoreLikely: Bool) {
-        // Who stands by reads no rows: it would do so in vain again and again while the other one works through thousands.
+        // A standby replica reads no rows: it would do so in vain again and again while the active one publishes thousands.
         if !isMyTurn {
-            guard !isOthersTurn else { return try callTheOther() }
+            guard !isOthersTurn else { return try wakeTheActive() }
             guard try await isAnyWaiting() else { return (0, false) }
-            guard try await takesLease() else { return try callTheOther() }
+            guard try await takesLease() else { return try wakeTheActive() }
         }
         let rows = try await waiting()
         guard !rows.isEmpty else { return (0, false) }
@@ -179,7 +180,7 @@ public final class OutboxRelay: Sendable {
         return total
     }
 
-    /// Forgets published events that are older than `age`, and what was consumed so long ago that no replay can bring it again: the oldest
+    /// Deletes published events that are older than `age`, and what was consumed so long ago that no replay can bring it again: the oldest
     /// first, a few thousand a statement, so that none runs into its time-out after a week of many events.
     public func purge(olderThan age: Interval = .days(7)) async throws {
         let seconds = Double(age.seconds)
@@ -243,7 +244,7 @@ public final class OutboxRelay: Sendable {
 
     /// Sends in rounds, in each the next event of every aggregate: none leaves before the broker has the one before it, whatever the broker
     /// had already and whatever is lost. One that fails holds up its own aggregate only. No round begins late in the time of the batch: many
-    /// events of one aggregate leave one by one, and the rest of them with the next look.
+    /// events of one aggregate leave one by one, and the rest of them with the next batch.
     ///
     /// - Returns: what the broker has, the aggregates of which it will never take an event, and whether any was not taken.
     private func send(_ rows: [Waiting]) async -> (published: [EventID], refused: Set<String>, failed: Bool) {
@@ -283,7 +284,7 @@ public final class OutboxRelay: Sendable {
     private var isOthersTurn: Bool { turn.withLock { $0.otherUntil.map { $0 > .now } ?? false } }
 
     /// - Returns: what `relay` does when it is another replica's turn.
-    private func callTheOther() throws -> (published: Int, isMoreLikely: Bool) {
+    private func wakeTheActive() throws -> (published: Int, isMoreLikely: Bool) {
         try bus.publish("relay.\(service).wake", body: [])
         return (0, false)
     }

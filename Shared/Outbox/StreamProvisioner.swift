@@ -3,7 +3,7 @@ internal import Kernel
 public import Logging
 private import Synchronization
 
-/// Event streams and who reads which: what the broker must have.
+/// Event streams and the consumers of each: what the broker must have.
 public struct EventTopology: Sendable, Equatable {
     /// A stream and the durable consumers on it.
     public struct Stream: Sendable, Equatable {
@@ -56,9 +56,9 @@ extension StreamConfiguration {
 
 /// Makes event streams and durable consumers, and makes them again after a loss.
 ///
-/// One process does this for all services, as a broker's user with all rights: who may change a stream can have any subject captured in it,
-/// and who may make a consumer can have it publish to any subject (`deliver_subject`), so services may do neither (D9). Exactly one process,
-/// since nats-server 2.9 tells one of several that make a stream at once that another stream has its subjects, or never answers again.
+/// One process does this for all services, as a broker's user with all rights: a user who may change a stream can have any subject captured
+/// in it, and one who may make a consumer can have it publish to any subject (`deliver_subject`), so services may do neither (D9). Exactly one process,
+/// since nats-server 2.9 answers one of several that make a stream at once that another stream has its subjects, or never again.
 public final class StreamProvisioner: Sendable {
     private let topology: EventTopology
     private let jetStream: JetStream
@@ -72,7 +72,7 @@ public final class StreamProvisioner: Sendable {
         self.logger = logger
     }
 
-    /// Whether the last look at the broker found, or made, everything.
+    /// Whether the last check of the broker found, or made, everything.
     public var isComplete: Bool { hasSucceeded.load(ordering: .relaxed) }
 
     /// Makes what is missing and changes what differs. Safe to repeat.
@@ -90,7 +90,7 @@ public final class StreamProvisioner: Sendable {
 
     /// Provisions at once, and again whenever something is missing, until the task is cancelled. A broker that is away is waited for.
     ///
-    /// - Parameter interval: how often the broker is looked at.
+    /// - Parameter interval: how often the broker is checked.
     public func watch(every interval: Duration = .seconds(1)) async {
         var isProvisioned = false
         var failures = 0

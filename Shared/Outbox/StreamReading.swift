@@ -1,7 +1,7 @@
 internal import Bus
 internal import Kernel
 
-/// A place in a stream: its message, and when the broker took it. The time is what tells a stream that was made anew, or lost its end,
+/// A place in a stream: its message, and when the broker took it. The time distinguishes a stream that was made anew, or lost its end,
 /// from the one in which the message had this number.
 struct StreamPosition: Sendable, Equatable {
     var sequence: Int
@@ -21,9 +21,9 @@ struct ConsumerStart: Sendable, Equatable {
 ///
 /// It is the whole reason why events of an aggregate are consumed in order (D5): each event is offered only after all before it, in the
 /// stream's order, and counts as passed only when it and they were handled. The durable consumer is shared by all replicas and only ever goes
-/// forward, so a pass begins with what it has delivered already, to whomever: that is read by its place (`missing`). Then deliveries are
-/// taken as they come. Whatever goes missing or comes askew breaks the pass, and the next one begins where this one has come to; what it
-/// offers again, the inbox knows. Nothing depends on how long anything takes.
+/// forward, so a pass begins with what it has delivered already, to any replica: that is read by its place (`missing`). Then deliveries are
+/// taken as they come. A delivery that is missing or out of order ends the pass, and the next one begins where this one has come to; what it
+/// offers again, the inbox has. Nothing depends on how long anything takes.
 ///
 ///     opened ─▶ (missing ─▶ takeRead ─▶ finished)* ─▶ (take ─▶ finished)* ─▶ broken ─▶ opened …
 struct StreamReading<Message: OrderedMessage>: Sendable {

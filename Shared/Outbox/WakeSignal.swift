@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// A flag one task waits for and anybody raises; raising it again before it is seen changes nothing.
+/// A flag that one task waits for and any task raises; raising it again before it is seen changes nothing.
 final class WakeSignal: Sendable {
     private struct State {
         var isRaised = false

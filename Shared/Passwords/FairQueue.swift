@@ -1,9 +1,9 @@
 private import Kernel
 
 /// Whose turn it is among those who wait for a hash: four sign-ins to one new password, and inside each purpose one address after the other.
-/// So whoever sends many waits behind everybody who sends few. No clock and no locks.
+/// So a client that sends many requests waits behind those that send few. No clock and no locks.
 struct FairQueue<Ticket: Hashable & Sendable>: Sendable {
-    /// What becomes of somebody new.
+    /// What becomes of a new request.
     enum Admission: Hashable, Sendable {
         case waits
         /// This address has as many waiting as one may have.
@@ -14,7 +14,7 @@ struct FairQueue<Ticket: Hashable & Sendable>: Sendable {
 
     /// Those of one purpose.
     private struct Line {
-        /// Addresses in the order of their turns; each has somebody waiting.
+        /// Addresses in the order of their turns; each has requests that wait.
         var order: [IPAddress?] = []
         var tickets: [IPAddress?: [Ticket]] = [:]
         /// Turns left in this round.
@@ -39,7 +39,7 @@ struct FairQueue<Ticket: Hashable & Sendable>: Sendable {
     /// How many wait.
     var count: Int { waiting.count }
 
-    /// Puts somebody behind the others of the same address.
+    /// Puts a request behind the others of the same address.
     mutating func add(_ ticket: Ticket, of requester: HashRequester) -> Admission {
         if let network = requester.network {
             let ofAddress = waiting.values.count { $0.network == network }
@@ -54,7 +54,7 @@ struct FairQueue<Ticket: Hashable & Sendable>: Sendable {
         return .waits
     }
 
-    /// Takes somebody out who waits no longer. - Returns: whether they waited.
+    /// Removes a request that waits no longer. - Returns: whether it waited.
     mutating func remove(_ ticket: Ticket) -> Bool {
         guard let requester = waiting.removeValue(forKey: ticket), var line = lines[requester.purpose] else { return false }
         line.tickets[requester.network]?.removeAll { $0 == ticket }
@@ -70,7 +70,7 @@ struct FairQueue<Ticket: Hashable & Sendable>: Sendable {
     mutating func next() -> Ticket? {
         let purposes = HashRequester.Purpose.allCases.filter { lines[$0]?.order.isEmpty == false }
         guard !purposes.isEmpty else { return nil }
-        // A round is over when nobody who waits has turns left in it.
+        // A round is over when no purpose with waiting requests has turns left in it.
         if purposes.allSatisfy({ lines[$0]?.turns == 0 }) {
             for purpose in HashRequester.Purpose.allCases { lines[purpose, default: Line()].turns = purpose.share }
         }

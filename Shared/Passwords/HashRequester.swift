@@ -1,6 +1,6 @@
 public import Kernel
 
-/// For whom and for what a password is hashed: what decides whose turn it is when hashes have to wait.
+/// The client and the purpose of a hash: they decide whose turn it is when hashes have to wait.
 public struct HashRequester: Hashable, Sendable {
     /// What the hash is for. Where both wait, sign-ins get four turns to one.
     public enum Purpose: Hashable, Sendable, CaseIterable {

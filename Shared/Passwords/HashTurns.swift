@@ -8,7 +8,7 @@ final class HashTurns: Sendable {
     private struct State {
         var queue: FairQueue<UInt64>
         var waiters: [UInt64: Waiter] = [:]
-        /// Those who are about to wait, and why they need not any more.
+        /// Requests that are about to wait, and why they need not any more.
         var arriving: [UInt64: (any Error)?] = [:]
         var lastTicket: UInt64 = 0
         var free: Int
@@ -27,7 +27,7 @@ final class HashTurns: Sendable {
     /// How many wait.
     var waiting: Int { state.withLock { $0.queue.count } }
 
-    /// Does `work` when its turn comes. Whoever is cancelled or has waited for too long is out of the queue at once.
+    /// Does `work` when its turn comes. A task that is cancelled or has waited for too long leaves the queue at once.
     ///
     /// - Parameter wait: the longest wait.
     /// - Throws: `UNAVAILABLE` when too many wait or the wait was too long; `RATE_LIMITED` when too many of this address wait;
@@ -40,7 +40,7 @@ final class HashTurns: Sendable {
         try Task.checkCancellation()
         try await turn(for: requester, waitingAtMost: wait)
         defer { handOn() }
-        // The turn may have come together with the cancellation: nobody is there for the result.
+        // The turn may have come together with the cancellation: the result is no longer wanted.
         try Task.checkCancellation()
         return try await work()
     }
@@ -100,7 +100,7 @@ final class HashTurns: Sendable {
         waiter?.resume(throwing: error)
     }
 
-    /// The turn of one who is done goes to the next.
+    /// Passes the turn to the next request.
     private func handOn() {
         let next = state.withLock { state -> Waiter? in
             guard let ticket = state.queue.next() else {

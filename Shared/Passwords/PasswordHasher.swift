@@ -5,8 +5,8 @@ private import WorkPool
 
 /// bcrypt (`$2b$`) over libxcrypt (AU-1, AU-2), in a few child processes of low priority.
 ///
-/// At cost 12 one hash takes about a quarter of a second of CPU, so it must not compete with requests, what cannot be taken on soon is
-/// refused, and whoever asks for many waits behind those who ask for few (`HashRequester`).
+/// At cost 12 one hash takes about a quarter of a second of CPU, so it must not compete with requests, what cannot start soon is
+/// refused, and a client that asks for many waits behind those that ask for few (`HashRequester`).
 public final class PasswordHasher: Sendable {
     /// The longest password in bytes: bcrypt ignores what is beyond, so longer ones are refused, never truncated.
     public static let longestPassword = 72
@@ -30,7 +30,7 @@ public final class PasswordHasher: Sendable {
     ///   - threads: Hashes computed at once; by default on all processors but one, which is left to requests.
     ///   - queueLimit: Hashes that may wait; beyond it callers get `UNAVAILABLE`.
     ///   - queueLimitOfAddress: Hashes from one address that may wait; beyond it callers get `RATE_LIMITED`.
-    ///   - longestWait: Whoever has waited for this long gets `UNAVAILABLE`, and so does who would have no time left for the hash itself.
+    ///   - longestWait: A caller that has waited for this long gets `UNAVAILABLE`, and so does one that would have no time left for the hash.
     public init(
         cost: Int = 12,
         threads: Int? = nil,
@@ -42,7 +42,7 @@ public final class PasswordHasher: Sendable {
         let threads = max(1, threads ?? sysconf(Int32(_SC_NPROCESSORS_ONLN)) - 1)
         self.longestWait = longestWait
         self.turns = HashTurns(atOnce: threads, limit: queueLimit, limitOfAddress: queueLimitOfAddress)
-        // Who has a turn never waits here: the room beyond the threads is for the moment in which one ends.
+        // A request that has a turn never waits here: the room beyond the threads is for the moment in which one ends.
         self.pool = WorkPool(name: "passwords", threads: threads, queueLimit: threads, refusal: HashTurns.busy)
     }
 
@@ -112,7 +112,7 @@ public final class PasswordHasher: Sendable {
     /// What the passwords of unknown users are compared with. Making it takes as long as comparing, so it is made once.
     private func decoyHash() throws -> String {
         if let known = decoy.withLock({ $0 }) { return known }
-        let made = try Bcrypt.hash("nobody's password", cost: cost, by: processes)
+        let made = try Bcrypt.hash("no user's password", cost: cost, by: processes)
         return decoy.withLock { known in
             known = known ?? made
             return known ?? made

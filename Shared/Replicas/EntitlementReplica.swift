@@ -3,7 +3,7 @@ public import Database
 public import Kernel
 public import Outbox
 
-/// Who has paid for what, in a service's own schema, fed by `billing`'s events (BI-2, D13). Somebody unknown is on the free plan.
+/// Users' entitlements, in a service's own schema, fed by `billing`'s events (BI-2, D13). An unknown user is on the free plan.
 public struct EntitlementReplica: Sendable {
     /// No state of its own: it works inside its caller's transactions.
     public init() {}

@@ -25,13 +25,13 @@ public struct Profile: Sendable, Hashable {
     /// Local hour at which the snap window opens, 0…23 (PW-2).
     public let windowStartHour: Int
 
-    /// The hour of who has not chosen one, and of states from before there was a choice.
+    /// The hour of a user who has not chosen one.
     static let defaultWindowStartHour: Int32 = 10
 
     /// Whether the account can be found, befriended and shown.
     public var isVisible: Bool { status == .active }
 
-    /// What everybody may know; of somebody who may not be seen (deleted, suspended, banned), only that there is somebody.
+    /// What every user may know; of one who may not be seen (deleted, suspended, banned), only that the account exists.
     public var summary: UserSummary {
         guard isVisible else { return .unavailable(userID) }
         return UserSummary(userID: userID, username: username, displayName: displayName, avatarURL: avatarURL)
@@ -39,7 +39,7 @@ public struct Profile: Sendable, Hashable {
 }
 
 extension UserSummary {
-    /// Somebody who may not be seen, whatever the reason: a list shows that there is an entry, and nothing of whose.
+    /// A user who may not be seen, whatever the reason: a list shows that there is an entry, and not whose.
     public static func unavailable(_ id: UserID) -> UserSummary {
         UserSummary(userID: id, displayName: "Unavailable account")
     }

@@ -4,7 +4,7 @@ public import Database
 public import Kernel
 public import Outbox
 
-/// Everybody's profile summary in a service's own schema: fed by events, complete from a snapshot, and asked for on a miss (D13).
+/// All users' profile summaries in a service's own schema: fed by events, complete from a snapshot, and asked for on a miss (D13).
 public struct ProfileReplica: Sendable {
     private let database: Database
     private let auth: ProfilesClient
@@ -13,7 +13,7 @@ public struct ProfileReplica: Sendable {
 
     /// - Parameters:
     ///   - database: the service's own; `migrations` made its table.
-    ///   - bus: to ask `auth` for somebody who is not known yet.
+    ///   - bus: to ask `auth` for a user who is not known yet.
     ///   - avatars: makes the links to avatars.
     ///   - stored: runs in the transaction that stores a state newer than what was known, however it came here.
     public init(
@@ -64,9 +64,9 @@ public struct ProfileReplica: Sendable {
         return found
     }
 
-    /// Profiles known here, inside an event handler's transaction: nobody is asked.
+    /// Profiles known here, inside an event handler's transaction: `auth` is not asked.
     ///
-    /// - Throws: `ServiceError` `UNAVAILABLE` when one of them has not been heard of yet; the event is tried again a moment later.
+    /// - Throws: `ServiceError` `UNAVAILABLE` when one of them is not known yet; the event is tried again a moment later.
     public func known(_ ids: some Sequence<UserID>, _ sql: Transaction) async throws -> [UserID: Profile] {
         let wanted = Array(Set(ids))
         var found: [UserID: Profile] = [:]
@@ -74,7 +74,7 @@ public struct ProfileReplica: Sendable {
             let profile = try read(row)
             found[profile.userID] = profile
         }
-        guard found.count == wanted.count else { throw ServiceError.unavailable("A profile has not been heard of yet.") }
+        guard found.count == wanted.count else { throw ServiceError.unavailable("A profile is not known yet.") }
         return found
     }
 
@@ -117,7 +117,7 @@ public struct ProfileReplica: Sendable {
         }
     }
 
-    /// Loads the snapshot unless it was loaded before; for a job of a service that must know everybody, not only those it was told of.
+    /// Loads the snapshot unless it was loaded before; for a job of a service that must know every user, not only those in the stream.
     public func loadSnapshotOnce(context: CallContext) async throws {
         guard try await database.query("SELECT 1 FROM profile_snapshot").isEmpty else { return }
         _ = try await loadSnapshot(context: context)
@@ -164,7 +164,7 @@ public struct ProfileReplica: Sendable {
     /// Stores what is newer than what is known. All by one statement in the order of ids: it takes all its locks, those of a service's
     /// triggers too, in one order, so that two of these never wait for each other in a ring.
     ///
-    /// - Returns: the states that were news, in the order of ids.
+    /// - Returns: the states that were newer, in the order of ids.
     private func store(_ states: [ProfileState], _ sql: Transaction) async throws -> [ProfileState] {
         var newest: [UserID: ProfileState] = [:]
         for state in states {
@@ -188,8 +188,8 @@ public struct ProfileReplica: Sendable {
         SELECT * FROM unnest(\(ids), \(states.map(\.version)), \(states.map(\.username)), \(states.map(\.displayName)),
             \(states.map(\.avatarKey)), \(states.map(\.timeZone)), \(states.map { $0.timeZoneSince ?? .epoch }),
             \(states.map(\.status.rawValue)), \(states.map(\.termsVersion)),
-            \(states.map { $0.windowStartHour ?? Profile.defaultWindowStartHour })) AS told (user_id)
-        ORDER BY told.user_id
+            \(states.map { $0.windowStartHour ?? Profile.defaultWindowStartHour })) AS given (user_id)
+        ORDER BY given.user_id
         ON CONFLICT (user_id) DO UPDATE SET version = EXCLUDED.version, username = EXCLUDED.username,
             display_name = EXCLUDED.display_name, avatar_key = EXCLUDED.avatar_key, time_zone = EXCLUDED.time_zone,
             time_zone_since = EXCLUDED.time_zone_since, status = EXCLUDED.status,

@@ -25,7 +25,7 @@ public protocol Message: Sendable, Equatable {
     func collectViolations(into violations: inout Violations, path: FieldPath)
 }
 
-/// A message that is told to others when something happened (D5): a message with the `event` option.
+/// A message that is emitted when something happened (D5): a message with the `event` option.
 public protocol Event: Message {
     /// Where it is published: `evt.auth.v1.ProfileChanged`.
     static var subject: String { get }

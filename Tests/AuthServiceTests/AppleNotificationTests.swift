@@ -5,9 +5,9 @@ import Kernel
 import TestSupport
 import Testing
 
-/// What Apple's servers tell (AU-5).
+/// Notifications of Apple's servers (AU-5).
 @Suite(.serialized, .timeLimit(.minutes(5))) struct AppleNotificationTests {
-    private func tell(
+    private func notify(
         _ world: World,
         _ type: String,
         _ sub: String,
@@ -53,7 +53,7 @@ import Testing
         let claims = Claims(email: "\(World.unique("ann"))@example.com")
         let session = try await signIn(world, claims)
         #expect(try await world.call("GET", "/api/users/me", token: session.accessToken).status == 200)
-        let reply = try await tell(world, "consent-revoked", claims.sub, id: "id-\(claims.sub)", asText: asText)
+        let reply = try await notify(world, "consent-revoked", claims.sub, id: "id-\(claims.sub)", asText: asText)
         #expect(reply.status == 200 && reply.bool("applied") == true, "\(reply.text)")
         try await eventually("the access token is refused") {
             try await world.call("GET", "/api/users/me", token: session.accessToken).code == "SESSION_REVOKED"
@@ -62,7 +62,7 @@ import Testing
         #expect(await reason { try await world.accounts.refresh(refresh, context: World.context()) } == "INVALID_REFRESH_TOKEN")
         let anew = try await signIn(world, claims)
         #expect(anew.user?.id == session.user?.id)
-        let again = try await tell(world, "consent-revoked", claims.sub, id: "id-\(claims.sub)", asText: asText)
+        let again = try await notify(world, "consent-revoked", claims.sub, id: "id-\(claims.sub)", asText: asText)
         #expect(again.status == 200 && again.bool("applied") == false, "a repeat changes nothing")
         #expect(try await world.call("GET", "/api/users/me", token: anew.accessToken).status == 200)
     }
@@ -85,7 +85,7 @@ import Testing
         let world = try await World.shared.value
         let claims = Claims(email: "\(World.unique("bob"))@example.com")
         let session = try await signIn(world, claims)
-        #expect(try await tell(world, type, claims.sub).bool("applied") == true)
+        #expect(try await notify(world, type, claims.sub).bool("applied") == true)
         try await eventually("the access token is refused") {
             try await world.call("GET", "/api/users/me", token: session.accessToken).code == "SESSION_REVOKED"
         }
@@ -96,7 +96,7 @@ import Testing
         let claims = Claims(email: "\(World.unique("cy"))@example.com")
         _ = try await signIn(world, claims)
         for (type, forwards) in [("email-disabled", false), ("email-enabled", true)] {
-            #expect(try await tell(world, type, claims.sub).bool("applied") == true)
+            #expect(try await notify(world, type, claims.sub).bool("applied") == true)
             let rows = try await world.database.query(
                 "SELECT forwards_mail FROM auth.apple_identity WHERE subject = \(claims.sub)"
             )
@@ -107,9 +107,9 @@ import Testing
     @Test func `unknown users and kinds are answered with success`() async throws {
         let world = try await World.shared.value
         let claims = Claims()
-        #expect(try await tell(world, "consent-revoked", "nobody").bool("applied") == false)
+        #expect(try await notify(world, "consent-revoked", "unknown").bool("applied") == false)
         let session = try await signIn(world, claims)
-        #expect(try await tell(world, "something-new", claims.sub).bool("applied") == false)
+        #expect(try await notify(world, "something-new", claims.sub).bool("applied") == false)
         #expect(try await world.call("GET", "/api/users/me", token: session.accessToken).status == 200)
     }
 
@@ -121,7 +121,7 @@ import Testing
             { $0.iss = "\"https://example.com\"" }, { $0.aud = "\"com.example.another\"" }, { $0.expiresIn = -600 },
         ]
         for change in wrong {
-            #expect(try await tell(world, "consent-revoked", claims.sub, claims: change).status == 401)
+            #expect(try await notify(world, "consent-revoked", claims.sub, claims: change).status == 401)
         }
         let unsigned = try world.apple.token("{}").split(separator: ".").dropLast().joined(separator: ".") + "."
         #expect(try await world.call("POST", "/api/webhooks/apple", "{\"payload\":\"\(unsigned)\"}").status == 401)

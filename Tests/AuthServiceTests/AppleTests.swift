@@ -19,7 +19,7 @@ import Testing
         return try await world.call("POST", path, "{\"identity_token\":\"\(token)\"\(more)}")
     }
 
-    @Test func `the first sign-in makes the account with the name that Apple tells once, later ones find it`() async throws {
+    @Test func `the first sign-in makes the account with the name that Apple sends once, later ones find it`() async throws {
         let world = try await World.shared.value
         let email = "\(World.unique("Ann"))@example.com"
         var claims = Claims(email: email)
@@ -36,7 +36,7 @@ import Testing
         let me = try await world.call("GET", "/api/users/me", token: first.string("access_token"))
         #expect(me.status == 200, "\(me.text)")
         claims.email = nil
-        let second = try await signIn(world, claims, more: ",\"full_name\":\"Somebody Else\"", path: "/auth/apple")
+        let second = try await signIn(world, claims, more: ",\"full_name\":\"Another Name\"", path: "/auth/apple")
         #expect(second.string("user", "id") == first.string("user", "id"))
         #expect(second.string("user", "display_name") == "Ann Lee")
         let refreshed = try await world.call(
@@ -76,7 +76,7 @@ import Testing
         #expect(one.string("user", "id") != two.string("user", "id"))
     }
 
-    @Test func `what is not a token for us, made by Apple, and fresh, lets nobody in`() async throws {
+    @Test func `what is not a token for us, made by Apple, and fresh, is refused`() async throws {
         let world = try await World.shared.value
         let good = Claims(email: "\(World.unique("eve"))@example.com")
         try world.apple.publish("other")
@@ -146,7 +146,7 @@ import Testing
         #expect(linked.status == 200, "\(linked.text)")
         #expect(linked.string("user", "id") == person.user?.id.description)
         #expect(linked.string("user", "display_name") == person.user?.displayName)
-        #expect(try await signIn(world, Claims(email: email)).code == "EMAIL_TAKEN", "a second Apple user is somebody else")
+        #expect(try await signIn(world, Claims(email: email)).code == "EMAIL_TAKEN", "a second Apple user is another user")
         #expect(try await world.login(email).user?.id == person.user?.id, "the password goes on to work")
     }
 
@@ -219,7 +219,7 @@ import Testing
         #expect(world.apple.requests == 3)
     }
 
-    @Test func `while Apple's keys cannot be had nobody gets in, and they are asked for again soon`() async throws {
+    @Test func `while Apple's keys cannot be fetched every sign-in is refused, and they are asked for again soon`() async throws {
         let world = try await World(travelling: true)
         world.apple.setBroken(true)
         let token = try world.apple.token(Claims().json(world.now()))

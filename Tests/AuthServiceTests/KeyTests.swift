@@ -38,7 +38,7 @@ import Testing
         #expect(try signer(person.accessToken) == first[0])
         _ = try AuthCommands.rotateKey(folder: world.keyFolder.path)
         try await eventually("the new key is published") { try await published(world).count == 2 }
-        #expect(try signer(try await world.register().accessToken) == first[0], "gateways have yet to hear of it")
+        #expect(try signer(try await world.register().accessToken) == first[0], "gateways do not have it yet")
         // The same as a minute later.
         for name in try FileManager.default.contentsOfDirectory(atPath: world.keyFolder.path) where name.hasSuffix("Z.pem") {
             try FileManager.default.removeItem(at: world.keyFolder.appendingPathComponent(name))

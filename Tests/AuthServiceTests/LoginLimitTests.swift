@@ -26,7 +26,7 @@ import Testing
 
     @Test func `unknown e-mails are limited like known ones`() async throws {
         let world = try await World(travelling: true)
-        let email = "\(World.unique("nobody"))@example.com"
+        let email = "\(World.unique("unknown"))@example.com"
         for _ in 0..<10 { #expect(await attempt(world, email) == "INVALID_CREDENTIALS") }
         #expect(await attempt(world, email) == "RATE_LIMITED")
     }
@@ -72,13 +72,13 @@ import Testing
         }
         #expect(answers == Array(repeating: "in", count: 30))
         let rows = try await world.database.query("SELECT 1 FROM auth.login_failure")
-        #expect(rows.isEmpty, "those who get in leave nothing behind, and so wait for nobody")
+        #expect(rows.isEmpty, "those who get in leave nothing behind, and so wait for no other")
     }
 
     @Test func `over HTTP the refusal says when to come again`() async throws {
         let world = try await World.shared.value
         let address = World.address()
-        let body = "{\"email\":\"\(World.unique("nobody"))@example.com\",\"password\":\"wrong\"}"
+        let body = "{\"email\":\"\(World.unique("unknown"))@example.com\",\"password\":\"wrong\"}"
         for _ in 0..<10 {
             #expect(try await world.call("POST", "/api/auth/login", body, from: address).code == "INVALID_CREDENTIALS")
         }
@@ -91,12 +91,12 @@ import Testing
         let world = try await World.shared.value
         let address = World.address()
         for _ in 0..<50 {
-            let body = "{\"email\":\"\(World.unique("nobody"))@example.com\",\"password\":\"wrong\"}"
-            // What is left of the proxy's own entry anybody can make up.
+            let body = "{\"email\":\"\(World.unique("unknown"))@example.com\",\"password\":\"wrong\"}"
+            // What is left of the proxy's own entry any client can make up.
             let claimed = "203.0.113.\(Int.random(in: 0..<250)), \(address)"
             #expect(try await world.call("POST", "/api/auth/login", body, from: claimed).code == "INVALID_CREDENTIALS")
         }
-        let body = "{\"email\":\"\(World.unique("nobody"))@example.com\",\"password\":\"wrong\"}"
+        let body = "{\"email\":\"\(World.unique("unknown"))@example.com\",\"password\":\"wrong\"}"
         #expect(try await world.call("POST", "/api/auth/login", body, from: address).code == "RATE_LIMITED")
         #expect(try await world.call("POST", "/api/auth/login", body).code == "INVALID_CREDENTIALS", "from elsewhere")
     }

@@ -10,7 +10,7 @@ import Testing
         let world = try await World(travelling: true, bcryptCost: 7)
         let clock = try #require(world.manualClock)
         let email = try #require(try await world.register().user?.email)
-        let unknown = "\(World.unique("nobody"))@example.com"
+        let unknown = "\(World.unique("unknown"))@example.com"
         var times: [[Duration]] = [[], []]
         var answers: Set<ServiceError> = []
         for count in 0..<220 {

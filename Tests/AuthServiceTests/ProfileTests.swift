@@ -39,19 +39,19 @@ import Testing
         #expect(try await world.call("PUT", "/api/users/me", "{}").status == 401)
     }
 
-    @Test func `a change is told once with the next version, and no change is not told`() async throws {
+    @Test func `a change emits one event with the next version, and no change emits none`() async throws {
         let world = try await World.shared.value
         let person = try await world.register("bea")
         let id = try #require(person.user?.id)
-        func told() async throws -> Int {
+        func emitted() async throws -> Int {
             try await world.database.query(
                 "SELECT 1 FROM auth.outbox WHERE subject = 'evt.auth.v1.ProfileChanged' AND aggregate = \(id.description)"
             ).count
         }
-        #expect(try await told() == 1)
+        #expect(try await emitted() == 1)
         let body = "{\"display_name\":\"Bea\"}"
         for _ in 0..<3 { _ = try await world.call("PUT", "/api/users/me", body, token: person.accessToken) }
-        #expect(try await told() == 2)
+        #expect(try await emitted() == 2)
         let state = try await world.profiles.getSummaries(GetSummariesRequest(userIDs: [id]), context: World.context()).profiles
             .first
         #expect(state?.version == 2 && state?.displayName == "Bea")
@@ -100,7 +100,7 @@ import Testing
         #expect(replies.compactMap(\.code) == ["USERNAME_TAKEN"])
     }
 
-    @Test func `an app learns while somebody types whether a name can be had`() async throws {
+    @Test func `an app learns while the user types whether a name is free`() async throws {
         let world = try await World.shared.value
         let person = try await world.register("gus")
         func check(_ name: String) async throws -> (Bool?, String?) {
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func `a profile shows what everybody may know, and only of those who can be seen`() async throws {
+    @Test func `a profile shows what every user may know, and only of those who can be seen`() async throws {
         let world = try await World.shared.value
         let (hal, ida) = (try await world.register("hal"), try await world.register("ida"))
         let id = try #require(hal.user?.id)
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test func `accepting the terms stores version and time, and tells media`() async throws {
+    @Test func `accepting the terms stores version and time, and emits an event for media`() async throws {
         let world = try await World(travelling: true)
         let clock = try #require(world.manualClock)
         let person = try await world.register("jo")
@@ -159,7 +159,7 @@ import Testing
         #expect(try await world.profiles.getMe(GetMeRequest(), context: context()).termsVersion == "2026-02", "never back")
     }
 
-    @Test func `names that nobody could see, or that turn the text around them, are refused`() async throws {
+    @Test func `names that are invisible, or that turn the text around them, are refused`() async throws {
         let world = try await World.shared.value
         let person = try await world.register("lou")
         let context = { World.context(person.user?.id) }
@@ -190,7 +190,7 @@ import Testing
         }
     }
 
-    @Test func `nobody gets a username that speaks for the service`() async throws {
+    @Test func `a username that speaks for the service is refused`() async throws {
         let world = try await World.shared.value
         let person = try await world.register("max")
         for name in ["admin", "support", "ad.min", "_admin_", "streaksnap", "streak.snap", "help", "me_", "..."] {
@@ -218,7 +218,7 @@ import Testing
         for _ in 0..<20 { #expect(try await world.call("GET", "/api/users/me", token: token).code == "SESSION_REVOKED") }
     }
 
-    @Test func `a verified e-mail is told in lower case`() async throws {
+    @Test func `a verified e-mail is emitted in lower case`() async throws {
         let world = try await World.shared.value
         let name = World.unique("Kim.CASE")
         let claims = Claims(email: "\(name)@Example.com")

@@ -53,7 +53,7 @@ import Testing
         let events = try await world.database.query(
             "SELECT 1 FROM auth.outbox WHERE subject = 'evt.auth.v1.SessionsRevoked' AND aggregate = \(user)"
         )
-        #expect(events.count == 1, "told once")
+        #expect(events.count == 1, "emitted once")
     }
 
     @Test func `a token lives seven days from its own birth`() async throws {
@@ -84,7 +84,7 @@ import Testing
         let name = World.unique("lost")
         let request = RegisterRequest(email: "\(name)@example.com", password: World.password, username: name)
         let context = World.context(key: "register-\(name)")
-        // Nobody hears the first answer: as if the replica had died between commit and reply.
+        // The first reply is lost: as if the replica had been killed between commit and reply.
         let first = try await world.accounts.register(request, context: context)
         try await world.replaceReplicas()
         try #require(world.manualClock).advance(by: .hours(1))

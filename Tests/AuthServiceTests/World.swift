@@ -42,7 +42,7 @@ final class World: Sendable {
     private let gateway = Mutex<(host: GatewayHost, port: Int)?>(nil)
 
     /// - Parameters:
-    ///   - travelling: starts with a clock that stands still until told, and without a gateway, which would not share it.
+    ///   - travelling: starts with a clock that stands still until it is moved, and without a gateway, which would not share it.
     ///   - features: what each replica runs, as in `--features`; empty means all.
     init(travelling: Bool = false, bcryptCost: Int = 4, features: [String] = [""]) async throws {
         nats = try await NatsServer.start()

@@ -16,7 +16,7 @@ struct TokenTests {
         } catch let error as ServiceError { return error.reason }
     }
 
-    @Test func `an operation takes one token however often it asks, and always hears the same`() async throws {
+    @Test func `an operation takes one token however often it asks, and always gets the same reply`() async throws {
         try await withWorld { world in
             for count in [30, 60] { try await world.earn(ann, ben, count: Int32(count)) }
             let operation = OperationID(high: 2, low: 1)
@@ -53,7 +53,7 @@ struct TokenTests {
             #expect(try await world.refund(operation, to: ann) == 1)
             try await world.comesBack(operation, to: ann)
             #expect(try await world.refund(operation, to: ann) == 1)
-            #expect(try await world.spend(operation, of: ann) == 0, "a repeat of the first is told what the first was told")
+            #expect(try await world.spend(operation, of: ann) == 0, "a repeat of the first gets the reply of the first")
             #expect(try await world.entries(of: ann) == [.earned, .used, .refunded])
         }
     }
@@ -101,9 +101,9 @@ struct TokenTests {
             )
             #expect(used > 10 && refunded > 5, "\(used) were spent, \(refunded) came back")
             #expect(refunded <= used && negative == 0 && unpaid == 0)
-            let told = try await world.database.query("SELECT count(*) FROM outbox").first?.decode(as: Int.self)
+            let emitted = try await world.database.query("SELECT count(*) FROM outbox").first?.decode(as: Int.self)
             let posted = try await world.database.query("SELECT count(*) FROM token_entry").first?.decode(as: Int.self)
-            #expect(told == posted, "each posting is told once")
+            #expect(emitted == posted, "each posting is emitted once")
         }
     }
 }

@@ -11,7 +11,7 @@ import Wire
 @testable import Runtime
 @testable import ServiceRuntime
 
-/// `billing` on a database of its own, without a broker: what it tells lies in its outbox.
+/// `billing` on a database of its own, without a broker: what it emits stays in its outbox.
 struct World {
     let database: Database
     let tokens: TokenRepository

@@ -9,7 +9,7 @@ import Testing
 
 @testable import BlobStore
 
-/// A server that answers as it is told to, and remembers what it was asked.
+/// A server that answers as set, and records what it was asked.
 private final class ScriptedServer: Sendable {
     enum Answer: Sendable {
         case status(HTTPResponse.Status, String = "")
@@ -247,7 +247,7 @@ struct S3FaultTests {
         #expect(!log.contains("secret-text") && !log.contains("well-hidden") && !log.contains("AKIA"), "\(log)")
     }
 
-    @Test func `nobody there, then somebody`() async throws {
+    @Test func `no server, then one`() async throws {
         let server = try await S3Server.start(buckets: ["photos"])
         let store = try S3Stores.store(
             at: server,

@@ -50,7 +50,7 @@ import Testing
         #expect(throws: ServiceError.notFound("file")) { try verify(link, at: .epoch, secret: [UInt8](repeating: 8, count: 32)) }
     }
 
-    @Test func `a link for one viewer is for nobody else`() throws {
+    @Test func `a link for one viewer is for no other`() throws {
         let (viewer, other) = (UserID(high: 0xABC, low: 1), UserID(high: 0xABC, low: 2))
         let signer = SignedURL(secret: secret)
         let key = try BlobKey("a/b.jpg")
@@ -64,7 +64,7 @@ import Testing
         for forged in ["\(other)", nil, "", "\(viewer)".uppercased(), "\(viewer) "] {
             #expect(throws: ServiceError.notFound("file"), "\(forged ?? "none")") { try verify(forged) }
         }
-        // Nor does a link for nobody in particular become one for somebody.
+        // Nor does a link for no particular viewer become one for a viewer.
         let open = String(signer.sign(key: key, expires: expires).suffix(43))
         #expect(throws: ServiceError.notFound("file")) {
             try signer.verify(key: "a/b.jpg", expires: "2000000000", viewer: "\(viewer)", signature: open, now: .epoch)

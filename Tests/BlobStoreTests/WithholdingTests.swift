@@ -7,7 +7,7 @@ import Testing
     private let owner = UserID(high: 1, low: 1)
     private let other = UserID(high: 1, low: 2)
 
-    @Test func `all blobs of an owner are withheld at once, and nobody else's`() async throws {
+    @Test func `all blobs of an owner are withheld at once, and no other's`() async throws {
         try await withStore { store in
             let keys = try ["snaps/\(owner)/2026-01-02/one/display.jpg", "avatars/\(owner)/a.png"].map { try BlobKey($0) }
             let foreign = try BlobKey("snaps/\(other)/2026-01-02/two/display.jpg")
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func `an owner's blobs are hidden from one viewer, and from nobody else`() async throws {
+    @Test func `an owner's blobs are hidden from one viewer, and from no other`() async throws {
         try await withStore { store in
             let key = try BlobKey("snaps/\(owner)/2026-01-02/one/display.jpg")
             try await store.put(key, [1])
@@ -42,8 +42,8 @@ import Testing
             #expect(try await store.isWithheld(key, from: other, expires: limit), "links of before stay dead")
             #expect(try await !store.isWithheld(key, from: other, expires: limit + .seconds(900)))
             #expect(try await !store.isWithheld(key, from: other), "made this moment")
-            try await store.forgetHidden(owner, from: other)
-            try await store.forgetHidden(owner, from: other)
+            try await store.removeHidden(owner, from: other)
+            try await store.removeHidden(owner, from: other)
             #expect(try await !store.isWithheld(key, from: other, expires: limit))
         }
     }

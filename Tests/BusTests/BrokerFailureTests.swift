@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 extension BrokerTests {
-    /// The broker stops, dies, freezes and comes back while requests are on their way.
+    /// The broker stops, is killed, freezes and comes back while requests are on their way.
     @Suite struct BrokerFailureTests {
         @Test(arguments: ["stop", "kill"]) func `traffic goes on after the broker is back`(how: String) async throws {
             try await withBus { server, bus in
@@ -223,7 +223,7 @@ extension BrokerTests {
             server.resume()
         }
 
-        @Test func `an inbox that nobody answers to is refused`() async throws {
+        @Test func `an inbox that has no responder is refused`() async throws {
             let server = try await NatsServer.start()
             for prefix in ["inbox", "_INBOXES.a", "_inbox", "", "_INBOX.*", "_INBOX."] {
                 await #expect(throws: BusConnectionError.self, "\(prefix)") {

@@ -130,7 +130,7 @@ import Testing
 }
 
 @Suite struct CallContextTests {
-    @Test func `what is unreadable is nobody not somebody`() {
+    @Test func `an unreadable principal is none`() {
         let id = "018f0000-0000-7000-8000-000000000001"
         for headers: BusHeaders in [
             [:], ["principal-user": id], ["principal-role": "root", "principal-user": id],

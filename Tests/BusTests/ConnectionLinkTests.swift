@@ -19,7 +19,7 @@ import Testing
     @Test func `one that is lost is replaced by who reports it`() {
         var link = established()
         #expect(link.lost() == true)
-        #expect(link.lost() == false, "somebody dials already")
+        #expect(link.lost() == false, "another attempt is under way")
         #expect(link.adopt("second").text == "use 2 instead of first")
         #expect(link.lost() == false, "it ended while the subscriptions were attached: settle notices")
         #expect(link.settle(isOpen: false, isConnected: false, now: at(5)) == .dialAgain)
@@ -51,7 +51,7 @@ import Testing
         var link = established()
         #expect(link.lost() == true)
         #expect(link.adopt("second").text == "use 2 instead of first")
-        #expect(link.close() == "second", "whoever closes the bus closes the new connection")
+        #expect(link.close() == "second", "closing the bus closes the new connection")
         #expect(link.settle(isOpen: true, isConnected: true, now: at(5)) == .stop)
     }
 

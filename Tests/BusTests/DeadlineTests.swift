@@ -5,14 +5,14 @@ import Testing
 
 @testable import Bus
 
-/// Deadlines of threads that meet: whoever is last, the earliest counts.
+/// Deadlines that threads set at once: the earliest counts, whichever is set last.
 @Suite struct DeadlineTests {
     private struct Due: TimedValue {
         var wakeAt: Tick?
     }
 
-    /// In each round twelve threads give earlier and earlier deadlines, all far away; one of them gives a near one in between. Whoever sets the
-    /// timer outside the lock that he gave his deadline under may set it to a far one last.
+    /// In each round twelve threads give earlier and earlier deadlines, all far away; one of them gives a near one in between. A thread that
+    /// sets the timer outside the lock of its deadline may set it to a far one last.
     ///
     /// - Parameter give: Is called with the round and the deadline.
     private func crowd(rounds: Int, _ give: @escaping @Sendable (_ round: Int, _ deadline: Tick, _ isNear: Bool) -> Void) async {
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `a request ends in time whoever opens others meanwhile`() async {
+    @Test func `a request ends in time while others are opened`() async {
         let rounds = 600
         let requests = (0..<rounds).map { _ in PendingRequests(inboxPrefix: "_INBOX.test") }
         let opened = Shared<[Int: UInt64]>([:])
@@ -124,7 +124,7 @@ import Testing
     }
 }
 
-/// What nobody may guess.
+/// What must not be guessed.
 @Suite struct EntropyTests {
     @Test func `tokens of requests are words of chance`() throws {
         let requests = PendingRequests(inboxPrefix: "_INBOX.test")
@@ -136,7 +136,7 @@ import Testing
             let ones = tokens.count { $0 >> UInt64(bit) & 1 == 1 }
             #expect((count / 2 - 256...count / 2 + 256).contains(ones), "bit \(bit): \(ones)")
         }
-        // Nor does one tell the next: neighbours differ in half of their bits.
+        // Nor does one show the next: neighbours differ in half of their bits.
         let changes = zip(tokens, tokens.dropFirst()).map { ($0 ^ $1).nonzeroBitCount }.reduce(0, +)
         #expect((31.0...33.0).contains(Double(changes) / Double(count - 1)))
         requests.close()

@@ -12,7 +12,7 @@ extension BrokerTests {
                 let other = try await server.connect("second")
                 let services = [try await startNotes(bus, endpoints), try await startNotes(other, endpoints)]
                 for verb in ["PING", "INFO", "STATS"] {
-                    for (subject, count) in [("", 2), (".notes", 2), (".notes.\(services[0].id)", 1), (".nobody", 0)] {
+                    for (subject, count) in [("", 2), (".notes", 2), (".notes.\(services[0].id)", 1), (".unknown", 0)] {
                         let replies = try await bus.scatter("$SRV.\(verb)\(subject)", for: .milliseconds(500), atMost: count)
                         #expect(replies.count == count, "\(verb)\(subject)")
                         for reply in replies { try checkCommon(reply, verb, services) }

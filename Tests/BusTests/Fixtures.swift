@@ -48,7 +48,7 @@ let quiet: Logger = {
     return logger
 }()
 
-/// A logger that keeps what it is told.
+/// A logger that keeps its messages.
 func recording(_ lines: Shared<[String]>) -> Logger { Logger(label: "tests") { _ in RecordingHandler(lines: lines) } }
 
 private struct RecordingHandler: LogHandler {

@@ -12,7 +12,7 @@ extension BrokerTests {
         /// Mallory may read her own stream.
         private static let next = "$JS.API.CONSUMER.MSG.NEXT.EVT_MALLORY.mallory"
 
-        /// A victim, somebody who wishes it ill, and a third service that may publish anywhere.
+        /// A victim, an attacker, and a third service that may publish anywhere.
         private struct World {
             let server: NatsServer
             let operator_: BusConnection
@@ -173,7 +173,7 @@ extension BrokerTests {
                     try world.notes.startRequest("rpc.mallory.v1.Other", body: [], deadline: deadline)
                 }
                 try await eventually("all have arrived") { own.value.count == 1 && others.value.count == 3 }
-                // Whoever was asked once knows everything but the tokens of the others.
+                // A service that was called once knows everything but the tokens of the others.
                 let tokens = try #require(own.value.first).split(separator: ".")
                 let prefix = tokens.dropLast().joined(separator: ".")
                 let body = Array("forged".utf8)
@@ -197,7 +197,7 @@ extension BrokerTests {
             }
         }
 
-        /// Whoever knows the inbox of a consumer, which nobody can, could still make up no event.
+        /// Even an attacker who knew the inbox of a consumer could make up no event.
         @Test func `a consumer takes only its own deliveries`() async throws {
             try await withWorld { world in
                 let inbox = world.consumption.inbox
@@ -249,7 +249,7 @@ extension BrokerTests {
                 }
                 #expect(world.ran.value == 0 && world.events.value == [])
                 #expect(world.notes.requests.count == 1, "the request still waits")
-                world.notes.requests.forget(token)
+                world.notes.requests.remove(token)
             }
         }
 

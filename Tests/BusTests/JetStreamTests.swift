@@ -281,7 +281,7 @@ extension BrokerTests {
                 await writer.value
                 let info = try await jetStream.streamInfo("EVT_TEST")
                 #expect(info.messages == total, "acknowledged means kept, and once")
-                try await eventually("the reader has heard all", within: .seconds(30)) { Set(order.value).count == total }
+                try await eventually("the reader has received all", within: .seconds(30)) { Set(order.value).count == total }
                 await consumption.stop()
                 try await jetStream.ensureConsumer(stream: "EVT_TEST", durable: "second")
                 let bodies = try await received(total, jetStream, durable: "second", batch: 500)

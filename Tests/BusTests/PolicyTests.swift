@@ -64,11 +64,11 @@ import Testing
         #expect(fourth?.batch == 10)
     }
 
-    @Test func `a request the broker forgot is replaced`() {
+    @Test func `a request the broker lost is replaced`() {
         var loop = PullLoop(batch: 10, expiry: .seconds(10))
         _ = loop.next(now: at(0))
         for second in UInt64(1)...11 {
-            loop.heard(now: at(second * 1_000))
+            loop.brokerSent(now: at(second * 1_000))
             #expect(loop.next(now: at(second * 1_000)) == nil, "the broker holds it")
         }
         #expect(loop.wakeAt == at(12_000), "its time is up and two seconds of grace")
@@ -140,14 +140,14 @@ import Testing
 
     @Test func `only idempotent methods are sent twice`() {
         var change = CallPolicy(isIdempotent: false)
-        #expect(change.patience(now: now, deadline: deadline) == deadline)
+        #expect(change.timeout(now: now, deadline: deadline) == deadline)
         #expect(change.pause(after: .refused, jitter: 3) == nil)
         #expect(change.pause(after: .silence, jitter: 3) == nil)
         #expect(change.pause(after: .unsent, jitter: 3) == nil)
         var read = CallPolicy(isIdempotent: true)
-        #expect(read.patience(now: now, deadline: deadline) == Instant(seconds: 105))
+        #expect(read.timeout(now: now, deadline: deadline) == Instant(seconds: 105))
         #expect(read.pause(after: .silence, jitter: 3) == .zero)
-        #expect(read.patience(now: now, deadline: deadline) == deadline)
+        #expect(read.timeout(now: now, deadline: deadline) == deadline)
         #expect(read.pause(after: .refused, jitter: 3) == nil, "once")
         var refused = CallPolicy(isIdempotent: true)
         #expect(refused.pause(after: .refused, jitter: 3) == .milliseconds(5))
@@ -157,7 +157,7 @@ import Testing
         #expect(unsent.pause(after: .unsent, jitter: 3) == nil)
     }
 
-    @Test func `nobody listening is tried again only while the bus heals`() {
+    @Test func `a call without responders is tried again only while the bus heals`() {
         var change = CallPolicy(isIdempotent: false)
         #expect(change.pause(after: .noResponders(isHealing: true), jitter: 1) == .milliseconds(21))
         #expect(change.pause(after: .noResponders(isHealing: true), jitter: 1) == .milliseconds(21))

@@ -113,7 +113,7 @@ extension BrokerTests {
             }
         }
 
-        @Test func `it ends with the connection when it is told to`() async throws {
+        @Test func `it ends with the connection when it is asked to`() async throws {
             try await withStream { server, jetStream in
                 try await publish(1...2, jetStream)
                 try await jetStream.ensureReader(stream: "EVT_TEST", durable: "reader")
@@ -166,13 +166,13 @@ extension BrokerTests {
         }
 
         /// The end may come between the steps of a beginning.
-        @Test func `a watcher of a closed bus is told at once`() async throws {
+        @Test func `a watcher of a closed bus is notified at once`() async throws {
             try await withBus { server, _ in
                 let bus = try await server.connect("short")
                 await bus.close()
-                let told = Shared<[ConnectionEvent]>([])
-                bus.removeWatcher(bus.addWatcher { event in told.update { $0.append(event) } })
-                #expect(told.value == [.closed])
+                let events = Shared<[ConnectionEvent]>([])
+                bus.removeWatcher(bus.addWatcher { event in events.update { $0.append(event) } })
+                #expect(events.value == [.closed])
             }
         }
     }

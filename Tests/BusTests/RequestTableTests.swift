@@ -55,7 +55,7 @@ import Testing
         _ = table.wait(token, "A")
         let isOpened = try table.open(7, deadline: at(50))
         #expect(!isOpened && table.wakeAt == at(100))
-        #expect(table.settle(8, .reply("to nobody")).text == "nothing")
+        #expect(table.settle(8, .reply("unknown")).text == "nothing")
         #expect(table.settle(token, .reply("yes")).text == "A: reply yes")
     }
 
@@ -102,12 +102,12 @@ import Testing
         #expect(throws: ServiceError.unavailable()) { try table.open(9, deadline: at(60)) }
     }
 
-    @Test func `what is forgotten leaves nothing behind`() throws {
+    @Test func `what is removed leaves nothing behind`() throws {
         var table = Table()
-        for token in UInt64(1)...3 { table.forget(try table.opened(token, at(50))) }
+        for token in UInt64(1)...3 { table.remove(try table.opened(token, at(50))) }
         let answered = try table.opened(4, at(50))
         _ = table.settle(answered, .reply("yes"))
-        table.forget(answered)
+        table.remove(answered)
         #expect(table.count == 0)
         #expect(table.wait(answered, "A").text == "A: failed INTERNAL", "a waiter never hangs")
     }
@@ -155,7 +155,7 @@ extension RequestTable.Action {
         switch self {
         case .nothing: "nothing"
         case .resume(let waiter, .reply(let reply)): "\(waiter): reply \(reply)"
-        case .resume(let waiter, .noResponders): "\(waiter): nobody"
+        case .resume(let waiter, .noResponders): "\(waiter): no responders"
         case .resume(let waiter, .expired): "\(waiter): expired"
         case .resume(let waiter, .cancelled): "\(waiter): cancelled"
         case .resume(let waiter, .failed(let error)): "\(waiter): failed \(error.reason)"

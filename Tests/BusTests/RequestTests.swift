@@ -81,7 +81,7 @@ extension BrokerTests {
             }
         }
 
-        @Test func `nobody listening is unavailable at once`() async throws {
+        @Test func `a call without responders is unavailable at once`() async throws {
             try await withBus { _, bus in
                 let start = ContinuousClock.now
                 for method in [Notes.echo, Notes.change] {
@@ -160,10 +160,10 @@ extension BrokerTests {
 
         @Test func `cancelling the task ends the waiting`() async throws {
             try await withBus { _, bus in
-                let heard = Shared(0)
-                let subscription = try bus.subscribe("rpc.notes.v1.Change") { _ in heard.update { $0 += 1 } }
+                let received = Shared(0)
+                let subscription = try bus.subscribe("rpc.notes.v1.Change") { _ in received.update { $0 += 1 } }
                 let call = Task { try await bus.call(Notes.change, "x", context: .expiring(in: .seconds(60))) }
-                try await eventually("the request has arrived") { heard.value == 1 }
+                try await eventually("the request has arrived") { received.value == 1 }
                 call.cancel()
                 await #expect(throws: CancellationError.self) { try await call.value }
                 let second = Task {
@@ -207,10 +207,10 @@ extension BrokerTests {
         @Test func `closing fails what waits`() async throws {
             try await withBus { server, _ in
                 let bus = try await server.connect("short")
-                let heard = Shared(0)
-                try bus.subscribe("rpc.notes.v1.Change") { _ in heard.update { $0 += 1 } }
+                let received = Shared(0)
+                try bus.subscribe("rpc.notes.v1.Change") { _ in received.update { $0 += 1 } }
                 let call = Task { try await bus.call(Notes.change, "x", context: .expiring(in: .seconds(60))) }
-                try await eventually("the request has arrived") { heard.value == 1 }
+                try await eventually("the request has arrived") { received.value == 1 }
                 await bus.close()
                 try await expectFailure(.unavailable) { try await call.value }
                 try await expectFailure(.unavailable) { try await bus.call(Notes.change, "x", context: CallContext()) }

@@ -17,7 +17,7 @@ private final class Dialing: Sendable {
     }
 
     private let state = Mutex(State())
-    /// Runs when connection `number` was made, before anybody has it. When it closes the connection, the bus is told so before it gets it.
+    /// Runs when connection `number` was made, before the bus has it. When it closes the connection, the bus is notified before it gets it.
     private let made: @Sendable (_ number: Int, NatsHandle) -> Void
 
     init(_ made: @escaping @Sendable (_ number: Int, NatsHandle) -> Void = { _, _ in }) { self.made = made }
@@ -52,7 +52,7 @@ private final class Dialing: Sendable {
     }
 }
 
-/// Tells of the end of a connection once the bus has been told of it.
+/// Reports the end of a connection once the bus was notified of it.
 private final class ClosedEvents: ConnectionTarget {
     let closed = DispatchSemaphore(value: 0)
     private let target: (any ConnectionTarget)?
@@ -77,31 +77,31 @@ extension BrokerTests {
     /// The library gives a connection up: another is made, by one party, and everything goes over to it.
     @Suite struct ReviveTests {
         /// Each subscription gets each message once.
-        private func expectAlive(_ bus: BusConnection, _ heard: Shared<[Int]>) async throws {
+        private func expectAlive(_ bus: BusConnection, _ received: Shared<[Int]>) async throws {
             try await eventually("it is back") { bus.isSettled }
             try await bus.flush()
-            let before = heard.value
+            let before = received.value
             try bus.publish("probe", body: [])
-            try await eventually("all subscriptions get it") { heard.value == before.map { $0 + 1 } }
+            try await eventually("all subscriptions get it") { received.value == before.map { $0 + 1 } }
             try await bus.flush()
-            #expect(heard.value == before.map { $0 + 1 })
+            #expect(received.value == before.map { $0 + 1 })
         }
 
         private func subscribe(_ count: Int, _ bus: BusConnection) throws -> Shared<[Int]> {
-            let heard = Shared([Int](repeating: 0, count: count))
-            for number in 0..<count { try bus.subscribe("probe") { _ in heard.update { $0[number] += 1 } } }
-            return heard
+            let received = Shared([Int](repeating: 0, count: count))
+            for number in 0..<count { try bus.subscribe("probe") { _ in received.update { $0[number] += 1 } } }
+            return received
         }
 
         @Test func `a new connection that ends before it is used is replaced`() async throws {
             let server = try await NatsServer.start()
             let dialing = Dialing { number, handle in if number == 2 { handle.close() } }
             let bus = try await dialing.connect(server)
-            let heard = try subscribe(3, bus)
-            try await expectAlive(bus, heard)
+            let received = try subscribe(3, bus)
+            try await expectAlive(bus, received)
             dialing.handles[0].close()
             try await eventually("another is made") { dialing.count >= 3 }
-            try await expectAlive(bus, heard)
+            try await expectAlive(bus, received)
             await bus.close()
         }
 
@@ -110,8 +110,8 @@ extension BrokerTests {
             let dialing = Dialing { number, handle in if number == 1 { handle.close() } }
             let bus = try await dialing.connect(server)
             #expect(bus.isConnected && dialing.count == 2)
-            let heard = try subscribe(1, bus)
-            try await expectAlive(bus, heard)
+            let received = try subscribe(1, bus)
+            try await expectAlive(bus, received)
             await bus.close()
         }
 
@@ -129,13 +129,13 @@ extension BrokerTests {
             }
             let bus = try await dialing.connect(server)
             connection.update { $0 = bus }
-            let heard = try subscribe(300, bus)
-            try await expectAlive(bus, heard)
+            let received = try subscribe(300, bus)
+            try await expectAlive(bus, received)
             dialing.handles[0].close()
             try await eventually("the last is in use") {
                 dialing.handles.last.map { !$0.isClosed && dialing.count == 13 } ?? false
             }
-            try await expectAlive(bus, heard)
+            try await expectAlive(bus, received)
             #expect(dialing.mostAtOnce == 1)
             #expect(dialing.count == 13)
             #expect(dialing.handles.map(\.isClosed) == [Bool](repeating: true, count: 12) + [false])
@@ -173,11 +173,11 @@ extension BrokerTests {
             let bus = try await dialing.connect(server)
             dialing.handles[0].close()
             await Blocking.run { isMade.wait() }
-            let heard = try subscribe(2, bus)
+            let received = try subscribe(2, bus)
             let cancelled = try bus.subscribe("probe") { _ in Issue.record("it was cancelled before it was attached") }
             cancelled.cancel()
             mayGoOn.signal()
-            try await expectAlive(bus, heard)
+            try await expectAlive(bus, received)
             await bus.close()
         }
 
@@ -210,12 +210,12 @@ extension BrokerTests {
         @Test(arguments: ["close", "drain"]) func `a frozen broker delays the end only a little`(how: String) async throws {
             try await withBus { server, _ in
                 let bus = try await server.connect("short")
-                let heard = Shared(0)
-                try bus.subscribe("nobody.answers") { _ in }
-                for number in 0..<20 { try bus.subscribe("probe.\(number)") { _ in heard.update { $0 += 1 } } }
+                let received = Shared(0)
+                try bus.subscribe("no.responder") { _ in }
+                for number in 0..<20 { try bus.subscribe("probe.\(number)") { _ in received.update { $0 += 1 } } }
                 let jetStream = JetStream(connection: bus)
                 let consumption = jetStream.consume(stream: "EVT_TEST", durable: "reader", batch: 10) { _ in }
-                let call = Task { try await bus.request("nobody.answers", body: [], deadline: SystemClock.now() + .seconds(600)) }
+                let call = Task { try await bus.request("no.responder", body: [], deadline: SystemClock.now() + .seconds(600)) }
                 try await eventually("the request is on its way") { bus.requests.count == 1 }
                 await server.pause()
                 for _ in 0..<8 { try? bus.publish("probe.1", body: [UInt8](repeating: 1, count: 512 << 10)) }

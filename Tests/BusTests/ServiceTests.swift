@@ -112,7 +112,7 @@ extension BrokerTests {
             }
         }
 
-        @Test func `an idempotent call outlives an instance that dies silently`() async throws {
+        @Test func `an idempotent call survives an instance that ends silently`() async throws {
             try await withBus { _, bus in
                 let requests = Shared(0)
                 let subscription = try bus.subscribe("rpc.notes.v1.*", queue: "notes") { message in
@@ -212,7 +212,7 @@ extension BrokerTests {
             }
         }
 
-        @Test func `the observer is told of every request`() async throws {
+        @Test func `the observer gets every request`() async throws {
             try await withBus { _, bus in
                 let observer = CountingObserver()
                 let service = try await startNotes(

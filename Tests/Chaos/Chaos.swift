@@ -6,8 +6,8 @@ import Runtime
 
 /// `deploy/dev chaos`: services and broker are killed at every step between upload and counted streak, and nothing is lost (PH-3, D6).
 ///
-/// A round is one date of the development clock: everybody posts once while victims are killed, then everything is compared with what
-/// people were told.
+/// A round is one date of the development clock: every user posts once while victims are killed, then everything is compared with what
+/// users were answered.
 @main
 struct Chaos: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -92,13 +92,13 @@ struct Chaos: AsyncParsableCommand {
         }
         if spoil { try await Spoiler(system: system).spoil() }
         guard outcome.violations.isEmpty else { return outcome }
-        let patience = Duration.seconds(spoil ? 3 : 60)
+        let timeout = Duration.seconds(spoil ? 3 : 60)
         let verifier = await verifier(system, crowd, noon, rounds: outcome.rounds)
-        outcome.violations += try await verifier.finalViolations(within: patience)
-        outcome.violations += try await verifier.violations(within: patience)
+        outcome.violations += try await verifier.finalViolations(within: timeout)
+        outcome.violations += try await verifier.violations(within: timeout)
         let (leftovers, left) = try await Collection(system: system).collect(
             snaps: await crowd.tally.acknowledged,
-            within: patience
+            within: timeout
         )
         outcome.leftovers = leftovers
         outcome.violations += left
@@ -111,7 +111,7 @@ struct Chaos: AsyncParsableCommand {
         return outcome
     }
 
-    /// Everybody posts once, and victims are killed meanwhile.
+    /// Every user posts once, and victims are killed meanwhile.
     private static func play(round: Int, _ killer: Killer, _ crowd: Crowd) async throws {
         await crowd.begin()
         _ = try await concurrently {

@@ -159,15 +159,15 @@ struct ChaosSystem: Sendable {
 
     private static func end(_ program: ChildProcess) async {
         program.signal(SIGTERM)
-        let impatience = Task {
+        let timeout = Task {
             try await Task.sleep(for: .seconds(40))
             program.signal(SIGKILL)
         }
         _ = await program.waitForExit()
-        impatience.cancel()
+        timeout.cancel()
     }
 
-    /// A port that nobody listened on a moment ago.
+    /// A port that was free just now.
     private static func freePort() throws -> UInt16 {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         defer { close(descriptor) }

@@ -1,7 +1,7 @@
 import Foundation
 import Kernel
 
-/// The end of a run: what killed processes left behind is collected, and then every byte belongs to somebody.
+/// The end of a run: what killed processes left behind is collected, and then every byte belongs to a user.
 struct Collection: Sendable {
     /// What lay there before.
     struct Leftovers: Sendable {

@@ -2,7 +2,7 @@ import Foundation
 import Images
 import Kernel
 
-/// Somebody who posts every day.
+/// A user who posts every day.
 struct Person: Sendable {
     let number: Int
     let name: String
@@ -15,7 +15,7 @@ struct Person: Sendable {
     var email: String { "\(name)@example.com" }
 }
 
-/// Pairs of friends and what they were told of their snaps.
+/// Pairs of friends and the replies to their snaps.
 actor Crowd {
     /// What was played.
     struct Tally: Sendable {
@@ -27,7 +27,7 @@ actor Crowd {
     /// Phones that upload at once.
     private static let atOnce = 4
     /// How long a phone waits for the answer to an upload before it sends it again.
-    private static let patience = Interval.seconds(5)
+    private static let timeout = Interval.seconds(5)
 
     private let api: API
     private let seed: Int
@@ -48,7 +48,7 @@ actor Crowd {
 
     // Becoming friends
 
-    /// Registers everybody and makes the friendships.
+    /// Registers all users and makes the friendships.
     func gather() async throws {
         people = try await each(people) { [api] person in
             var person = person
@@ -71,7 +71,7 @@ actor Crowd {
         for number in people.indices { people[number].streak = streaks[number / 2] }
     }
 
-    /// Everybody signs in: access tokens age with the development clock.
+    /// Every user signs in: access tokens age with the development clock.
     func signIn() async throws {
         people = try await each(people) { [api] person in
             var person = person
@@ -83,13 +83,13 @@ actor Crowd {
 
     // Posting
 
-    /// From now on there is load, until everybody's upload of this round is answered.
+    /// From now on there is load, until every upload of this round is answered.
     func begin() { waiting = people.count }
 
-    /// Everybody posts once, in an order of this round's own. After `begin`.
+    /// Every user posts once, in an order of this round's own. After `begin`.
     ///
     /// - Parameter isRecovering: whether something was killed a moment ago. Three of four wait for it to be back, so that there is load left
-    ///   for the next kill; the others, and whoever is on the way, meet what is missing.
+    ///   for the next kill; the others, and uploads under way, meet what is missing.
     func post(round: Int, isRecovering: () async -> Bool) async {
         var dice = Dice(seed, 2, round)
         let order = people.shuffled(using: &dice)
@@ -144,7 +144,7 @@ actor Crowd {
             contentType: "multipart/form-data; boundary=\(boundary)",
             body: Array(head.utf8) + photo + Array("\r\n--\(boundary)--\r\n".utf8),
             key: key,
-            timeout: Self.patience
+            timeout: Self.timeout
         )
     }
 

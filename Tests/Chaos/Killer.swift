@@ -21,10 +21,10 @@ extension Duration {
     var rounded: String { formatted(.units(allowed: [.seconds], width: .narrow, fractionalPart: .show(length: 1))) }
 }
 
-/// Kills the victims in turn, each time at another step of somebody's upload.
+/// Kills the victims in turn, each time at another step of an upload.
 actor Killer {
-    /// A step that nobody was seen at in this many rounds is given up.
-    private static let patience = 4
+    /// A step that no upload was seen at in this many rounds is skipped.
+    private static let mostMissed = 4
     private let system: ChaosSystem
     private let started: ContinuousClock.Instant
     private let aims: [(victim: Victim, step: Step)]
@@ -53,7 +53,7 @@ actor Killer {
     func hunt(round: Int, while isBusy: @Sendable () async -> Bool) async throws {
         while !isDone, await isBusy() {
             let aim = aims[kills.count]
-            let isGivenUp = missed >= Self.patience
+            let isGivenUp = missed >= Self.mostMissed
             let step = isGivenUp ? .anywhere : aim.step
             if step == .anywhere {
                 try await Task.sleep(for: .milliseconds(Int.random(in: 0...600, using: &dice)))
@@ -82,7 +82,7 @@ actor Killer {
         guard try await process(of: victim, after: pid) != nil else {
             return complain("\(victim.rawValue) was not started again within 60 s", victim, step, round)
         }
-        // Sometimes the next one dies while this one is still coming up.
+        // Sometimes the next one is killed while this one is still coming up.
         if Int.random(in: 0..<5, using: &dice) == 0 { return }
         while !(await system.isReady()) {
             guard moment.duration(to: .now) < .seconds(60) else {

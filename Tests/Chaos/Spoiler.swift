@@ -4,7 +4,7 @@ import Foundation
 struct Spoiler: Sendable {
     let system: ChaosSystem
 
-    /// A snap is missing, one is counted twice, one was told twice, and bytes belong to nobody.
+    /// A snap is missing, one is counted twice, one notified twice, and bytes belong to no user.
     func spoil() async throws {
         let statements = [
             "DELETE FROM media.streak_snap WHERE snap_id = (SELECT min(snap_id::text)::uuid FROM media.streak_snap)",

@@ -16,15 +16,15 @@ enum Step: String, CaseIterable, Sendable {
     case begun
     /// `streaks` has counted; `media` has not recorded.
     case counted
-    /// `media` has recorded; maybe nobody has been answered.
+    /// `media` has recorded; maybe no client has been answered.
     case recorded
     /// Events wait for the broker.
-    case telling
+    case emitting
 }
 
 /// Waits until an upload comes to a step that was not there before.
 struct Watch {
-    private static let glance = Duration.milliseconds(1)
+    private static let pollInterval = Duration.milliseconds(1)
     private let system: ChaosSystem
     private let step: Step
     private let before: Set<String>
@@ -38,7 +38,7 @@ struct Watch {
     func wait(while isBusy: () async -> Bool) async throws -> Bool {
         while await isBusy() {
             if await !Self.sight(step, system).isSubset(of: before) { return true }
-            try await Task.sleep(for: Self.glance)
+            try await Task.sleep(for: Self.pollInterval)
         }
         return false
     }
@@ -66,7 +66,7 @@ struct Watch {
                     system,
                     "SELECT id::text FROM media.snap_operation WHERE state = 2 ORDER BY ended_at DESC LIMIT 40"
                 )
-            case .telling:
+            case .emitting:
                 return try await ids(
                     system,
                     """

@@ -2,7 +2,7 @@ import Database
 import Foundation
 import Kernel
 
-/// What must be true when everybody has posted on each of the dates so far.
+/// What must be true when every user has posted on each of the dates so far.
 struct Verifier: Sendable {
     /// Counts that are celebrated (MS-6), as far as any run comes.
     private static let milestones = [7, 14, 30, 50, 100, 200]
@@ -50,7 +50,7 @@ struct Verifier: Sendable {
         for (table, query) in tables {
             let rows = try await texts(query)
             found += snaps.subtracting(rows).sorted().map { "\(table) lacks the acknowledged snap \($0)" }
-            found += Set(rows).subtracting(snaps).sorted().map { "\(table) has \($0), which nobody was told of" }
+            found += Set(rows).subtracting(snaps).sorted().map { "\(table) has \($0), of which no user was notified" }
             if rows.count > Set(rows).count { found.append("\(table) has a snap twice") }
         }
         found += try await texts(
@@ -66,9 +66,9 @@ struct Verifier: Sendable {
         let milestones = Self.milestones.count { $0 <= rounds }
         found += try await texts(
             """
-            SELECT format('%s was told of %s snaps, %s milestones, %s breaks', user_id, posted, reached, broken) FROM
+            SELECT format('%s was notified of %s snaps, %s milestones, %s breaks', user_id, posted, reached, broken) FROM
                 (SELECT user_id, count(*) FILTER (WHERE kind = 3) AS posted, count(*) FILTER (WHERE kind = 4) AS reached,
-                    count(*) FILTER (WHERE kind = 5) AS broken FROM notifications.notification GROUP BY user_id) AS told
+                    count(*) FILTER (WHERE kind = 5) AS broken FROM notifications.notification GROUP BY user_id) AS notified
             WHERE (posted, reached, broken) <> (\(rounds), \(milestones), 0)
             """
         )

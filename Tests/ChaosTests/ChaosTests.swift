@@ -22,11 +22,11 @@ import Testing
         #expect(result.text.contains("\(kills) kills in ") && result.text.hasSuffix(": 0 violations\n"), "\(result.transcript)")
     }
 
-    @Test func `what is lost, doubled or left behind is told and fails the run`() async throws {
+    @Test func `what is lost, doubled or left behind is reported and fails the run`() async throws {
         let result = try await chaos(["--kills", "1", "--pairs", "1", "--seed", "7", "--spoil"])
         #expect(result.status == 1, "\(result.transcript)")
         for part in [
-            "seed 7: media.streak_snap lacks the acknowledged snap", "has 2 photos in the totals", "was told of 2 snaps",
+            "seed 7: media.streak_snap lacks the acknowledged snap", "has 2 photos in the totals", "was notified of 2 snaps",
             "check-blobs: no row knows the blob snaps/", "the history shows", "kill 1: media at ", "the logs are in ",
         ] {
             #expect(result.text.contains(part), "\(part): \(result.transcript)")
@@ -35,7 +35,7 @@ import Testing
 
     @Test(arguments: [
         (["--kills", "10001"], "--kills must be"), (["--pairs", "0"], "--pairs must be"),
-        (["--victims", "media,everybody"], "--victims must be"), (["--victims", ""], "--victims must be"),
+        (["--victims", "media,all"], "--victims must be"), (["--victims", ""], "--victims must be"),
     ])
     func `options that make no sense are refused by name`(arguments: [String], text: String) async throws {
         let result = try await chaos(arguments)

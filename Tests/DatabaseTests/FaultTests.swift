@@ -69,7 +69,7 @@ import Testing
         await database.stop()
     }
 
-    @Test func `a read is sent again when its connection dies and a change is not`() async throws {
+    @Test func `a read is sent again when its connection is lost and a change is not`() async throws {
         try await PostgresServer.shared().withDatabase(poolSize: 2) { database in
             try await database.execute("CREATE TABLE t (n int)")
             try await database.execute("INSERT INTO t VALUES (1)")
@@ -114,7 +114,7 @@ import Testing
         )
     }
 
-    @Test func `a transaction whose connection dies before its commit is run again`() async throws {
+    @Test func `a transaction whose connection is lost before its commit is run again`() async throws {
         try await PostgresServer.shared().withDatabase(poolSize: 2) { database in
             try await database.execute("CREATE TABLE t (n int)")
             let runs = Counter()
@@ -173,7 +173,7 @@ import Testing
         }
     }
 
-    @Test func `a database nobody holds any more ends its thread`() async throws {
+    @Test func `a database that is released ends its thread`() async throws {
         let server = try await PostgresServer.shared()
         var configuration = DatabaseConfiguration(connectionString: server.connectionString, schema: "public", poolSize: 1)
         configuration.applicationName = "abandoned"

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Database
 
-/// A reactor without its thread: the test takes the loop's turns itself, so that a connection dies at an exact moment. Its clock stands
+/// A reactor without its thread: the test takes the loop's turns itself, so that a connection is lost at an exact moment. Its clock stands
 /// still until `pass`. Only one task at a time may use it.
 final class HandDrivenReactor: @unchecked Sendable {
     /// How much of its death libpq knows.
@@ -105,7 +105,7 @@ final class HandDrivenReactor: @unchecked Sendable {
         reactor.lookAtWaits()
     }
 
-    /// Takes turns, with connections made again, until nobody waits for an answer; fails when that takes too long.
+    /// Takes turns, with connections made again, until no job waits for an answer; fails when that takes too long.
     ///
     /// - Parameter count: Looks only at that many, the last submitted.
     func untilAllAreAnswered(last count: Int? = nil, sourceLocation: SourceLocation = #_sourceLocation) async throws {

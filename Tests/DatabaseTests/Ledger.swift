@@ -1,6 +1,6 @@
 @testable import Database
 
-/// What writers were told about what they wrote.
+/// The outcomes that writers got for what they wrote.
 actor Ledger {
     enum Kind: CaseIterable {
         case single, pair

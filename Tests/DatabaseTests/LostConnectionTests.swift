@@ -5,7 +5,7 @@ import Testing
 
 @testable import Database
 
-/// A connection that dies while a statement is on its way from one place to the next: its caller is answered all the same.
+/// A connection that is lost while a statement is on its way from one place to the next: its caller is answered all the same.
 @Suite(.serialized) struct LostConnectionTests {
     private func code(_ task: Task<ResultBox, any Error>) async -> DatabaseError.Code? {
         await DatabaseTests.code { try await task.value }
@@ -65,7 +65,7 @@ import Testing
         #expect(await code(change) == (death == .known ? nil : .outcomeUnknown))
     }
 
-    @Test(arguments: HandDrivenReactor.Death.allCases) func `a transaction that is to get a connection that dies gets another`(
+    @Test(arguments: HandDrivenReactor.Death.allCases) func `a transaction that is to get a lost connection gets another`(
         death: HandDrivenReactor.Death
     ) async throws {
         let hand = try HandDrivenReactor(try await PostgresServer.shared())
@@ -100,7 +100,7 @@ import Testing
         #expect(await code(commit) == .connectionLost)
     }
 
-    @Test(arguments: HandDrivenReactor.Death.allCases) func `a script whose connection dies as it starts is answered`(
+    @Test(arguments: HandDrivenReactor.Death.allCases) func `a script whose connection is lost as it starts is answered`(
         death: HandDrivenReactor.Death
     ) async throws {
         let hand = try HandDrivenReactor(try await PostgresServer.shared())
@@ -114,8 +114,8 @@ import Testing
         let script = await hand.submit("CREATE TEMP TABLE t (n int)", .script, on: session)
         #expect(hand.misplaced() == [])
         try await hand.untilAllAreAnswered()
-        let told = await code(script)
-        #expect(told == .outcomeUnknown || told == .connectionLost)
+        let outcome = await code(script)
+        #expect(outcome == .outcomeUnknown || outcome == .connectionLost)
     }
 
     @Test func `what is in line behind much else is answered in bounded time`() async throws {
@@ -144,7 +144,7 @@ import Testing
                 #expect(await code(stuck) == .outcomeUnknown)
                 #expect(await code(change) == .outcomeUnknown)
                 #expect(await code(read) == .statementTimeout)
-                // The connection is as good as before, and late answers find nobody.
+                // The connection is as good as before, and late answers are discarded.
                 try await lock.execute("SELECT pg_advisory_unlock(81550)")
                 let next = await hand.submit("SELECT 3")
                 try await hand.untilAllAreAnswered()
@@ -163,7 +163,7 @@ import Testing
         let stuck = await hand.submit("SELECT pg_sleep(30)", on: lease)
         hand.turn()
         hand.pass(.seconds(50))
-        // Whatever the connection hears meanwhile.
+        // Whatever the connection receives meanwhile.
         try hand.connection.lastProgress = hand.reactor.now
         hand.pass(.seconds(30))
         try #require(hand.unanswered.isEmpty)
@@ -197,7 +197,7 @@ import Testing
         await proxy.withhold(lastBytes: 0)
     }
 
-    /// A write that fails makes libpq read what the server sent before; when it then meets the end, it forgets what it was asked and has
+    /// A write that fails makes libpq read what the server sent before; when it then meets the end, it drops what it was asked and has
     /// no answers for ever, not even errors.
     @Test func `a connection that ends behind answers that were read while writing answers all that was asked`() async throws {
         let hand = try HandDrivenReactor(try await PostgresServer.shared())
@@ -222,13 +222,13 @@ import Testing
         #expect(hand.reactor.health.connectionsLost == 1)
         #expect(hand.misplaced() == [])
         try await hand.untilAllAreAnswered()
-        // A change is over only at its sync, which libpq has forgotten.
+        // A change is over only at its sync, which libpq has dropped.
         #expect(await code(answered) == .outcomeUnknown)
         #expect(await code(change) == .outcomeUnknown)
         for read in reads { #expect(await code(read) == nil) }
     }
 
-    @Test func `a thread that cannot be started leaves nobody waiting`() async throws {
+    @Test func `no job waits for a thread that cannot be started`() async throws {
         let configuration = DatabaseConfiguration(
             connectionString: try await PostgresServer.shared().connectionString,
             schema: "public"

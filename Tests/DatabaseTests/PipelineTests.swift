@@ -75,7 +75,7 @@ import Testing
         #expect(pipeline.receivedSync().map(text) == ["a failed server"])
     }
 
-    @Test func `a preparation skipped for another's failure is forgotten and its job skipped`() {
+    @Test func `a preparation skipped for another's failure is dropped and its job skipped`() {
         var pipeline = Trace()
         pipeline.sentExecute("a", isEarly: true)
         pipeline.sentPrepare("b")
@@ -101,7 +101,7 @@ import Testing
         #expect(pipeline.receivedSync().map(text) == ["a failed uniqueViolation"])
     }
 
-    @Test func `a lost connection tells what is certain`() {
+    @Test func `a lost connection reports what is certain`() {
         var pipeline = Trace()
         pipeline.sentExecute("done", isEarly: true)
         pipeline.sentSync()

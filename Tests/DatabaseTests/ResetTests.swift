@@ -4,9 +4,9 @@ import Testing
 
 @testable import Database
 
-/// A network that resets connections in the midst of everything: each caller is told what became of its work, none waits for ever.
+/// A network that resets connections in the midst of everything: each caller learns what became of its work, none waits for ever.
 @Suite(.timeLimit(.minutes(5))) struct ResetTests {
-    @Test(.serialized, arguments: [1, 4]) func `everybody is answered however often connections are reset`(poolSize: Int)
+    @Test(.serialized, arguments: [1, 4]) func `every job is answered however often connections are reset`(poolSize: Int)
         async throws
     {
         let server = try await PostgresServer.shared()
@@ -22,7 +22,7 @@ import Testing
             let ledger = Ledger()
             let crew = Crew(32)
             let ended = try await endedTransaction(database)
-            // Never cancelled: a cancellation would end what the loop has forgotten.
+            // Never cancelled: a cancellation would end what the loop has lost.
             for writer in 0..<32 {
                 Task {
                     var number = writer * 1_000_000
@@ -100,7 +100,7 @@ import Testing
                             try await lock.execute("SELECT pg_advisory_lock(81549)")
                             let stuck = Task { try await session.query("SELECT 7 FROM pg_advisory_lock(81549)").count }
                             try await eventually { try await waiters(lock) == 1 }
-                            // The cancellation is a connection of its own, and hears nothing.
+                            // The cancellation is a connection of its own, and gets no answer.
                             await proxy.holdNewConnections(true)
                             stuck.cancel()
                             try await eventually { await proxy.heldConnections == 1 }
@@ -109,8 +109,8 @@ import Testing
                             return await code { try await stuck.value }
                         }
                     }
-                    let told = try await held.value
-                    #expect(told == nil || told == .outcomeUnknown)
+                    let outcome = try await held.value
+                    #expect(outcome == nil || outcome == .outcomeUnknown)
                     #expect(await code { try await session.query("SELECT 8") } == .connectionLost)
                     await proxy.holdNewConnections(false)
                 }

@@ -84,13 +84,13 @@ import Testing
                 try await sql.execute("SELECT pg_sleep(30)")
             }
         },
-        Use("a transaction whose connection dies") { database, _ in
+        Use("a transaction whose connection is lost") { database, _ in
             _ = try? await database.transaction(retries: 0) { sql in
                 try await sql.execute("SELECT pg_terminate_backend(pg_backend_pid())")
             }
         },
         Use("a transaction whose BEGIN fails") { database, _ in
-            try await database.forgetPreparedStatements()
+            try await database.dropPreparedStatements()
             _ = try? await database.transaction { _ = try await $0.execute("SELECT 2") }
         },
     ]
@@ -125,7 +125,7 @@ import Testing
         try await PostgresServer.shared().withDatabase(poolSize: 1) { database in
             try await database.execute("CREATE TABLE t (n int)")
             try await database.transaction { _ = try await $0.query("SELECT 1") }
-            try await database.forgetPreparedStatements()
+            try await database.dropPreparedStatements()
             _ = try? await database.transaction(retries: 0) { sql in
                 _ = try? await sql.execute("INSERT INTO t VALUES (1)")
                 _ = try? await sql.execute("INSERT INTO t VALUES (2)")
@@ -138,8 +138,8 @@ import Testing
 }
 
 extension Database {
-    /// The server forgets what this connection prepared, as a pooler between the two may have it do.
-    fileprivate func forgetPreparedStatements() async throws {
+    /// The server drops what this connection prepared, as a pooler between the two may have it do.
+    fileprivate func dropPreparedStatements() async throws {
         try await withSession { _ = try await $0.execute("DEALLOCATE ALL") }
     }
 }

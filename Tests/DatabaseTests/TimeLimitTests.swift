@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func `a cancelled change that cannot be stopped tells its outcome`() async throws {
+    @Test func `a cancelled change that cannot be stopped reports its outcome`() async throws {
         try await PostgresServer.shared().withDatabase(poolSize: 1) { database in
             try await database.execute("CREATE TABLE t (n int)")
             try await whileBlocked(database) { stuck, release in

@@ -227,7 +227,7 @@ actor Counter {
     func add(_ amount: Int = 1) { count += amount }
 }
 
-/// Lets nobody pass before all have arrived; later arrivals of a retry pass at once.
+/// Lets none pass before all have arrived; later arrivals of a retry pass at once.
 actor Barrier {
     private let parties: Int
     private var arrived = 0

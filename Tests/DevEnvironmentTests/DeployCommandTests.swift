@@ -18,7 +18,7 @@ struct DeployCommandTests {
         ("soak --pairs 0", "--pairs must be"), ("soak --from tomorrow", "--from must be"),
         ("chaos --kills many", "--kills must be"),
         ("test --depth deep", "--depth must be quick or full, not “deep”"), ("test --depth", "--depth must be"),
-        ("chaos --victims everybody", "--victims must be"), ("bench nonsense", "“nonsense”"),
+        ("chaos --victims all", "--victims must be"), ("bench nonsense", "“nonsense”"),
         ("bench --nonsense", "“--nonsense”"),
         ("generate --nonsense", "“--nonsense”"), ("seed", "--users N is missing"), ("seed --users few", "--users must be"),
         ("make-admin", "EMAIL is missing"), ("declare-outage 2026-05-04T20:00:00Z", "UNTIL is missing"),
@@ -90,7 +90,7 @@ struct DeployCommandTests {
                     "port \(port) of 127.0.0.1 is in use; stop that, or choose another with \(options.dropLast().last ?? "")"
                 )
             }
-            // Somebody whose command line is that of a running system.
+            // A process whose command line is that of a running system.
             try FileManager.default.copyItem(atPath: "/bin/bash", toPath: folder.binaries.appending(path: "streaksnap").path)
             let holder = try await ChildProcess.spawn(
                 Command(

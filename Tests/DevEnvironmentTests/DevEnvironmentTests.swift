@@ -99,7 +99,7 @@ import Testing
             let address = try await first.start().adminPostgresURL
             let port = try #require(URLComponents(string: address)?.port)
             await first.stop()
-            // What a killed server leaves, whose process id somebody else has now.
+            // What a killed server leaves, whose process id another process has now.
             let lock = "1\n\(folder)/postgres/cluster\n0\n\(port)\n\(folder)/postgres\n"
             try lock.write(toFile: "\(folder)/postgres/.s.PGSQL.\(port).lock", atomically: true, encoding: .utf8)
             let next = DevEnvironment(configuration(folder, postgresPort: UInt16(port)), logger: silent)

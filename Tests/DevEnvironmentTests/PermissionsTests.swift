@@ -14,7 +14,7 @@ import Testing
             #expect(called.map(String.init) == BusPermissions.callees[name])
             #expect(publish.filter { $0.hasPrefix("evt.") } == ["evt.\(name).>"])
             #expect(publish.allSatisfy { $0 != ">" && !$0.contains("*") })
-            // Of JetStream: reading, what it consumes, by its own consumer. Whoever makes or changes streams or consumers has every right.
+            // Of JetStream: reading, what it consumes, by its own consumer. A user who makes or changes streams or consumers has every right.
             let reading = (BusPermissions.sources[name] ?? [:]).flatMap { feature, sources in
                 sources.map { "EVT_\($0.uppercased())" }.flatMap {
                     [
@@ -71,7 +71,7 @@ import Testing
     }
 
     /// One environment for all that the broker must let through or refuse.
-    @Test func `the broker holds everyone to the table`() async throws {
+    @Test func `the broker holds every user to the table`() async throws {
         try await withEnvironment { _, endpoints, _ in
             let url = endpoints.natsURL
             #expect(throws: RawNATS.Refused.self) { try RawNATS(url: url, user: nil) }
@@ -80,7 +80,7 @@ import Testing
             #expect(throws: RawNATS.Refused.self) {
                 try RawNATS(url: url, user: "auth", password: endpoints.natsPassword(of: "social"))
             }
-            #expect(throws: RawNATS.Refused.self) { try RawNATS(url: url, user: "nobody", password: "x") }
+            #expect(throws: RawNATS.Refused.self) { try RawNATS(url: url, user: "unknown", password: "x") }
 
             let social = try RawNATS(url: url, user: "social", password: endpoints.natsPassword(of: "social"))
             for subject in [
@@ -141,7 +141,7 @@ import Testing
     /// Every durable consumer that there is.
     private static let durables = BusPermissions.sources.flatMap { service, features in features.keys.map { "\(service)-\($0)" } }
 
-    @Test func `nobody but the operator reaches more of JetStream than its own reading`() async throws {
+    @Test func `only the operator reaches more of JetStream than its own reading`() async throws {
         try await withEnvironment { _, endpoints, _ in
             for rights in BusPermissions.table {
                 guard let publish = rights.publish else { continue }

@@ -57,7 +57,7 @@ final class RawNATS {
             let line = try line()
             if line.hasPrefix("-ERR") { throw Refused(line: line) }
             if line == "PING" { try send("PONG") }
-            // A message of a stream comes under its own subject: the subscription tells that it is meant.
+            // A message of a stream comes under its own subject: the subscription shows that it is meant.
             let words = line.split(separator: " ")
             guard words.count > 3, words[0] == "MSG" || words[0] == "HMSG", words[2] == "r\(nextInbox)" else { continue }
             let total = try #require(Int(words[words.count - 1]))

@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `a suspension that is heard of when it is over changes nothing`() {
+    @Test func `a suspension that is consumed when it is over changes nothing`() {
         var life = AccountLife()
         life.suspend(until: now, now: now)
         #expect(life == AccountLife())
@@ -63,7 +63,7 @@ import Testing
         #expect { try life.restore(now: now) } throws: { ($0 as? ServiceError)?.reason == "ACCOUNT_NOT_DELETED" }
     }
 
-    @Test func `whoever deletes the account does not get rid of a ban or a suspension`() throws {
+    @Test func `deleting the account does not lift a ban or a suspension`() throws {
         var banned = AccountLife(bannedAt: now)
         banned.delete(at: now)
         #expect(banned.status == .deleted)

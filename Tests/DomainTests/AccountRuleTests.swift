@@ -7,7 +7,7 @@ struct LoginLimitTests {
     private let start = Instant(seconds: 1_800_000_000)
 
     @Test(arguments: 0..<100)
-    func `Whatever the order and pace, no window of 15 minutes holds more than the limit, and waiting as told is enough`(
+    func `Whatever the order and pace, no window of 15 minutes holds more than the limit, and waiting as asked is enough`(
         seed: Int
     ) {
         var dice = Dice(seed)
@@ -237,7 +237,7 @@ struct StolenFamilyTests {
                 held[who] = next
                 progress[who] += 1
             } else if decision == .revokeFamily {
-                #expect(progress[who] == 0, "whoever comes second with the copied token is the one noticed")
+                #expect(progress[who] == 0, "the second use of a copied token is noticed")
             }
             #expect(min(progress[0], progress[1]) == 0)
         }

@@ -112,7 +112,7 @@ struct FriendshipTests {
             switch outcome {
             case .refused, .change(.none): #expect(friendship == before)
             case .change(.requested): #expect(friendship.requester == user && friendship.since == now)
-            // Nobody becomes a friend by the requester's doing alone.
+            // No friendship begins by the requester alone.
             case .change(.accepted): #expect(before.state == .pending && before.requester != user)
             case .change: #expect(friendship.since == now && friendship.requester == before.requester)
             }

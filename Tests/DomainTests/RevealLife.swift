@@ -62,7 +62,7 @@ struct RevealLife {
         }
     }
 
-    /// Time passes: often to the very instant at which somebody's date ends, or just before.
+    /// Time passes: often to the very instant at which a member's date ends, or just before.
     private mutating func pass() {
         if random.chance(35) {
             let clock = clock(random.pick([0, 1]))

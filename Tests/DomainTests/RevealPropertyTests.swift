@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: [RevealLife.Rule.presentDates, .readersClock])
-    func `a rule that goes by what clocks call today is found out within sixty lives, and told in few steps`(
+    func `a rule that uses the calendar day of now is caught within sixty lives, and reported in few steps`(
         rule: RevealLife.Rule
     ) throws {
         let problem = try #require(self.problem(0..<60, rule))

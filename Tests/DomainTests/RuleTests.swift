@@ -138,13 +138,13 @@ struct SnapTests {
         #expect(error?.details.first?.field == "streak_ids[1]")
     }
 
-    @Test func `that nobody takes are refused with the common reason, or all of them`() {
+    @Test func `that no streak takes are refused with the common reason, or all of them`() {
         #expect(SnapRefusal.error([]).reason == "NO_ACTIVE_STREAKS")
         let same = SnapRefusal.error([(one, "ALREADY_POSTED"), (two, "ALREADY_POSTED")])
         #expect(same.code == .alreadyExists && same.reason == "ALREADY_POSTED" && same.details.count == 2)
         let mixed = SnapRefusal.error([(one, "ALREADY_POSTED"), (two, "NOT_A_MEMBER")])
         #expect(mixed.code == .failedPrecondition && mixed.reason == "SNAP_REFUSED")
-        // Nobody may learn that a streak exists which is not theirs.
+        // A user may not learn of a streak that is not theirs.
         #expect(SnapRefusal.error([(one, "NOT_A_MEMBER")]).code == .notFound)
         #expect(SnapRefusal.error([(one, "NOT_A_MEMBER")]).reason == "NOT_FOUND")
         #expect(SnapRefusal.error([(one, "CAPTURED_IN_FUTURE")]).code == .invalidArgument)

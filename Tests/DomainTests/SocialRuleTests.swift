@@ -26,7 +26,7 @@ struct SocialRuleTests {
         #expect(error?.retryAfter == 3_601)
     }
 
-    @Test(arguments: Moderation.Action.allCases) func `A report is acted on once, by somebody else than its owner`(
+    @Test(arguments: Moderation.Action.allCases) func `A report is acted on once, by another user than its owner`(
         action: Moderation.Action
     ) throws {
         let (owner, moderator) = (UserID(high: 0, low: 1), UserID(high: 0, low: 2))

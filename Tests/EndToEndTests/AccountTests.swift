@@ -83,7 +83,7 @@ struct AccountTests {
         }
         try await person.signIn()
         #expect(try await person.get("/api/users/me").data["is_admin"].bool == true)
-        await #expect(throws: (any Error).self) { _ = try await streaksnap("make-admin", "nobody@example.com") }
+        await #expect(throws: (any Error).self) { _ = try await streaksnap("make-admin", "unknown@example.com") }
 
         let keys = { try await home.call("GET", "/.well-known/jwks.json").json["keys"].list.count }
         let before = try await keys()

@@ -43,7 +43,7 @@ struct AppScreenTests {
     @Test func `nothing is said to be unspecified`() async throws {
         let home = try await Installation.shared.value
         let (ada, ben) = (try await Person.register("ada", at: home), try await Person.register("ben", at: home))
-        try await eventually("the index has heard of him") {
+        try await eventually("the index has him") {
             try await ada.get("/api/friends/search?q=\(ben.username)").data["users"].list.count == 1
         }
         let user = try await ada.get("/api/friends/search?q=\(ben.username)").data["users"][0]
@@ -133,7 +133,7 @@ struct AppScreenTests {
             let other = try await Person.register("o\(index)", at: ada.home)
             #expect(try await other.request(ada).status == 201)
         }
-        try await eventually("three requests are told") { try await ada.notifications("friend_request").count == 3 }
+        try await eventually("three requests make entries") { try await ada.notifications("friend_request").count == 3 }
         let all = try await ada.get("/api/notifications").data["notifications"].list.compactMap { $0["id"].string }
         var paged: [String] = []
         for page in 1...all.count {
@@ -160,7 +160,7 @@ struct AppScreenTests {
         let (ada, ben) = (try await Person.register("ada", at: home), try await Person.register("ben", at: home))
         #expect(try await ben.setAvatar(try Photos.jpeg(10)).status == 200)
         #expect(try await ben.request(ada).status == 201)
-        try await eventually("the request is told, with name and picture") {
+        try await eventually("the request makes an entry, with name and picture") {
             let actor = try await ada.notifications("friend_request").first?["actor"]
             return actor?["username"].string == ben.username && actor?["avatar_url"].string?.hasPrefix("http") == true
         }

@@ -67,7 +67,7 @@ struct AvatarTests {
             #expect(removed.status == 200, "\(removed.text)")
         }
         try await eventually("the second is gone") { try await ada.home.http.send("GET", target(second)).status == 404 }
-        try await eventually("and nobody is told of it") {
+        try await eventually("and no event is emitted for it") {
             let friends = try await ben.get("/api/friends").data["friends"]
             let me = try await ada.get("/api/users/me").data
             return friends[0]["user"]["avatar_url"].isNull && me["avatar_url"].isNull

@@ -27,7 +27,7 @@ struct BadInputTests {
         }
     }
 
-    /// E-mails under which nobody may exist afterwards.
+    /// E-mails that no account may have afterwards.
     static let domain = "refused.example"
 
     private static func register(_ more: String) -> String {
@@ -49,7 +49,7 @@ struct BadInputTests {
             $0.path += "?debug=1"
             $0.fields = ["debug"]
         },
-        Case("no e-mail address", "{\"email\":\"nobody\",\"password\":\"long enough\"}") { $0.fields = ["email"] },
+        Case("no e-mail address", "{\"email\":\"no address\",\"password\":\"long enough\"}") { $0.fields = ["email"] },
         Case("a password too short", "{\"email\":\"a@\(domain)\",\"password\":\"short\"}") { $0.fields = ["password"] },
         Case("a password of 73 bytes", "{\"email\":\"a@\(domain)\",\"password\":\"\(String(repeating: "x", count: 73))\"}") {
             $0.fields = ["password"]
@@ -128,7 +128,7 @@ struct BadInputTests {
         if !headers.contains(where: { $0.0 == "Content-Type" }), wrong.body != nil {
             headers.append(("Content-Type", "application/json"))
         }
-        if wrong.isSignedIn { headers.append(("Authorization", "Bearer \(try await Self.somebody.value.token)")) }
+        if wrong.isSignedIn { headers.append(("Authorization", "Bearer \(try await Self.user.value.token)")) }
         let reply = try await home.http.send(wrong.method, wrong.path, headers: headers, body: wrong.body)
         #expect(reply.status == wrong.status, "\(reply.text)")
         #expect(reply.code == wrong.code, "\(reply.text)")
@@ -140,7 +140,7 @@ struct BadInputTests {
         #expect(try await home.sql("SELECT count(*) FROM auth.account WHERE email_key LIKE '%@\(Self.domain)'") == "0")
     }
 
-    static let somebody = Task { try await Person.register("bad", at: try await Installation.shared.value) }
+    static let user = Task { try await Person.register("bad", at: try await Installation.shared.value) }
 
     /// PF-1's shape of an error, and nothing else.
     static func expectEnvelope(_ reply: HTTPReply) {
@@ -165,7 +165,7 @@ struct BadInputTests {
 
     @Test func `tokens that are not ours are refused`() async throws {
         let home = try await Installation.shared.value
-        let own = try await Self.somebody.value.token
+        let own = try await Self.user.value.token
         let parts = own.split(separator: ".").map(String.init)
         let foreign = try await Person.register("bad", at: try await Installation.timeTravelling.value).token
         let none = Self.encoded("{\"alg\":\"none\",\"typ\":\"JWT\"}")

@@ -125,7 +125,7 @@ struct BadUploadTests {
         ),
     ]
 
-    /// Somebody who could post. Each case has its own: an upload that is being looked at has a row until it is refused.
+    /// A user who could post. Each case has its own: an upload that is being checked has a row until it is refused.
     private static func author() async throws -> Person {
         let home = try await Installation.shared.value
         let author = try await Person.register("una", at: home)
@@ -174,7 +174,7 @@ struct BadUploadTests {
         )
     }
 
-    @Test func `nobody can upload without a token`() async throws {
+    @Test func `no upload without a token`() async throws {
         let home = try await Installation.shared.value
         let reply = try await home.http.send(
             "POST",

@@ -17,7 +17,7 @@ struct BlobCheckTests {
         )
     }
 
-    @Test func `what does not belong together is told, and nothing else is`() async throws {
+    @Test func `what does not match is reported, and nothing else is`() async throws {
         let home = try await Installation()
         let (ada, ben) = (try await Person.register("ada", at: home), try await Person.register("ben", at: home))
         try await ada.befriend(ben)

@@ -15,7 +15,7 @@ import Testing
         var dora: Person
         var ids: [String: [String]] = [:]
 
-        var everybody: [Person] { [ada, ben, cleo, dora] }
+        var people: [Person] { [ada, ben, cleo, dora] }
 
         mutating func signIn() async throws {
             try await ada.signIn()
@@ -40,10 +40,10 @@ import Testing
         try await home.travel(days: 1)
         try await circle.signIn()
         let (ada, ben, cleo, dora) = (circle.ada, circle.ben, circle.cleo, circle.dora)
-        for person in circle.everybody {
+        for person in circle.people {
             let avatar = try await person.setAvatar(try Photos.jpeg(40))
             try #require(avatar.status == 200, "\(avatar.text)")
-            try await home.tell(
+            try await home.emit(
                 EntitlementsChanged(userID: try #require(UserID(person.id)), version: 1, plan: .premium, expiresAt: nil),
                 from: "billing"
             )
@@ -69,18 +69,18 @@ import Testing
         try #require(card.status == 200, "\(card.text)")
         let token = try #require(card.data["share_url"].string?.split(separator: "/").last.map(String.init))
         circle.ids = [
-            "streak_id": [streak], "user_id": circle.everybody.map(\.id), "username": circle.everybody.map(\.username),
-            "token": [token, token + ".png"], "q": circle.everybody.flatMap { [$0.username, String($0.username.prefix(8))] },
+            "streak_id": [streak], "user_id": circle.people.map(\.id), "username": circle.people.map(\.username),
+            "token": [token, token + ".png"], "q": circle.people.flatMap { [$0.username, String($0.username.prefix(8))] },
         ]
         return circle
     }
 
-    /// What names somebody.
+    /// What names a user.
     private func words(_ person: Person) -> [String] {
         [person.id, person.username, String(person.username.prefix { $0 != "." })]
     }
 
-    /// The routes at which `reader` finds something of `other`. What the reader has sent may come back: it tells nothing.
+    /// The routes at which `reader` finds something of `other`. What the reader has sent may come back: it reveals nothing.
     private func sightings(of other: Person, by reader: Person, _ circle: Circle, _ walk: GetWalk) async throws -> Set<String> {
         var found: Set<String> = []
         for (target, reply) in try await walk.look(reader, circle.ids) where reply.status == 200 {
@@ -90,7 +90,7 @@ import Testing
                 continue
             }
             for word in words(other) where text.contains(word) && !target.address.contains(word) {
-                // An export is one's own data: ids of others in it are what one did, and name nobody (AU-10).
+                // An export is one's own data: ids of others in it are what the user did, and name no other (AU-10).
                 let isInLink = text.contains(try Regex("/(media|s)/[^\"?]*\(word)"))
                 if target.route == "/api/users/me/export", word == other.id, !isInLink { continue }
                 found.insert(target.route)
@@ -139,8 +139,8 @@ import Testing
         for link in links {
             try await eventually("a link given out before is dead") { try await circle.home.http.send("GET", link).status == 404 }
         }
-        try await expectLikeNobody(ada, ben, circle)
-        try await expectLikeNobody(ben, ada, circle)
+        try await expectLikeUnknown(ada, ben, circle)
+        try await expectLikeUnknown(ben, ada, circle)
         try await expectReachable(ben, ada)
         for (blocker, id, streak) in [(ada, benBlocked, true), (dora, adaBlocked, false)] {
             let ended = try await circle.home.call("DELETE", "/api/blocks/\(id)", token: blocker.token)
@@ -188,11 +188,11 @@ import Testing
         }
     }
 
-    /// What one does about somebody who is hidden is answered as if there were no such person, streak or friend (PF-2).
-    private func expectLikeNobody(_ reader: Person, _ other: Person, _ circle: Circle) async throws {
-        let (streak, nobody) = (circle.ids["streak_id"]?.first ?? "", UUID().uuidString.lowercased())
+    /// What a user does about one who is hidden is answered as if there were no such person, streak or friend (PF-2).
+    private func expectLikeUnknown(_ reader: Person, _ other: Person, _ circle: Circle) async throws {
+        let (streak, unknown) = (circle.ids["streak_id"]?.first ?? "", UUID().uuidString.lowercased())
         func pairs(_ path: (_ user: String, _ streak: String) -> String) -> (String, String) {
-            (path(other.id, streak), path(nobody, nobody))
+            (path(other.id, streak), path(unknown, unknown))
         }
         for path in [
             pairs { user, _ in "/api/users/\(user)" }, pairs { "/api/streaks/\($1)" }, pairs { "/api/streaks/\($1)/calendar" },
@@ -222,7 +222,7 @@ import Testing
         #expect(cleared.status == 404, "\(cleared.text)")
     }
 
-    /// Reporting and blocking back stay possible, and tell no name.
+    /// Reporting and blocking back stay possible, and reveal no name.
     private func expectReachable(_ blocked: Person, _ blocker: Person) async throws {
         let report = try await blocked.post(
             "/api/reports",
@@ -236,7 +236,7 @@ import Testing
         }
     }
 
-    /// After the end of the block what is anybody's to see is seen, and what the two had shared; friends they are not.
+    /// After the end of the block what every user may see is seen again, and what the two had shared; they are no friends.
     private func expectSeenAgain(_ circle: Circle) async throws {
         let streak = circle.ids["streak_id"]?.first ?? ""
         for (reader, other) in [(circle.ada, circle.ben), (circle.ben, circle.ada), (circle.ada, circle.dora)] {
@@ -249,7 +249,7 @@ import Testing
                 let detail = try await reader.get("/api/streaks/\(streak)").data["streak"]
                 return detail["status"].string == "ended" && detail["friend"]["user_id"].string == other.id
             }
-            try await eventually("and what was told") { try await reader.get("/api/notifications").text.contains(other.id) }
+            try await eventually("and old entries") { try await reader.get("/api/notifications").text.contains(other.id) }
             #expect(try await reader.get("/api/friends").data["friends"].list.isEmpty)
         }
         #expect(try await circle.ada.get("/api/users/\(circle.cleo.id)").status == 404, "she is blocked still")

@@ -4,7 +4,7 @@ import Testing
 
 /// Milestone cards and their public pages (MC-1, MC-2), by the development clock.
 extension ClockTests {
-    @Test func `a milestone becomes one card, whose page shows it to anybody until it is withdrawn`() async throws {
+    @Test func `a milestone becomes one card, whose page is public until it is withdrawn`() async throws {
         let home = try await Installation.timeTravelling.value
         var (ivy, jon) = (try await Person.register("ivy", at: home), try await Person.register("jon", at: home))
         var (kim, lee) = (try await Person.register("kim", at: home), try await Person.register("lee", at: home))
@@ -23,7 +23,7 @@ extension ClockTests {
         try await looked(card, home)
         try await refusals(card, streak, ivy, stranger: kim)
         try await withdrawn(card, streak, ivy, jon)
-        try await departed(kim, lee, other)
+        try await deleted(kim, lee, other)
     }
 
     private struct Card {
@@ -86,7 +86,7 @@ extension ClockTests {
         #expect(try await ivy.home.http.send("GET", path).status == 200)
         #expect(try await stranger.get("/api/streaks/\(streak)/milestone-data").status == 404)
 
-        // Looking is not sharing: what was withdrawn stays so until somebody shares it again, and then has a new address.
+        // Reading is not sharing: a withdrawn page stays so until its user shares it again, and then has a new address.
         let id = try #require(plain.data["milestone_id"].string)
         #expect(try await ivy.revoke(id).status == 200)
         #expect(try await ivy.get("/api/streaks/\(streak)/milestone-data").data["share_url"].isNull)
@@ -222,8 +222,8 @@ extension ClockTests {
         }
     }
 
-    /// Nothing shows somebody who has deleted the account, and in the end nothing is left.
-    private func departed(_ kim: Person, _ lee: Person, _ streak: String) async throws {
+    /// Nothing shows a user who has deleted the account, and in the end nothing is left.
+    private func deleted(_ kim: Person, _ lee: Person, _ streak: String) async throws {
         let home = kim.home
         let card = try self.card(try await kim.generate(streak))
         #expect(try await kim.share(card.id, "link").status == 200)
@@ -282,7 +282,7 @@ extension RestartTests {
 }
 
 extension Installation {
-    /// Everybody posts to all their streaks on this many days, one after the other.
+    /// Every user posts to all their streaks on this many days, one after the other.
     func live(days: Int, _ people: [Person]) async throws {
         for day in 0..<days {
             if day > 0 { try await travel(days: 1) }

@@ -3,7 +3,7 @@ import Foundation
 import Logging
 import Testing
 
-/// What happens when time passes, by the development clock (PF-7). One after the other: the clock is everybody's.
+/// What happens when time passes, by the development clock (PF-7). One after the other: all share the clock.
 @Suite(.serialized) struct ClockTests {
     private func clock(_ json: String? = nil) async throws -> HTTPReply {
         try await Installation.timeTravelling.value.call(json == nil ? "GET" : "POST", "/api/dev/clock", json: json)
@@ -124,7 +124,7 @@ import Testing
         #expect(try await person.get("/api/users/me").status == 200)
     }
 
-    @Test func `whoever misses a day breaks the streak, and both are told once`() async throws {
+    @Test func `a missed day breaks the streak, and both are notified once`() async throws {
         let home = try await Installation.timeTravelling.value
         try await goToNoon()
         var (tim, uma) = (try await Person.register("tim", at: home), try await Person.register("uma", at: home))

@@ -86,7 +86,7 @@ struct IdempotencyTests {
 
     @Test func `a refusal is not kept for the key`() async throws {
         let (ida, joe) = try await two()
-        #expect(try await ida.request(Person(home: ida.home, username: "nobody.\(joe.username)"), key: "key-3").status == 404)
+        #expect(try await ida.request(Person(home: ida.home, username: "unknown.\(joe.username)"), key: "key-3").status == 404)
         #expect(try await ida.request(joe, key: "key-3").status == 201)
     }
 
@@ -96,7 +96,7 @@ struct IdempotencyTests {
         #expect(Set(replies.map(\.status)) == [201], "\(replies.map(\.text))")
         #expect(Set(replies.map(\.dataText)).count == 1)
         #expect(try await joe.get("/api/friends/requests").data["requests"].list.count == 1)
-        try await eventually("Joe is told") { try await !joe.notifications("friend_request").isEmpty }
+        try await eventually("Joe is notified") { try await !joe.notifications("friend_request").isEmpty }
         #expect(try await joe.notifications("friend_request").count == 1)
     }
 

@@ -12,7 +12,7 @@ struct JourneyTests {
         let streak = try await becomeFriends(ada, ben)
         try await postAndReveal(ada, ben, streak)
         try await bothCount(ada, ben, streak)
-        try await everybodyIsToldOnce(ada, ben)
+        try await eachIsNotifiedOnce(ada, ben)
         try await statisticsArrive(ada, zone)
         try await ownTablesAnswer(ada)
     }
@@ -75,10 +75,10 @@ struct JourneyTests {
         }
     }
 
-    private func everybodyIsToldOnce(_ ada: Person, _ ben: Person) async throws {
+    private func eachIsNotifiedOnce(_ ada: Person, _ ben: Person) async throws {
         let expected = [(ada, ["friend_accepted", "friend_posted"]), (ben, ["friend_posted", "friend_request"])]
         for (person, kinds) in expected {
-            try await eventually("\(person.username) is told of \(kinds)") {
+            try await eventually("\(person.username) is notified of \(kinds)") {
                 try await person.get("/api/notifications").data["notifications"].list.count >= kinds.count
             }
             let list = try await person.get("/api/notifications").data

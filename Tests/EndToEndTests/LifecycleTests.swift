@@ -5,7 +5,7 @@ import SocialAPI
 import TestSupport
 import Testing
 
-/// The end of an account (AU-7), by the development clock: one after the other with whoever else moves it.
+/// The end of an account (AU-7), by the development clock: one after the other with other tests that move it.
 extension ClockTests {
     @Test func `who deletes the account is invisible at once, and after 30 days nothing personal is left anywhere`() async throws
     {
@@ -47,13 +47,13 @@ extension ClockTests {
         let tombstone = try await home.sql("SELECT count(*) FROM auth.purged_account WHERE user_id = '\(zelda.id)'")
         #expect(tombstone.contains("1"))
 
-        // Whatever is heard once more changes nothing and fails nowhere.
+        // An event that comes once more changes nothing and fails nowhere.
         let now = Instant(microseconds: 1)
         let id = try #require(UserID(zelda.id))
-        let deletion = try await home.tell(AccountDeleted(userID: id, deletedAt: now, purgeAt: now), from: "auth")
-        let purge = try await home.tell(AccountPurged(userID: id, purgedAt: now), from: "auth")
-        try await home.heard(deletion, by: ["social", "streaks", "notifications"])
-        try await home.heard(purge, by: ["social", "streaks", "media", "notifications", "billing"])
+        let deletion = try await home.emit(AccountDeleted(userID: id, deletedAt: now, purgeAt: now), from: "auth")
+        let purge = try await home.emit(AccountPurged(userID: id, purgedAt: now), from: "auth")
+        try await home.consumed(deletion, by: ["social", "streaks", "notifications"])
+        try await home.consumed(purge, by: ["social", "streaks", "media", "notifications", "billing"])
         try await nell.signIn()
         try await omar.signIn()
         let detail = try await nell.get("/api/streaks/\(streak)").data["streak"]
@@ -71,12 +71,12 @@ extension ClockTests {
         #expect(snap.status == 201, "\(snap.text)")
         #expect(try await zelda.setAvatar(try Photos.png(71)).status == 200)
         #expect(try await nell.upload(try Photos.jpeg(72), caption: "by the friend").data["streaks"][0]["current_count"].int == 1)
-        try await eventually("both were told") {
+        try await eventually("both were notified") {
             let zeldas = try await zelda.notifications("friend_posted")
             let nells = try await nell.notifications("friend_posted")
             return !zeldas.isEmpty && !nells.isEmpty
         }
-        try await eventually("the request was told") { try await !zelda.notifications("friend_request").isEmpty }
+        try await eventually("the request made an entry") { try await !zelda.notifications("friend_request").isEmpty }
         let quin = try await Person.register("quin", at: zelda.home)
         #expect(try await zelda.request(quin, key: "ask-quin").status == 201, "its reply is kept for a repeat")
         try await fillRest(zelda, quin, streak, word: word)
@@ -85,7 +85,7 @@ extension ClockTests {
 
     private func fillRest(_ zelda: Person, _ quin: Person, _ streak: String, word: String) async throws {
         let home = zelda.home
-        // What streaks would hear from billing of a premium plan.
+        // What streaks would consume from billing for a premium plan.
         _ = try await home.sql(
             "INSERT INTO streaks.entitlement_replica (user_id, version, is_premium) VALUES ('\(zelda.id)', 1, true)"
         )
@@ -102,7 +102,7 @@ extension ClockTests {
         #expect(try await enemy.post("/api/blocks", "{\"user_id\":\"\(zelda.id)\"}").status == 201)
     }
 
-    /// Where a bare id may stay: it says that there was somebody, and not who.
+    /// Where a bare id may stay: it says that there was a user, and not which.
     private static let tombstones: Set = [
         "auth.purged_account", "streaks.purged_user", "streaks.streak", "streaks.streak_member", "streaks.contribution",
         "media.photo_owner",
@@ -125,7 +125,7 @@ extension ClockTests {
         #expect(login.json["error"]["details"][0]["field"].string == "purge_at")
         #expect(login.json["error"]["details"][0]["message"].string == purgeAt)
         try await eventually("the friend has no such friend") { try await nell.friends().isEmpty }
-        try await eventually("the streak has ended with nobody to blame") {
+        try await eventually("the streak has ended without a fault") {
             let detail = try await nell.get("/api/streaks/\(streak)")
             #expect(!detail.text.contains(word) || detail.data["streak"]["status"].string == "active")
             return detail.data["streak"]["status"].string == "ended" && detail.data["streak"]["broken_by_user_id"].isNull
@@ -139,7 +139,7 @@ extension ClockTests {
         try await eventually("the request is gone") {
             try await omar.get("/api/friends/requests").data["requests"].list.isEmpty
         }
-        #expect(try await nell.request(zelda).status == 404, "nobody can be found by that name")
+        #expect(try await nell.request(zelda).status == 404, "no user is found by that name")
     }
 
     @Test func `a suspension breaks the streaks, hides the person, and lifts itself after 7 days`() async throws {
@@ -151,7 +151,7 @@ extension ClockTests {
         let link = try await rude.photoLink()
 
         let event = try await suspension(of: rude, at: home)
-        try await home.heard(try await home.tell(event, from: "social"), by: ["auth", "streaks"])
+        try await home.consumed(try await home.emit(event, from: "social"), by: ["auth", "streaks"])
         let login = try await rude.login()
         #expect(login.status == 403)
         #expect(login.code == "ACCOUNT_SUSPENDED")
@@ -161,15 +161,15 @@ extension ClockTests {
         let broken = try await pal.get("/api/streaks/\(streak)").data["streak"]
         #expect(broken["status"].string == "broken")
         #expect(broken["broken_by_user_id"].string == rude.id)
-        try await eventually("the friend sees nobody") { try await pal.friends().isEmpty }
+        try await eventually("the friend sees no friends") { try await pal.friends().isEmpty }
         try await eventually("nor the photo") { try await home.http.send("GET", link).status == 404 }
         let hidden = try await pal.get("/api/photos/history/\(streak)").data["days"][0]
         #expect(hidden["friend_snap"].isNull && hidden["locked"].bool == false && !hidden["your_snap"].isNull)
-        try await eventually("the friend is told of the break once") { try await pal.notifications("streak_broken").count == 1 }
+        try await eventually("the break makes one entry") { try await pal.notifications("streak_broken").count == 1 }
 
-        // The same decision, told once more, is no second one.
+        // The same decision, emitted once more, is no second one.
         let version = try await home.sql("SELECT version FROM auth.account WHERE id = '\(rude.id)'")
-        try await home.heard(try await home.tell(event, from: "social"), by: ["auth", "streaks"])
+        try await home.consumed(try await home.emit(event, from: "social"), by: ["auth", "streaks"])
         #expect(try await home.sql("SELECT version FROM auth.account WHERE id = '\(rude.id)'") == version)
         #expect(try await pal.notifications("streak_broken").count == 1)
 
@@ -192,13 +192,13 @@ extension ClockTests {
         let (vile, pal) = (try await Person.register("vile", at: home), try await Person.register("pal", at: home))
         let streak = try await vile.befriend(pal)
         var event = try await suspension(of: vile, at: home)
-        try await home.heard(try await home.tell(event, from: "social"), by: ["auth", "streaks"])
+        try await home.consumed(try await home.emit(event, from: "social"), by: ["auth", "streaks"])
         #expect(
             try await pal.get("/api/streaks/\(streak)").data["streak"]["status"].string == "active",
             "a streak that counts nothing cannot break (SD-8)"
         )
         (event.actionID, event.action, event.until) = (ids.make(), .ban, nil)
-        try await home.heard(try await home.tell(event, from: "social"), by: ["auth", "streaks"])
+        try await home.consumed(try await home.emit(event, from: "social"), by: ["auth", "streaks"])
         #expect(try await vile.login().code == "ACCOUNT_BANNED")
         #expect(try await pal.get("/api/streaks/\(streak)").data["streak"]["status"].string == "ended")
         try await home.travel(days: 8)
@@ -208,7 +208,7 @@ extension ClockTests {
         let sly = try await Person.register("sly", at: home)
         #expect(try await sly.delete().status == 200)
         (event.actionID, event.userID) = (ids.make(), try #require(UserID(sly.id)))
-        try await home.heard(try await home.tell(event, from: "social"), by: ["auth", "streaks"])
+        try await home.consumed(try await home.emit(event, from: "social"), by: ["auth", "streaks"])
         #expect(try await sly.login().code == "ACCOUNT_SCHEDULED_FOR_DELETION")
         let restored = try await Person.administrator(at: home).restore(sly.id)
         #expect(restored.data["status"].string == "banned", "\(restored.text)")

@@ -45,14 +45,14 @@ struct LogTests {
     }
 
     @Test func `every line is JSON, and none holds a password, a token or an e-mail, whatever fails`() async throws {
-        // Of its own: everybody else's requests would fail too.
+        // An installation of its own: requests of other tests would fail too.
         let home = try await Installation(["--log-level", "trace"])
         var person = try await Person.register("lea", at: home)
         var secrets = [person.token, person.refreshToken]
         try await misbehave(home, person)
         try await person.signIn()
         secrets += [person.token, person.refreshToken]
-        // The same while the database throws everybody out again and again.
+        // The same while the database ends all connections again and again.
         let kicks = Task {
             while !Task.isCancelled {
                 _ = try? await home.sql(

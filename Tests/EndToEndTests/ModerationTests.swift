@@ -10,7 +10,7 @@ struct ModerationTests {
         return people
     }
 
-    /// Somebody whose next session is a moderator's.
+    /// A user whose next session is a moderator's.
     private func moderator() async throws -> Person {
         var person = try await people("mod")[0]
         _ = try await person.home.sql("UPDATE auth.account SET is_admin = true WHERE id = '\(person.id)'")
@@ -48,7 +48,7 @@ struct ModerationTests {
         }
     }
 
-    @Test func `nobody is told to save a streak that the moderators have ended`() async throws {
+    @Test func `no notification offers to save a streak that the moderators have ended`() async throws {
         let people = try await people("sam", "tia")
         let (sam, tia) = (people[0], people[1])
         let streak = try await sam.befriend(tia)
@@ -63,9 +63,9 @@ struct ModerationTests {
             json: "{\"action\":\"suspend\"}"
         )
         #expect(acted.status == 200, "\(acted.text)")
-        try await eventually("the friend is told") { try await sam.notifications("streak_broken").count == 1 }
-        let told = try #require(try await sam.notifications("streak_broken").first?["body"].string)
-        #expect(told.contains("ended.") && !told.contains("token"), "\(told)")
+        try await eventually("the friend is notified") { try await sam.notifications("streak_broken").count == 1 }
+        let text = try #require(try await sam.notifications("streak_broken").first?["body"].string)
+        #expect(text.contains("ended.") && !text.contains("token"), "\(text)")
         let detail = try await sam.get("/api/streaks/\(streak)")
         #expect(detail.data["streak"]["status"].string == "broken", "\(detail.text)")
         #expect(detail.data["recovery"]["possible"].bool == false && detail.data["recovery"]["until"].isNull)
@@ -121,14 +121,14 @@ struct ModerationTests {
             #expect(listed.contains { $0["report_id"].string == id && $0["action"]["action"].string == action })
             if action == "warn" {
                 try await eventually("the warning is in the log") { try await bad.notifications("moderation_warning").count == 1 }
-                #expect(try await bad.notifications("moderation_warning")[0]["actor_id"].isNull, "nobody learns who")
+                #expect(try await bad.notifications("moderation_warning")[0]["actor_id"].isNull, "the moderator is not named")
             }
         }
         #expect(try await moderator.put("\(path)/\(moderator.id)", #"{"action":"ban"}"#).status == 404)
         #expect(try await moderator.put("\(path)/\(moderator.id)", #"{"action":"praise"}"#).status == 400)
     }
 
-    @Test func `nobody moderates themselves, and the queue comes in pages`() async throws {
+    @Test func `a moderator cannot moderate themselves, and the queue comes in pages`() async throws {
         let people = try await people("sam", "tia", "uma")
         let moderator = try await moderator()
         let path = "/api/admin/moderation/reports"

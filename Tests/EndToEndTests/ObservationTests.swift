@@ -101,7 +101,7 @@ struct ObservationTests {
         #expect(try !collected().contains(quiet))
     }
 
-    @Test func `the admin port tells the metrics of every service in the process`() async throws {
+    @Test func `the admin port serves the metrics of every service in the process`() async throws {
         let home = try await Installation.observed.value
         let person = try await Person.register("cal", at: home)
         try await person.befriend(try await Person.register("dot", at: home))

@@ -40,7 +40,7 @@ struct OpenAPITests {
                 if allowed.contains("GET") { allowed.insert("HEAD") }
                 let filled = path.replacing(/\{\w+\}/, with: "01900000-0000-7000-8000-000000000000")
                 for method in ["GET", "HEAD", "PUT", "POST", "DELETE", "PATCH", "OPTIONS", "TRACE"] {
-                    // Nobody is signed in, so nothing comes of it.
+                    // The caller is not signed in, so nothing comes of it.
                     let reply = try await home.http.send(method, filled)
                     #expect((reply.status == 405) != allowed.contains(method), "\(method) \(path): \(reply.status)")
                     guard reply.status == 405 else { continue }

@@ -121,7 +121,7 @@ struct OperationTests {
         for (_, path) in Self.routes { #expect(page.text.contains(path), "\(path)") }
     }
 
-    @Test func `health is told as the seed shows it`() async throws {
+    @Test func `health is reported as the seed shows it`() async throws {
         let home = try await Installation.shared.value
         let health = try await home.call("GET", "/api/health")
         #expect(health.status == 200)
@@ -132,7 +132,7 @@ struct OperationTests {
         #expect(try await home.call("GET", "/readyz").status == 200)
     }
 
-    @Test func `another replica joins, and tells its metrics on its admin port`() async throws {
+    @Test func `another replica joins, and serves its metrics on its admin port`() async throws {
         let home = try await Installation.shared.value
         let admin = try Installation.freePorts(1)[0]
         let folder = URL(filePath: "/tmp/streaksnap-e2e-\(UUID().uuidString.prefix(8))")

@@ -42,7 +42,7 @@ extension RecoverTests {
         try await eventually("the streak goes on") { try await pair.item()["status"].string == "active" }
         #expect(try await pair.item()["current_count"].int == 1)
         for person in [pair.ann, pair.ben] {
-            try await eventually("both are told") { try await person.notifications("streak_recovered").count == 1 }
+            try await eventually("both are notified") { try await person.notifications("streak_recovered").count == 1 }
         }
         try await finished(home)
         try await early.signIn()
@@ -59,7 +59,7 @@ extension RecoverTests {
         #expect(try await pair.item()["current_count"].int == 2)
     }
 
-    @Test func `while it lasts nobody is at risk, and a streak that is looked at later sees it too`() async throws {
+    @Test func `while it lasts no streak is at risk, and one that is loaded later has it too`() async throws {
         let home = try await Installation.recovering.value
         var pair = try await Pair.posted(at: home)
         try await pair.travel(hours: 31)
@@ -77,7 +77,7 @@ extension RecoverTests {
         #expect(try await pair.item()["status"].string == "broken", "the next date counts again")
     }
 
-    @Test func `what reaches behind a checkpoint is decided on the whole ledger, whoever is killed`() async throws {
+    @Test func `what reaches behind a checkpoint is decided on the whole ledger, whichever process is killed`() async throws {
         let home = try await Installation.recovering.value
         let pair = try await Pair.broken(at: home, tokens: 0)
         // Some two hundred more that broke at the same midnight: three batches.
@@ -132,7 +132,7 @@ extension RecoverTests {
             try await home.sql(
                 "SELECT count(*) FROM streaks.streak_checkpoint JOIN streaks.streak ON id = streak_id WHERE members[1] IN (\(ids))"
             ) == "0",
-            "they were made before anybody knew of the outage"
+            "they were made before the outage was declared"
         )
     }
 

@@ -30,7 +30,7 @@ struct PlanTests {
         try await visitEverything(nell, streak)
         for person in [zelda, omar] { #expect(try await person.delete().status == 200) }
         try await home.travel(days: 31)
-        try await eventually("every service has told the statistics what it did") {
+        try await eventually("every service's statistics have arrived") {
             try await home.sql(
                 "SELECT count(DISTINCT schemaname) FROM pg_stat_user_tables WHERE relname = 'outbox' AND idx_scan > 0"
             ) == "6"

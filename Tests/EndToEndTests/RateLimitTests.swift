@@ -1,13 +1,13 @@
 import TestSupport
 import Testing
 
-/// PF-5: who asks too often is told so, and nobody else notices.
+/// PF-5: a client that asks too often is refused, and no other notices.
 struct RateLimitTests {
     private func number(_ name: String, _ reply: HTTPReply) throws -> Int {
         try #require(reply.header(name).flatMap { Int($0) }, "\(name): \(reply.text)")
     }
 
-    @Test func `a user who asks too often is refused until the time that is told, others are not`() async throws {
+    @Test func `a user who asks too often is refused until the time in the reply, others are not`() async throws {
         let home = try await Installation(rates: (user: 2, address: 0))
         let (ann, ben) = (try await Person.register("ann", at: home), try await Person.register("ben", at: home))
         let first = try await ann.get("/api/streaks")

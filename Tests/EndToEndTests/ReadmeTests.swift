@@ -2,7 +2,7 @@ import Foundation
 import Processes
 import Testing
 
-/// The session that README.md tells newcomers to copy.
+/// The session that README.md asks newcomers to copy.
 struct ReadmeTests {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardizedFileURL
 

@@ -33,7 +33,7 @@ extension RecoverTests {
         let home = try await Installation.recovering.value
         let pair = try await Pair.broken(at: home)
         let hold = try await Hold(stage.table, stage.event, at: home)
-        // Nobody waits for its answer: there is none.
+        // Not awaited: there is no answer.
         Task { try? await pair.recover(pair.ann, key: key) }
         try await hold.heldUp()
         try await RestartTests().killed(stage.victim, of: home)
@@ -55,7 +55,7 @@ extension RecoverTests {
         #expect(try await pair.recover(pair.ben).code == "RECOVERY_ALREADY_USED")
     }
 
-    @Test(arguments: [nil, "billing", "streaks"]) func `what a streak refuses after it was paid for comes back, whoever dies`(
+    @Test(arguments: [nil, "billing", "streaks"]) func `a token for a refused recovery comes back, whichever process is killed`(
         victim: String?
     ) async throws {
         let home = try await Installation.recovering.value
@@ -107,7 +107,7 @@ extension RecoverTests {
     @Test func `what was asked in time is finished although the window has passed meanwhile`() async throws {
         let home = try await Installation.recovering.value
         var pair = try await Pair.broken(at: home)
-        // The request died right after it was recorded, and nobody took it up.
+        // The request ended right after it was recorded, and no job took it up.
         let before = try await home.productTime()
         let id = UUID().uuidString.lowercased()
         _ = try await home.sql(
@@ -148,7 +148,7 @@ extension RecoverTests {
             )
         }
 
-        /// Waits until somebody is held up.
+        /// Waits until a writer is held up.
         func heldUp() async throws {
             try await eventually("it is held up") {
                 try await home.sql(

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Recovery tokens (RC-2, RC-3, RC-4), new starts and outages, by a clock that moves. One after the other: the clock is everybody's.
+/// Recovery tokens (RC-2, RC-3, RC-4), new starts and outages, by a clock that moves. One after the other: all share the clock.
 @Suite(.serialized) struct RecoverTests {
     @Test func `a broken streak goes on for a token of either of the two, once a run`() async throws {
         var pair = try await Pair.broken(at: try await Installation.recovering.value, tokens: 0)
@@ -30,9 +30,9 @@ import Testing
         #expect(balance["transactions"][0]["streak_id"].string == pair.streak)
 
         for (person, text) in [(pair.ben, "You used a recovery token"), (pair.ann, "ben used a recovery token")] {
-            try await eventually("both are told once") {
-                let told = try await person.notifications("streak_recovered")
-                return told.count == 1 && told[0]["body"].string?.hasPrefix(text) == true
+            try await eventually("both are notified once") {
+                let entries = try await person.notifications("streak_recovered")
+                return entries.count == 1 && entries[0]["body"].string?.hasPrefix(text) == true
             }
         }
         let detail = try await pair.ann.get("/api/streaks/\(pair.streak)").data
@@ -74,9 +74,9 @@ import Testing
         }
         #expect(try await pair.entries("used") == 2)
         #expect(try await pair.entries("refunded") == 2)
-        let told = try await pair.ben.notifications("streak_recovered")
-        #expect(told.count == 2)
-        #expect(told.allSatisfy { $0["body"].string?.hasSuffix("is safe for today.") == true })
+        let entries = try await pair.ben.notifications("streak_recovered")
+        #expect(entries.count == 2)
+        #expect(entries.allSatisfy { $0["body"].string?.hasSuffix("is safe for today.") == true })
         #expect(try await pair.item()["current_count"].int == 3)
         // Now it is used in advance and needed.
         try await pair.travel(hours: 24)

@@ -98,7 +98,7 @@ import Testing
     /// Nothing that was acknowledged is missing, and nothing happened twice.
     private func isWhole(_ kai: Person, _ lou: Person) async throws {
         for (person, kinds) in [(kai, ["friend_accepted", "friend_posted"]), (lou, ["friend_posted", "friend_request"])] {
-            try await eventually("\(person.username) is told of \(kinds)", within: .seconds(60)) {
+            try await eventually("\(person.username) is notified of \(kinds)", within: .seconds(60)) {
                 guard let reply = try? await person.get("/api/notifications"), reply.status == 200 else { return false }
                 return reply.data["notifications"].list.compactMap { $0["type"].string }.sorted() == kinds
             }

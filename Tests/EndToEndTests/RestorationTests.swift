@@ -3,7 +3,7 @@ import Kernel
 import TestSupport
 import Testing
 
-/// Deleted accounts that come back (AU-7), and what everybody may take along (AU-10).
+/// Deleted accounts that come back (AU-7), and the export of personal data (AU-10).
 struct RestorationTests {
     @Test func `an administrator brings an account back, without the friendships that ended`() async throws {
         let home = try await Installation.shared.value
@@ -75,13 +75,13 @@ struct RestorationTests {
         #expect(!granted.isEmpty)
         #expect(Set(granted.compactMap { $0.data["purge_at"].string }).count == 1)
         for reply in replies where reply.status != 200 { #expect(reply.code == "SESSION_REVOKED", "\(reply.text)") }
-        let told = try await home.sql(
+        let events = try await home.sql(
             "SELECT count(*) FROM auth.outbox WHERE aggregate = '\(anna.id)' AND subject = 'evt.auth.v1.AccountDeleted'"
         )
-        #expect(told.trimmingCharacters(in: .whitespacesAndNewlines) == "1")
+        #expect(events.trimmingCharacters(in: .whitespacesAndNewlines) == "1")
     }
 
-    @Test func `the export holds a part of every service, and of nobody else`() async throws {
+    @Test func `the export holds a part of every service, and of no other user`() async throws {
         let home = try await Installation.shared.value
         let (bea, cal) = (try await Person.register("bea", at: home), try await Person.register("cal", at: home))
         let streak = try await bea.befriend(cal)
@@ -137,7 +137,7 @@ extension RestartTests {
         let streak = try #require(try await gus.get("/api/streaks").data["streaks"][0]["id"].string)
         let photo = try Photos.jpeg(91)
         _ = try await insist("posting") { try await gus.upload(photo, key: "snap") }
-        try await eventually("it was told") { try await hal.notifications("friend_posted").count == 1 }
+        try await eventually("the friend was notified") { try await hal.notifications("friend_posted").count == 1 }
         let link = try await gus.photoLink()
 
         let death = Task { try await killed(service, of: home) }
@@ -150,11 +150,11 @@ extension RestartTests {
         try await eventually("the streak has ended", within: .seconds(60)) {
             try await hal.get("/api/streaks/\(streak)").data["streak"]["status"].string == "ended"
         }
-        try await eventually("the friend sees nobody") {
+        try await eventually("the friend sees no friends") {
             let reply = try await hal.get("/api/friends")
             return reply.status == 200 && reply.data["friends"].list.isEmpty
         }
-        try await eventually("nor hears of anybody") {
+        try await eventually("nor notifications") {
             let reply = try await hal.get("/api/notifications?limit=100")
             return reply.status == 200 && !reply.text.contains("friend_posted")
         }

@@ -84,9 +84,9 @@ struct SecurityWalkTests {
         }
     }
 
-    /// Routes that answer to anybody on purpose, although a path parameter names somebody or something.
+    /// Routes that are public on purpose, although a path parameter names a user or a thing.
     private static let open: Set<String> = [
-        // What everybody may know of a person.
+        // What every user may know of another.
         "GET /api/users/{user_id}",
         // Whether a name is free.
         "GET /api/auth/check-username/{username}",
@@ -108,7 +108,7 @@ struct SecurityWalkTests {
         let blocked = try await ada.post("/api/blocks", "{\"user_id\":\"\(dan.id)\"}")
         ids["block_id"] = blocked.data["block_id"].string ?? blocked.data["id"].string ?? UUID().uuidString.lowercased()
         ids["report_id"] = UUID().uuidString.lowercased()
-        // Nobody reaches a milestone without the clock; one of somebody else is answered like one that is not there (`CardJourneyTests`).
+        // No milestone is reached without the clock; another user's is answered like one that is not there (`CardJourneyTests`).
         ids["milestone_id"] = UUID().uuidString.lowercased()
         ids["user_id"] = ben.id
         ids["action_id"] = UUID().uuidString.lowercased()
@@ -118,7 +118,7 @@ struct SecurityWalkTests {
     private func send(_ operation: Operation, _ walk: Walk, _ ids: [String: String], token: String?) async throws -> HTTPReply {
         var path = operation.path
         for name in operation.parameters {
-            let id = try #require(ids[name] ?? ["username": "nobody", "token": "none"][name], "teach this test what \(name) is")
+            let id = try #require(ids[name] ?? ["username": "unknown", "token": "none"][name], "teach this test what \(name) is")
             path = path.replacing("{\(name)}", with: id)
         }
         var headers = token.map { [("Authorization", "Bearer \($0)")] } ?? []
@@ -133,7 +133,7 @@ struct SecurityWalkTests {
         return try await walk.home.call(operation.verb, path, token: token, json: json)
     }
 
-    @Test func `no route that needs somebody answers nobody`() async throws {
+    @Test func `no route that needs a user answers without one`() async throws {
         let walk = try await Walk()
         let (_, ids, _) = try await belongings()
         #expect(walk.operations.count > 30)
@@ -145,7 +145,7 @@ struct SecurityWalkTests {
         }
     }
 
-    @Test func `what belongs to somebody is out of others' reach on every route`() async throws {
+    @Test func `what belongs to a user is out of others' reach on every route`() async throws {
         let walk = try await Walk()
         let (ada, ids, friendship) = try await belongings()
         let eve = try await Person.register("eve", at: walk.home)
@@ -172,7 +172,7 @@ struct SecurityWalkTests {
         #expect(try await eve.get("/api/photos/feed").data["items"].list.isEmpty)
     }
 
-    @Test func `an administrator's route is closed to everybody else`() async throws {
+    @Test func `an administrator's route is closed to all others`() async throws {
         let walk = try await Walk()
         let (ada, ids, _) = try await belongings()
         let routes = walk.operations.filter { $0.auth == "admin" }
@@ -193,7 +193,7 @@ struct SecurityWalkTests {
         let escaped = try #require(text.addingPercentEncoding(withAllowedCharacters: .alphanumerics))
         let started = ContinuousClock.now
         for operation in walk.operations where ["user", "none"].contains(operation.auth) && !operation.isUpload {
-            // Ends the session of whoever walks.
+            // Ends the session of the user.
             guard !operation.path.contains("logout"), operation.path != "/api/auth/account" else { continue }
             var path = operation.path
             for name in operation.parameters { path = path.replacing("{\(name)}", with: escaped) }

@@ -9,7 +9,7 @@ struct SessionTests {
         return try await home.call("POST", "/api/auth/refresh", json: "{\"refresh_token\":\"\(token)\"}")
     }
 
-    /// Until the gateway has heard of the revocation.
+    /// Until the gateway has the revocation.
     private func isRefused(_ person: Person) async throws {
         try await eventually("the access token of an ended session is refused", within: .seconds(60)) {
             let reply = try await person.get("/api/users/me")
@@ -28,7 +28,7 @@ struct SessionTests {
         let unknown = try await home.call(
             "POST",
             "/api/auth/login",
-            json: "{\"email\":\"nobody@example.com\",\"password\":\"wrong password\"}"
+            json: "{\"email\":\"unknown@example.com\",\"password\":\"wrong password\"}"
         )
         for reply in [wrong, unknown] {
             #expect(reply.status == 401)

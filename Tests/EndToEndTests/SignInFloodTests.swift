@@ -2,9 +2,9 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Hashing passwords is what costs most, and anybody may ask for it (AU-1, AU-2).
+/// Hashing passwords is what costs most, and every client may ask for it (AU-1, AU-2).
 extension RestartTests {
-    @Test func `an address that registers without end keeps nobody else from signing in`() async throws {
+    @Test func `an address that registers without end keeps no other from signing in`() async throws {
         let home = try await Installation(
             ["--bcrypt-cost", "9"],
             environment: ["STREAKSNAP_HTTP_TRUSTED_PROXIES": "127.0.0.1"]

@@ -4,7 +4,7 @@ import Testing
 
 /// Clients that send half a photo and then nothing, or next to nothing (PF-5).
 struct SlowUploadTests {
-    @Test func `half an upload holds nobody up, and when its client goes away nothing is left`() async throws {
+    @Test func `half an upload holds no other up, and when its client goes away nothing is left`() async throws {
         let home = try await Installation.shared.value
         let (ada, ben) = (try await Person.register("ada", at: home), try await Person.register("ben", at: home))
         try await ada.befriend(ben)
@@ -21,7 +21,7 @@ struct SlowUploadTests {
         try await BadUploadTests.expectNothing(of: ada)
     }
 
-    @Test func `who sends too slowly is told so, who falls silent is cut off, and nothing is left`() async throws {
+    @Test func `a client that sends too slowly is refused, a silent one is cut off, and nothing is left`() async throws {
         let limits = ["STREAKSNAP_HTTP_BODY_TIMEOUT": "4", "STREAKSNAP_HTTP_IDLE_TIMEOUT": "2"]
         let home = try await Installation(environment: limits)
         let (ada, ben) = (try await Person.register("ada", at: home), try await Person.register("ben", at: home))
@@ -46,7 +46,7 @@ struct SlowUploadTests {
         await home.guardian.end()
     }
 
-    /// An upload of somebody, in two pieces.
+    /// An upload in two pieces.
     private static func halves(of seed: UInt64, by author: Person) throws -> (ArraySlice<UInt8>, ArraySlice<UInt8>) {
         let form = Form(photo: try Photos.jpeg(seed, width: 1_600, height: 1_200), fields: [("streak_ids", "all")]).body
         let head = """

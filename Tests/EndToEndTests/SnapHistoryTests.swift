@@ -80,7 +80,7 @@ struct SnapHistoryTests {
         }
     }
 
-    @Test func `only members see it, also when it has ended, and nobody sees whom he blocks`() async throws {
+    @Test func `only members see it, also when it has ended, and a user does not see those he blocks`() async throws {
         let (ada, ben, streak) = try await friends()
         #expect(try await ada.upload(try Photos.jpeg(95)).status == 201)
         #expect(try await ben.upload(try Photos.jpeg(96)).status == 201)
@@ -121,7 +121,7 @@ struct SnapHistoryTests {
         #expect(try await history(ada, streak).data["days"].list.count == 1)
         let id = try #require(block.data["block_id"].string ?? block.data["id"].string)
         #expect(try await ada.home.call("DELETE", "/api/blocks/\(id)", token: ada.token).status == 200)
-        try await eventually("the blob store has heard of the end") {
+        try await eventually("the blob store has the end") {
             try await ada.home.sql("SELECT count(*) FROM media.hidden_pair WHERE is_shown AND '\(ada.id)' IN (one, other)") == "1"
         }
         for target in [his, hers] {

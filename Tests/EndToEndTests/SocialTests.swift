@@ -38,7 +38,7 @@ struct SocialTests {
         let sam = try await people("sam")[0]
         let itself = try await sam.request(sam)
         #expect(itself.status == 400 && itself.code == "CANNOT_BEFRIEND_SELF")
-        for body in [#"{"username":"nobody.of.this.name"}"#, #"{"user_id":"0190a0b0-0000-7000-8000-000000000001"}"#] {
+        for body in [#"{"username":"unknown.of.this.name"}"#, #"{"user_id":"0190a0b0-0000-7000-8000-000000000001"}"#] {
             #expect(try await sam.post("/api/friends/request", body).status == 404)
         }
         #expect(try await sam.post("/api/friends/request", "{}").status == 400)
@@ -88,7 +88,7 @@ struct SocialTests {
         let sam = try await Person.register("sam", at: home)
         var quentin = Person(home: home, username: "quentin.\(tag)")
         try quentin.take(try await home.call("POST", "/api/auth/register", json: quentin.registration()), 201)
-        try await eventually("the index has heard of them") {
+        try await eventually("the index has them") {
             try await sam.get("/api/friends/search?q=quentin.\(tag)").data["users"].list.count == 1
         }
         for q in ["QUENTIN.\(tag)", "@quentin.\(tag)", "uentin.\(tag)", "\(tag)"] {
@@ -152,9 +152,9 @@ struct SocialTests {
 
         let listed = try await sam.get("/api/blocks").data["blocks"].list
         #expect(listed.map { $0["user"]["user_id"].string } == [tia.id])
-        #expect(try await tia.get("/api/blocks").data["blocks"].list.isEmpty, "nobody learns who blocks them")
+        #expect(try await tia.get("/api/blocks").data["blocks"].list.isEmpty, "the blocked user does not see it")
         let id = try #require(block.data["block_id"].string)
-        #expect(try await tia.delete("/api/blocks/\(id)").status == 404, "somebody else's block")
+        #expect(try await tia.delete("/api/blocks/\(id)").status == 404, "another user's block")
         for _ in 0..<2 { #expect(try await sam.delete("/api/blocks/\(id)").status == 200) }
         #expect(try await sam.get("/api/blocks").data["blocks"].list.isEmpty)
         #expect(try await friends(of: sam).isEmpty)

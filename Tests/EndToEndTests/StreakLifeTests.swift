@@ -27,7 +27,7 @@ struct StreakLifeTests {
             second = try await ann.befriend(cat)
         }
 
-        /// The same hour of the next date. Everybody signs in again: a token lives for 15 minutes.
+        /// The same hour of the next date. Every user signs in again: a token is valid for 15 minutes.
         mutating func nextDay() async throws {
             try await home.travel(days: 1)
             try await ann.signIn()
@@ -62,7 +62,7 @@ struct StreakLifeTests {
         }
     }
 
-    @Test func `a month with a move to another zone and a miss, as calendars, badges and numbers tell it`() async throws {
+    @Test func `a month with a move to another zone and a miss, as calendars, badges and numbers show it`() async throws {
         var life = try await Life()
         try await sevenDates(&life)
         try await moveAndMiss(&life)
@@ -182,9 +182,9 @@ struct StreakLifeTests {
         #expect(card["text"]["names"].string == "@\(life.bob.username) & @\(life.ann.username)")
         #expect(card["text"]["dates"].string == "Jan 25 – Feb 1, 2030")
         #expect(card["styles"].list.map { $0["name"].string } == ["orange", "purple", "green", "dark"])
-        // Told once each, although counted in two streaks.
-        let told = try await life.home.sql("SELECT count(*) FROM streaks.outbox WHERE subject LIKE '%AchievementEarned'")
-        #expect(told == "3")
+        // Emitted once each, although counted in two streaks.
+        let emitted = try await life.home.sql("SELECT count(*) FROM streaks.outbox WHERE subject LIKE '%AchievementEarned'")
+        #expect(emitted == "3")
     }
 
     private func strangers(_ life: Life) async throws {
@@ -195,7 +195,7 @@ struct StreakLifeTests {
         #expect(try await life.cat.get("/api/users/me/stats").data["total_photos"].int == 10)
     }
 
-    @Test func `a streak with somebody who is blocked is not there, and is seen again after the block (SO-7)`() async throws {
+    @Test func `a streak with a blocked user is not there, and is seen again after the block (SO-7)`() async throws {
         let home = try await Installation.shared.value
         let (ann, bob) = (try await Person.register("ann", at: home), try await Person.register("bob", at: home))
         let streak = try await ann.befriend(bob)

@@ -70,7 +70,7 @@ struct StreakReadTests {
         }
     }
 
-    @Test func `a friend list pages through everybody once, newest first`() async throws {
+    @Test func `a friend list pages through all once, newest first`() async throws {
         let home = try await Installation.shared.value
         let hub = try await Person.register("hub", at: home)
         var names: [String] = []

@@ -46,7 +46,7 @@ struct StreakRuleTests {
         #expect(again.code == "ALREADY_POSTED")
     }
 
-    @Test func `somebody else's streak does not exist`() async throws {
+    @Test func `another user's streak does not exist`() async throws {
         let home = try await Installation.shared.value
         let (ann, ben) = (try await Person.register("ann", at: home), try await Person.register("ben", at: home))
         let stranger = try await Person.register("eve", at: home)

@@ -11,7 +11,7 @@ struct StreakStartTests {
         try await person.post("/api/streaks", "{\"friend_id\":\"\(friend)\"}", key: key)
     }
 
-    /// Somebody with three streaks.
+    /// A user with three streaks.
     private func busy(_ name: String, at home: Installation) async throws -> Person {
         let person = try await Person.register(name, at: home)
         for _ in 0..<3 { try await person.befriend(try await Person.register("friend", at: home)) }
@@ -27,8 +27,8 @@ struct StreakStartTests {
 
     private func premium(_ person: Person, _ plan: Plan, version: Int64) async throws {
         let event = EntitlementsChanged(userID: try #require(UserID(person.id)), version: version, plan: plan, expiresAt: nil)
-        let id = try await person.home.tell(event, from: "billing")
-        try await person.home.heard(id, by: ["streaks"])
+        let id = try await person.home.emit(event, from: "billing")
+        try await person.home.consumed(id, by: ["streaks"])
     }
 
     @Test func `a full plan is named with whose it is, and premium has no limit`() async throws {
@@ -63,7 +63,7 @@ struct StreakStartTests {
         #expect(try await ann.get("/api/streaks").data["streaks"].list.count == 4)
     }
 
-    @Test func `only with a friend, and who is none cannot be told from who does not exist`() async throws {
+    @Test func `only with a friend, and a stranger is answered like a user who does not exist`() async throws {
         let home = try await Installation.shared.value
         let (ann, eve) = (try await Person.register("ann", at: home), try await Person.register("eve", at: home))
         let blocker = try await Person.register("bob", at: home)
@@ -127,7 +127,7 @@ struct StreakStartTests {
                 #expect(running.map { $0["id"].string } == [last] && running.map { $0["current_count"].int } == [0])
             }
             // The events of the ends arrive: nothing else comes of them.
-            try await eventually("every end was heard of") {
+            try await eventually("every end was consumed") {
                 try await home.sql(
                     """
                     SELECT count(*) FROM streaks.ended_friendship JOIN streaks.mutual_streak USING (friendship_id)
@@ -159,7 +159,7 @@ struct StreakStartTests {
             userBID: try #require(UserID(ben.id)),
             endedAt: SystemClock.now()
         )
-        try await home.heard(try await home.tell(end, from: "social"), by: ["streaks"])
+        try await home.consumed(try await home.emit(end, from: "social"), by: ["streaks"])
         #expect(try await start(ben, with: ann.id).code == "NOT_FRIENDS")
         #expect(try await ben.get("/api/streaks").data["streaks"].list.isEmpty)
     }

@@ -29,7 +29,7 @@ struct TerminationTests {
         )
     }
 
-    @Test func `a replica that is told to end under load ends well, and no request fails`() async throws {
+    @Test func `a replica that is asked to end under load ends well, and no request fails`() async throws {
         let home = try await Installation.shared.value
         let person = try await Person.register("ned", at: home)
         let log = URL(filePath: "/tmp/streaksnap-e2e-\(UUID().uuidString.prefix(8)).log")
@@ -77,7 +77,7 @@ struct TerminationTests {
         let home = try await Installation.separate.value
         var processes: [pid_t: String] = [:]
         // Other tests kill some, which start anew.
-        try await eventually("everybody is there") {
+        try await eventually("every process is there") {
             processes = home.processes()
             return Set(processes.values).isSuperset(of: LinkageTests.services + ["nats-server", "postgres"])
         }

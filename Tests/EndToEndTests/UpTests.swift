@@ -3,7 +3,7 @@ import Processes
 import TestSupport
 import Testing
 
-/// How `streaksnap up` takes what it is told: options, environment, ports and addresses.
+/// How `streaksnap up` uses its settings: options, environment, ports and addresses.
 struct UpTests {
     private func up(_ options: [String]) async throws -> (result: FinishedCommand, leftBehind: Bool) {
         let data = FileManager.default.temporaryDirectory.appending(path: "up-\(UUID().uuidString)")
@@ -42,11 +42,11 @@ struct UpTests {
         #expect(foreign.status == 1 && foreign.errors.contains("Name an address of this machine"), "\(foreign.transcript)")
     }
 
-    /// Settings of whoever runs it, and some that only `up` can know.
+    /// Settings of the operator, and some that only `up` can know.
     private static let environment = [
         "STREAKSNAP_OTLP_ENDPOINT": "http://127.0.0.1:9", "STREAKSNAP_MEDIA_PUBLIC_URL": "https://photos.example",
         "STREAKSNAP_MEDIA_THREADS": "1", "STREAKSNAP_NATS_PASSWORD": "wrong", "STREAKSNAP_HTTP_PORT": "1",
-        "STREAKSNAP_DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none", "STREAKSNAP_MEDIA_SIGNING_KEY": "short",
+        "STREAKSNAP_DATABASE_URL": "postgresql://unknown@127.0.0.1:1/none", "STREAKSNAP_MEDIA_SIGNING_KEY": "short",
     ]
 
     @Test(arguments: [[], ["--separate"]])
@@ -65,7 +65,7 @@ struct UpTests {
                 #expect(variables.contains("STREAKSNAP_OTLP_ENDPOINT=http://127.0.0.1:9"), "\(name)")
             }
         } else {
-            // Spans that nobody takes are counted as lost.
+            // Spans without a collector are counted as lost.
             #expect(try await home.call("GET", "/readyz").status == 200)
         }
         await home.guardian.end()

@@ -25,7 +25,7 @@ extension RestartTests {
 
         let (photo, marker) = (try Photos.jpeg(61), "hold_\(mia.id.replacing("-", with: ""))")
         try await hold(mia, at: stage, marker, home)
-        // Nobody waits for its answer: there is none.
+        // Not awaited: there is no answer.
         Task { try? await mia.upload(photo, key: key) }
         try await eventually("the upload is held up") {
             try await home.sql("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND usename = 'media'") == "1"
@@ -52,10 +52,10 @@ extension RestartTests {
         try await eventually("five uploads have found no media") {
             let pid = process("media", of: home)
             if let pid { kill(pid, SIGKILL) }
-            for _ in 0..<5 where (try? await mia.upload(photo, key: "nobody"))?.status == 503 { refusals += 1 }
+            for _ in 0..<5 where (try? await mia.upload(photo, key: "refused"))?.status == 503 { refusals += 1 }
             return refusals >= 5
         }
-        #expect(Set(home.incoming).subtracting(before).isEmpty, "whoever was told to come again brings the bytes again")
+        #expect(Set(home.incoming).subtracting(before).isEmpty, "a refused client sends the bytes again")
         try await eventually("media is there again") { try await mia.get("/api/photos/feed").status == 200 }
     }
 

@@ -92,7 +92,7 @@ struct UploadRepeatTests {
         try await isOne(una)
     }
 
-    @Test func `a repeat of a refused snap is told the true reason, with and without a key`() async throws {
+    @Test func `a repeat of a refused snap gets the true reason, with and without a key`() async throws {
         let (una, vic, streak) = try await friends()
         let photo = try Photos.jpeg(220)
         // Nothing ends a friendship in this API yet, but the streak may have ended all the same.
@@ -119,7 +119,7 @@ struct UploadRepeatTests {
         try await isOne(una)
     }
 
-    @Test func `nobody posts before accepting the terms`() async throws {
+    @Test func `no user posts before accepting the terms`() async throws {
         let home = try await Installation.shared.value
         var una = Person(home: home, username: Person.unique("una"))
         try una.take(try await home.call("POST", "/api/auth/register", json: una.registration()), 201)

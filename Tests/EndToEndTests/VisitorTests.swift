@@ -63,9 +63,9 @@ struct VisitorTests {
         return home
     }
 
-    private static let kept = Keeper()
+    private static let kept = Store()
 
-    private actor Keeper {
+    private actor Store {
         private var services: [BusService] = []
         func keep(_ service: BusService) { services.append(service) }
     }
@@ -92,7 +92,7 @@ struct VisitorTests {
         #expect(verb.header("Allow") == "POST")
     }
 
-    @Test func `it is told who asks`() async throws {
+    @Test func `it gets the caller's id`() async throws {
         let home = try await Self.present.value
         let person = try await Person.register("vic", at: home)
         let reply = try await home.call(
@@ -115,7 +115,7 @@ struct VisitorTests {
         #expect(reply.code == "ADMIN_ONLY")
     }
 
-    @Test func `headers of a client cannot make it somebody else`() async throws {
+    @Test func `headers of a client cannot make it another user`() async throws {
         let home = try await Self.present.value
         let person = try await Person.register("vic", at: home)
         let forged = [("principal-role", "admin"), ("principal-user-id", "01900000-0000-7000-8000-000000000000")]
@@ -137,7 +137,7 @@ struct VisitorTests {
     @Test func `its routes are described`() async throws {
         let home = try await Self.present.value
         let paths = try await home.call("GET", "/openapi.json").json["paths"]
-        #expect(paths["/api/testing/greetings/{name}"]["get"]["summary"].string?.hasPrefix("Greets somebody") == true)
+        #expect(paths["/api/testing/greetings/{name}"]["get"]["summary"].string?.hasPrefix("Greets a person") == true)
         #expect(paths.names.contains("/api/testing/greetings"))
     }
 

@@ -8,7 +8,7 @@ struct ClientAddressTests {
         try ClientAddresses(trusted: trusted).client(peer: IPAddress(peer), forwardedFor: forwardedFor)?.description
     }
 
-    @Test func `nobody is believed unless trusted`() throws {
+    @Test func `no proxy is believed unless trusted`() throws {
         #expect(try client("", peer: "192.0.2.7", ["203.0.113.1"]) == "192.0.2.7")
         #expect(try client("10.0.0.0/8", peer: "192.0.2.7", ["203.0.113.1"]) == "192.0.2.7")
         #expect(try ClientAddresses(trusted: "10.0.0.0/8").client(peer: nil, forwardedFor: ["203.0.113.1"]) == nil)

@@ -62,7 +62,7 @@ struct ConnectionStateTests {
         #expect(state.sendsHead() == send(closes: true) && state.sendsEnd() == .close)
     }
 
-    @Test func `a parser that fails within a body that nobody reads any more ends the connection`() {
+    @Test func `a parser that fails within a body that is read no longer ends the connection`() {
         let state = Trace()
         #expect(state.received(.success(Facts(framing: .length(100)))) == .forward)
         #expect(state.sendsHead() == send() && state.sendsEnd() == .goOn)
@@ -100,7 +100,7 @@ struct ConnectionStateTests {
         #expect(unasked.received(bytes: 1) == .forward && !unasked.wantsBody())
         let refused = Trace()
         #expect(refused.received(.success(facts)) == .forward)
-        #expect(refused.sendsHead() == send(closes: true), "nobody knows whether the body will come")
+        #expect(refused.sendsHead() == send(closes: true), "it is unknown whether the body will come")
         #expect(!refused.wantsBody())
     }
 

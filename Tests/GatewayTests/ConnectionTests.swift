@@ -45,7 +45,7 @@ struct ConnectionTests {
         #expect(connection.text.isEmpty)
     }
 
-    @Test func `HTTP/1.0 ends after the reply, unless the client wants it kept and is told that it is`() async throws {
+    @Test func `HTTP/1.0 ends after the reply, unless the client wants it kept and the reply says that it is`() async throws {
         let connection = try await EchoGateway.shared.value.connect()
         let request = "GET /api/notes?text=x HTTP/1.0\r\n"
         try await connection.send(request + "Connection: keep-alive\r\n\r\n")

@@ -63,7 +63,7 @@ struct RateLimitTests {
         for _ in 0..<2 { _ = limit.ask(-1, now: 0) }
         for caller in 0..<5_000 { _ = limit.ask(caller, now: 0) }
         #expect(limit.count <= 1_000)
-        #expect(!limit.ask(-1, now: 0).isAllowed, "who used most is not forgotten")
+        #expect(!limit.ask(-1, now: 0).isAllowed, "the client that used most is not dropped")
         _ = limit.ask(0, now: 100 * second)
         #expect(limit.count == 1)
     }

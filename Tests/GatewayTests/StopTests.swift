@@ -2,14 +2,14 @@ import Testing
 
 /// A gateway that stops while clients connect.
 @Suite(.serialized) struct StopTests {
-    /// NIO ends the process when a connection that was accepted is dropped before anybody has looked after it.
+    /// NIO ends the process when a connection that was accepted is dropped before it is handled.
     @Test func `clients that connect while it stops do not end the process`() async throws {
         for _ in 0..<6 {
             let gateway = try await EchoGateway()
             await withTaskGroup(of: Void.self) { group in
                 for _ in 0..<4 {
                     group.addTask {
-                        // Until nobody listens any more.
+                        // Until the port is closed.
                         while let connection = try? gateway.connect() {
                             _ = connection.takes(1)
                             await Task.yield()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Images
 
-/// HEICs as phones make them, and such as only somebody with bad intentions does.
+/// HEICs as phones make them, and such as only an attacker makes.
 @Suite struct HEICTests {
     private let processor = ImageProcessor(logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
 

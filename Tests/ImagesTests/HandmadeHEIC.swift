@@ -56,7 +56,7 @@ struct HandmadeHEIC {
 
     var bytes: [UInt8] {
         let head = Self.box("ftyp", Array("heic".utf8) + [0, 0, 0, 0] + Array("mif1heic".utf8))
-        // The places are as long whatever they say, so the first pass tells where the data begin.
+        // The places are as long whatever they say, so the first pass shows where the data begin.
         let start = head.count + meta(dataStart: 0).count + 8
         let data = tile + preview + [0, 0, 0, 6] + Array("Exif".utf8) + [0, 0]
         return head + meta(dataStart: UInt32(start)) + Self.box("mdat", data) + trailer

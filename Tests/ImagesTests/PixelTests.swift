@@ -17,7 +17,7 @@ import Testing
         let isUpright = try await look(alike: photo.orientated(UInt8(orientation)).bytes, photo.seen(orientation).bytes)
         #expect(isUpright)
         let isTheSame = try await look(alike: photo.bytes, photo.seen(orientation).bytes)
-        #expect(isTheSame == (orientation == 1), "the test can tell them apart")
+        #expect(isTheSame == (orientation == 1), "the test can distinguish them")
     }
 
     @Test func `a turn of the container is made once`() async throws {

@@ -1,4 +1,4 @@
-/// Photos that tell where they were taken, in every place of their format that can.
+/// Photos that say where they were taken, in every place of their format that can.
 extension Fixtures {
     /// What is planted, in clear text, in each of them.
     static let planted = "PLANTED-52.5163N-13.3777E"

@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(arguments: [
-        "short", "A very very long name that nobody could read on a card of any size, and that goes on and on",
+        "short", "A very very long name that could not be read on a card of any size, and that goes on and on",
         "WWWWWWWWWWWWWWWWWWWWWWWWWWWWWW",
         "محمد بن سلمان العزيز الطويل جدا جدا جدا", "名前がとても長いので入りきらない人のカード名前がとても長い", "🦄🦄🦄🦄🦄🦄🦄🦄🦄🦄🦄🦄🦄🦄",
         "<b>&amp;</b> \"quoted\" 'n' <span size='900000'>", "\u{202E}turned round\u{202C} \u{0}\u{7}\n\ttab",

@@ -2,7 +2,7 @@ import Images
 import Logging
 import Testing
 
-/// PH-2: nothing of what a photo tells about its maker is stored, whatever part of the file tells it.
+/// PH-2: nothing that a photo says about its maker is stored, whatever part of the file says it.
 @Suite struct PrivacyTests {
     private let processor = ImageProcessor(logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
 

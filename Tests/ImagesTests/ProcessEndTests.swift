@@ -6,7 +6,7 @@ import Testing
 
 /// The end of a process in which images are being made: destructors of the image library run then, and a thread that still decoded crashed.
 struct ProcessEndTests {
-    @Test func `a process that ends while images are decoded and painted ends as it was told, and does not crash`() async throws {
+    @Test func `a process that ends while images are decoded and painted exits as asked, and does not crash`() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "image-end-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }

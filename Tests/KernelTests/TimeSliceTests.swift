@@ -41,7 +41,7 @@ private final class Log: Sendable {
 
     private static let others = (0..<5).map { "other \($0)" }
 
-    @Test func `whoever waits runs between two steps when the slice is over`() async {
+    @Test func `a task that waits runs between two steps when the slice is over`() async {
         let order = await order(slice: .zero) { log in
             var slice = TimeSlice()
             for step in 0..<50 {
@@ -52,7 +52,7 @@ private final class Log: Sendable {
         #expect(order == ["step 0"] + Self.others + (1..<50).map { "step \($0)" })
     }
 
-    @Test func `until the slice is over nobody else runs`() async {
+    @Test func `until the slice is over no other task runs`() async {
         let order = await order(slice: .seconds(3_600)) { log in
             var slice = TimeSlice()
             for step in 0..<50 {

@@ -40,8 +40,8 @@ import Testing
     @Test(arguments: UInt64(1)...50) func `links made within the same quarter of an hour are the same`(seed: UInt64) throws {
         var random = Seeded(seed)
         let quarter = Instant(seconds: 900 * Int64.random(in: 0..<4_000_000, using: &random))
-        let moments = (0..<4).map { _ in quarter + Interval(microseconds: .random(in: 0..<900_000_000, using: &random)) }
-        let made = Set(try moments.map { try links.link("snaps/a/display.jpg", for: viewer, now: $0) })
+        let times = (0..<4).map { _ in quarter + Interval(microseconds: .random(in: 0..<900_000_000, using: &random)) }
+        let made = Set(try times.map { try links.link("snaps/a/display.jpg", for: viewer, now: $0) })
         #expect(made.count == 1)
         #expect(try !made.contains(links.link("snaps/a/display.jpg", for: viewer, now: quarter + .minutes(15))))
         #expect(try !made.contains(links.link("snaps/a/display.jpg", now: quarter)))

@@ -19,34 +19,34 @@ private struct LargePing: Event {
 
 @Suite("Events of one unit of work", .timeLimit(.minutes(3)))
 struct OrderTests {
-    @Test func `leave in the order they were told, however many and however large`() async throws {
+    @Test func `are published in the order they were emitted, however many and however large`() async throws {
         try await withWorld { world in
-            let teller = try await world.teller()
+            let emitter = try await world.emitter()
             // Some are so large that they take several statements.
             let pings = (0..<1_400).map { number -> any Event in
                 let ping = Ping("a\(number % 7)", number)
                 return number.isMultiple(of: 150) ? LargePing(ping) : ping
             }
-            try await teller.work.run(trace: "", requestID: "") { try await $0.emit(pings) }
-            let told = try await world.source.query("SELECT body FROM outbox ORDER BY position").map {
+            try await emitter.work.run(trace: "", requestID: "") { try await $0.emit(pings) }
+            let emitted = try await world.source.query("SELECT body FROM outbox ORDER BY position").map {
                 try Ping(serialized: try $0.decode(as: [UInt8].self)).number
             }
-            #expect(told == Array(0..<1_400))
+            #expect(emitted == Array(0..<1_400))
             let traces = try await world.source.query("SELECT DISTINCT trace, request_id FROM outbox")
             #expect(traces.count == 1)
         }
     }
 
-    @Test func `that cannot be told are not told at all`() async throws {
+    @Test func `that cannot be encoded are not emitted at all`() async throws {
         try await withWorld { world in
-            let teller = try await world.teller()
+            let emitter = try await world.emitter()
             await #expect(throws: ServiceError.self) {
-                try await teller.work.run(trace: "", requestID: "") { work in
+                try await emitter.work.run(trace: "", requestID: "") { work in
                     try await work.emit([Ping("good", 1), Ping("line\nbreak", 2), Ping("good", 3)])
                 }
             }
             #expect(try await world.source.query("SELECT 1 FROM outbox").isEmpty)
-            try await teller.work.run(trace: "", requestID: "") { try await $0.emit([]) }
+            try await emitter.work.run(trace: "", requestID: "") { try await $0.emit([]) }
         }
     }
 }

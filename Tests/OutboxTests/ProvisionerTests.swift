@@ -32,7 +32,7 @@ struct ProvisionerTests {
         return true
     }
 
-    @Test func `makes every stream and every service's consumer, as often as it is told`() async throws {
+    @Test func `makes every stream and every service's consumer, as often as it is asked to`() async throws {
         try await withBroker { _, bus, jetStream in
             for _ in 0..<3 { try await provisioner(jetStream).provision() }
             #expect(try await isThere(jetStream))
@@ -93,29 +93,29 @@ struct ProvisionerTests {
     @Test func `makes a consumer anew that has passed the end of its stream, so that what comes there is consumed`() async throws
     {
         try await withWorld { world in
-            let teller = try await world.teller()
-            let hearer = try await world.hearer()
-            try await teller.tell("a", 0..<20)
-            try await eventually("everything is heard") { try await world.heardCount() == 20 }
+            let emitter = try await world.emitter()
+            let sink = try await world.sink()
+            try await emitter.emit("a", 0..<20)
+            try await eventually("everything is consumed") { try await world.consumedCount() == 20 }
             // The stream loses its end, as when a broker comes back with an older disk: its last messages are those of a new one.
-            await hearer.stop()
-            try await eventually("all left") { try await teller.relay.backlog() == 0 }
+            await sink.stop()
+            try await eventually("all left") { try await emitter.relay.backlog() == 0 }
             await world.nats.stop()
             let store = world.nats.files.appendingPathComponent("store")
             let copy = world.nats.files.appendingPathComponent("copy")
             try FileManager.default.copyItem(at: store, to: copy)
             try await world.nats.start()
-            try await teller.tell("a", 20..<30)
-            try await eventually("they left") { try await teller.relay.backlog() == 0 }
-            _ = try await world.hearer()
-            try await eventually("they are heard") { try await world.heardCount() == 30 }
+            try await emitter.emit("a", 20..<30)
+            try await eventually("they left") { try await emitter.relay.backlog() == 0 }
+            _ = try await world.sink()
+            try await eventually("they are consumed") { try await world.consumedCount() == 30 }
             await world.nats.stop()
             // Everything but the consumer's own state is as before.
             try replaceStream(in: store, by: copy)
             try await world.nats.start()
-            try await teller.tell("a", 30..<45)
-            try await eventually("the rest is heard") { try await world.heardCount() >= 45 }
-            #expect(try await world.heard("a") == Array(0..<45))
+            try await emitter.emit("a", 30..<45)
+            try await eventually("the rest is consumed") { try await world.consumedCount() >= 45 }
+            #expect(try await world.consumed("a") == Array(0..<45))
         }
     }
 

@@ -160,7 +160,7 @@ struct StreamReadingTests {
 
     /// A consumer that all replicas share, deliveries that are lost or go to others, replicas that take over from an older place, messages
     /// that age out, consumers and streams that are made anew, streams that lose their end.
-    @Test(arguments: 0..<400) func `Whatever is lost and whoever reads, each message is handled once and after all before it`(
+    @Test(arguments: 0..<400) func `Whatever is lost and whichever reader: each message is handled once, and after all before it`(
         seed: Int
     ) {
         var broker = Broker(seed: UInt64(seed))
@@ -188,7 +188,7 @@ private struct Broker {
 
     init(seed: UInt64) { random = Seeded(seed) }
 
-    /// What the stream has and nobody has handled.
+    /// What the stream has and no replica has handled.
     var unhandled: [Int] { places.filter { !inbox.contains($0) } }
 
     private mutating func happens(_ percent: Int) -> Bool { !isQuiet && random.chance(percent) }

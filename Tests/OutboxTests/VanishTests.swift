@@ -6,99 +6,99 @@ import Testing
 
 @Suite("A replica that vanishes with deliveries that it has not handled", .serialized, .timeLimit(.minutes(5)))
 struct VanishTests {
-    /// Tells 5 × 60 events, lets a replica hear some of them, and does `harm` to it.
-    private func world(_ harm: (World, HearerProcess) async throws -> Void) async throws {
+    /// Emits 5 × 60 events, lets a replica consume some of them, and does `harm` to it.
+    private func world(_ harm: (World, ConsumerProcess) async throws -> Void) async throws {
         try await withWorld { world in
-            let teller = try await world.teller()
-            for name in 0..<5 { try await teller.tell("a\(name)", 0..<60) }
-            let victim = try await HearerProcess(world, delay: 5)
+            let emitter = try await world.emitter()
+            for name in 0..<5 { try await emitter.emit("a\(name)", 0..<60) }
+            let victim = try await ConsumerProcess(world, delay: 5)
             do {
-                try await eventually("it has begun") { try await world.heardCount() >= 20 }
+                try await eventually("it has begun") { try await world.consumedCount() >= 20 }
                 try await harm(world, victim)
             } catch {
                 await victim.end()
                 throw error
             }
             await victim.end()
-            for name in 0..<5 { #expect(try await world.heard("a\(name)") == Array(0..<100)) }
+            for name in 0..<5 { #expect(try await world.consumed("a\(name)") == Array(0..<100)) }
         }
     }
 
-    private func tellTheRest(_ world: World) async throws {
-        let teller = try await world.teller(relays: false)
-        for name in 0..<5 { try await teller.tell("a\(name)", 60..<100) }
+    private func emitTheRest(_ world: World) async throws {
+        let emitter = try await world.emitter(relays: false)
+        for name in 0..<5 { try await emitter.emit("a\(name)", 60..<100) }
     }
 
     @Test func `killed: another one goes on, once and in order`() async throws {
         try await world { world, victim in
             await victim.end()
-            #expect(try await world.heardCount() < 300)
-            _ = try await world.hearer()
-            try await tellTheRest(world)
-            try await eventually("everything is heard") { try await world.heardCount() >= 500 }
+            #expect(try await world.consumedCount() < 300)
+            _ = try await world.sink()
+            try await emitTheRest(world)
+            try await eventually("everything is consumed") { try await world.consumedCount() >= 500 }
         }
     }
 
     @Test func `frozen: another one goes on, once and in order, and when it wakes it does no harm`() async throws {
         try await world { world, victim in
             victim.freeze()
-            let successor = try await world.hearer()
-            try await eventually("the other one hears", within: .seconds(90)) { try await world.heardCount() >= 300 }
+            let successor = try await world.sink()
+            try await eventually("the other one consumes", within: .seconds(90)) { try await world.consumedCount() >= 300 }
             victim.wake()
-            try await tellTheRest(world)
-            try await eventually("everything is heard") { try await world.heardCount() >= 500 }
+            try await emitTheRest(world)
+            try await eventually("everything is consumed") { try await world.consumedCount() >= 500 }
             // The frozen one takes its turn when the other has gone, and has nothing left to do.
             await successor.stop()
             try await eventually("it is the woken one's turn") {
-                let rows = try await world.hearer.query(
+                let rows = try await world.sink.query(
                     "SELECT holder <> \(successor.consumer.replica) AND held_until > clock_timestamp() FROM consumer_lease"
                 )
                 return try rows.first?.decode(as: Bool.self) ?? false
             }
-            #expect(try await world.heardCount() == 500)
+            #expect(try await world.consumedCount() == 500)
         }
     }
 
     @Test func `woken while another one is in the middle: still once and in order`() async throws {
         try await world { world, victim in
             victim.freeze()
-            let successor = try await world.hearer { _, _ in try await Task.sleep(for: .milliseconds(10)) }
-            let before = try await world.heardCount()
-            try await eventually("the other one has begun", within: .seconds(90)) { try await world.heardCount() >= before + 20 }
+            let successor = try await world.sink { _, _ in try await Task.sleep(for: .milliseconds(10)) }
+            let before = try await world.consumedCount()
+            try await eventually("the other has begun", within: .seconds(90)) { try await world.consumedCount() >= before + 20 }
             victim.wake()
-            try await tellTheRest(world)
-            try await eventually("everything is heard") { try await world.heardCount() >= 500 }
+            try await emitTheRest(world)
+            try await eventually("everything is consumed") { try await world.consumedCount() >= 500 }
             try await eventually("nothing is left") { try await successor.consumer.backlog() == 0 }
         }
     }
 
     @Test func `cut off from the broker alone: another one takes its turn`() async throws {
         try await withWorld { world in
-            let teller = try await world.teller()
-            let first = try await world.hearer { _, _ in try await Task.sleep(for: .milliseconds(5)) }
-            try await teller.tell("a", 0..<100)
-            try await eventually("it has begun") { try await world.heardCount() >= 10 }
+            let emitter = try await world.emitter()
+            let first = try await world.sink { _, _ in try await Task.sleep(for: .milliseconds(5)) }
+            try await emitter.emit("a", 0..<100)
+            try await eventually("it has begun") { try await world.consumedCount() >= 10 }
             await first.vanish()
-            _ = try await world.hearer()
-            try await teller.tell("a", 100..<150)
-            try await eventually("everything is heard") { try await world.heardCount() >= 150 }
-            #expect(try await world.heard("a") == Array(0..<150))
+            _ = try await world.sink()
+            try await emitter.emit("a", 100..<150)
+            try await eventually("everything is consumed") { try await world.consumedCount() >= 150 }
+            #expect(try await world.consumed("a") == Array(0..<150))
         }
     }
 
     @Test func `stopped: its successor goes on at the very next event`() async throws {
         try await withWorld { world in
-            let teller = try await world.teller()
-            let first = try await world.hearer()
-            try await teller.tell("a", 0..<30)
-            try await eventually("everything is heard") { try await world.heardCount() == 30 }
+            let emitter = try await world.emitter()
+            let first = try await world.sink()
+            try await emitter.emit("a", 0..<30)
+            try await eventually("everything is consumed") { try await world.consumedCount() == 30 }
             await first.stop()
-            // Whatever were read again would be heard again now.
-            try await world.hearer.execute("TRUNCATE inbox")
-            try await teller.tell("a", 30..<35)
-            _ = try await world.hearer()
-            try await eventually("the rest is heard") { try await world.heardCount() >= 35 }
-            #expect(try await world.heard("a") == Array(0..<35))
+            // Whatever were read again would be consumed again now.
+            try await world.sink.execute("TRUNCATE inbox")
+            try await emitter.emit("a", 30..<35)
+            _ = try await world.sink()
+            try await eventually("the rest is consumed") { try await world.consumedCount() >= 35 }
+            #expect(try await world.consumed("a") == Array(0..<35))
         }
     }
 }

@@ -12,7 +12,7 @@ struct VictimTests {
     @Test func `again and again: each committed event has exactly one effect`() async throws {
         let lives = TestDepth.pick(quick: 6, full: 30)
         try await withWorld { world in
-            _ = try await world.hearer()
+            _ = try await world.sink()
             var random = SystemRandomNumberGenerator()
             var acknowledged = 0
             for life in 0..<lives {
@@ -22,15 +22,15 @@ struct VictimTests {
                 )
             }
             // One more replica sends what they left behind.
-            let survivor = try await world.teller()
+            let survivor = try await world.emitter()
             try await eventually("the outbox is empty", within: .seconds(60)) { try await survivor.relay.backlog() == 0 }
             let committed = try await world.source.query("SELECT count(*) FROM outbox").first?.decode(as: Int.self) ?? 0
             #expect(committed > lives)
-            try await eventually("everything is heard") { try await world.heardCount() >= committed }
-            #expect(try await world.heardCount() == committed)
+            try await eventually("everything is consumed") { try await world.consumedCount() >= committed }
+            #expect(try await world.consumedCount() == committed)
             for life in 0..<lives {
-                let heard = try await world.heard("life\(life)")
-                #expect(heard == Array(0..<heard.count))
+                let consumed = try await world.consumed("life\(life)")
+                #expect(consumed == Array(0..<consumed.count))
             }
         }
     }

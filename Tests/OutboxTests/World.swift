@@ -40,12 +40,12 @@ struct Garbage: Event {
 
 struct BrokerRefused: Error, CustomStringConvertible { let description: String }
 
-/// A broker, a database, a service that tells and one that hears.
+/// A broker, a database, a service that emits and one that consumes.
 final class World: Sendable {
     let nats: NatsServer
     let postgres: PostgresServer
     let source: Database
-    let hearer: Database
+    let sink: Database
     let bus: BusConnection
     private let running = Mutex<[Replica]>([])
     /// What the operator's process does.
@@ -56,9 +56,9 @@ final class World: Sendable {
         nats = try await NatsServer.start()
         postgres = ownPostgres ? try await PostgresServer.start() : try await PostgresServer.shared()
         source = try await Self.database(postgres)
-        hearer = try await Self.database(postgres)
-        try await hearer.execute(
-            "CREATE TABLE heard (position bigint GENERATED ALWAYS AS IDENTITY, aggregate text NOT NULL, number integer NOT NULL)"
+        sink = try await Self.database(postgres)
+        try await sink.execute(
+            "CREATE TABLE consumed (position bigint GENERATED ALWAYS AS IDENTITY, aggregate text NOT NULL, number integer NOT NULL)"
         )
         bus = try await Self.connect(nats)
         let provisioner = StreamProvisioner(Self.topology, jetStream: JetStream(connection: bus), logger: PostgresServer.silence)
@@ -66,7 +66,7 @@ final class World: Sendable {
         provisioning = keepsStreams ? Task { await provisioner.watch(every: .milliseconds(200)) } : Task {}
     }
 
-    static let topology = EventTopology(services: ["source"], sources: ["hearer": ["all": ["source"]]])
+    static let topology = EventTopology(services: ["source"], sources: ["sink": ["all": ["source"]]])
     static let stream = StreamConfiguration.events(ofService: "source")
 
     /// Makes what is missing, once.
@@ -96,8 +96,8 @@ final class World: Sendable {
         return database
     }
 
-    /// A replica of the service that tells.
-    func teller(relays: Bool = true) async throws -> Replica {
+    /// A replica of the service that emits.
+    func emitter(relays: Bool = true) async throws -> Replica {
         let bus = try await Self.connect(nats)
         let replica = Replica(
             database: source,
@@ -110,24 +110,25 @@ final class World: Sendable {
         return replica
     }
 
-    /// A replica of the service that hears. `before` runs inside the transaction, before the effect.
-    func hearer(
+    /// A replica of the service that consumes. `before` runs inside the transaction, before the effect.
+    func sink(
         maxAttempts: Int = 10,
         before: @escaping @Sendable (Ping, UnitOfWork) async throws -> Void = { _, _ in }
     ) async throws -> Replica {
         let bus = try await Self.connect(nats)
         let handler = EventHandler(Ping.self) { ping, work in
             try await before(ping, work)
-            _ = try await work.sql.execute("INSERT INTO heard (aggregate, number) VALUES (\(ping.aggregateID), \(ping.number))")
+            let (aggregate, number) = (ping.aggregateID, ping.number)
+            _ = try await work.sql.execute("INSERT INTO consumed (aggregate, number) VALUES (\(aggregate), \(number))")
         }
         let replica = Replica(
-            database: hearer,
+            database: sink,
             bus: bus,
-            service: "hearer",
+            service: "sink",
             handlers: [handler],
             maxAttempts: maxAttempts
         )
-        replica.hearInBackground()
+        replica.consumeInBackground()
         running.withLock { $0.append(replica) }
         return replica
     }
@@ -147,33 +148,33 @@ final class World: Sendable {
         )
     }
 
-    /// What was heard of an aggregate, in order.
-    func heard(_ aggregate: String) async throws -> [Int] {
-        try await hearer.query("SELECT number FROM heard WHERE aggregate = \(aggregate) ORDER BY position").map {
+    /// What was consumed of an aggregate, in order.
+    func consumed(_ aggregate: String) async throws -> [Int] {
+        try await sink.query("SELECT number FROM consumed WHERE aggregate = \(aggregate) ORDER BY position").map {
             try $0.decode(as: Int.self)
         }
     }
 
-    func heardCount() async throws -> Int {
-        try await hearer.query("SELECT count(*) FROM heard").first?.decode(as: Int.self) ?? 0
+    func consumedCount() async throws -> Int {
+        try await sink.query("SELECT count(*) FROM consumed").first?.decode(as: Int.self) ?? 0
     }
 
     /// Commits one event per number, each exactly once, however often the database goes away meanwhile.
-    func tellSurely(_ teller: Replica, _ aggregate: String, _ numbers: some Sequence<Int> & Sendable) async throws {
+    func emitSurely(_ emitter: Replica, _ aggregate: String, _ numbers: some Sequence<Int> & Sendable) async throws {
         for number in numbers {
             while true {
                 do {
-                    try await teller.tell(aggregate, [number])
+                    try await emitter.emit(aggregate, [number])
                     break
                 } catch {
                     // Whether it was committed is known only when the database answers again.
-                    if try await isTold(Ping(aggregate, number)) { break }
+                    if try await isEmitted(Ping(aggregate, number)) { break }
                 }
             }
         }
     }
 
-    private func isTold(_ ping: Ping) async throws -> Bool {
+    private func isEmitted(_ ping: Ping) async throws -> Bool {
         let body = try ping.serialized()
         var rows = 0
         // Asked twice: a server whose processes are just being killed may answer for a moment, and not know of a commit that the next
@@ -193,7 +194,7 @@ final class World: Sendable {
         await provisioning.value
         await bus.close()
         await source.stop()
-        await hearer.stop()
+        await sink.stop()
     }
 }
 
@@ -245,7 +246,7 @@ final class Replica: Sendable {
 
     func relayInBackground() { start { [relay] in await relay.run() } }
 
-    func hearInBackground() {
+    func consumeInBackground() {
         start { [consumer] in await consumer.run() }
         start { [consumer] in
             while !Task.isCancelled {
@@ -258,7 +259,7 @@ final class Replica: Sendable {
     private func start(_ body: @escaping @Sendable () async -> Void) { tasks.withLock { $0.append(Task { await body() }) } }
 
     /// Commits one event per number.
-    func tell(_ aggregate: String, _ numbers: some Sequence<Int>) async throws {
+    func emit(_ aggregate: String, _ numbers: some Sequence<Int>) async throws {
         for number in numbers {
             try await work.run(trace: "", requestID: "") { try await $0.emit(Ping(aggregate, number)) }
         }

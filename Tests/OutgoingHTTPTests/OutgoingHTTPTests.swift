@@ -44,7 +44,7 @@ private let server = Task { () async throws -> Int in
     router.get("/hello") { request, _ in
         Response(
             status: .ok,
-            headers: [.contentType: "text/plain", .server: request.headers[.userAgent] ?? "nobody"],
+            headers: [.contentType: "text/plain", .server: request.headers[.userAgent] ?? "unknown"],
             body: .init(byteBuffer: ByteBuffer(string: "hello"))
         )
     }
@@ -117,13 +117,13 @@ struct OutgoingHTTPTests {
         }
     }
 
-    @Test func `keeps connections when it is told to, and none otherwise`() async throws {
+    @Test func `keeps connections when it is asked to, and none otherwise`() async throws {
         try await withServer { base in
             func peers(_ http: OutgoingHTTP) async throws -> Set<[UInt8]> {
                 var peers: Set<[UInt8]> = []
                 for _ in 0..<4 {
                     peers.insert(try await http.send(.init("GET", base + "/peer")).body)
-                    // What one exchange was told does not stay with the next.
+                    // Settings of one exchange do not stay for the next.
                     let echoed = try await http.send(
                         .init("PUT", base + "/echo", headers: [("A", "b")], source: Pattern(size: 10))
                     )
@@ -138,7 +138,7 @@ struct OutgoingHTTPTests {
         }
     }
 
-    @Test func `goes over plain HTTP to whom the operator named so, and to nobody by other ways`() async {
+    @Test func `uses plain HTTP only to hosts that the operator named so`() async {
         let plain = OutgoingHTTP(allowsPlain: true)
         for (url, isAllowed) in [
             ("http://no-such-host.invalid/", true), ("ftp://no-such-host.invalid/", false), ("file:///etc/passwd", false),
@@ -169,7 +169,7 @@ struct OutgoingHTTPTests {
     @Test(arguments: [
         "http://example.com/", "http://10.0.0.1/", "http://127.0.0.1.example.com/", "ftp://127.0.0.1/", "file:///etc/passwd",
         "http://localhost@example.com/", "gopher://localhost/", "", "no url", "https:///", "http://[::2]/",
-    ]) func `goes to nobody over plain HTTP but this machine`(url: String) async {
+    ]) func `uses plain HTTP only to this machine`(url: String) async {
         #expect(await failure(.init("GET", url)) == .notAllowed)
     }
 
@@ -181,7 +181,7 @@ struct OutgoingHTTPTests {
         #expect(await failure(.init("get /", "http://127.0.0.1:1/")) == .malformed)
     }
 
-    @Test func `says that nobody is there`() async {
+    @Test func `says that there is no server`() async {
         guard case .unreachable = await failure(.init("GET", "http://127.0.0.1:1/")) else {
             Issue.record("something else")
             return

@@ -42,9 +42,9 @@ import Testing
         #expect(queue.add(9, of: .init(.signIn, address: IPAddress("2001:db8:1:3::1"))) == .waits)
     }
 
-    /// Random arrivals, departures and turns against a plain list: nobody is lost or served twice, limits hold, and whoever is alone with
+    /// Random additions, removals and turns against a plain list: no request is lost or served twice, limits hold, and one that is alone with
     /// an address waits for no more than one turn of every other address and their share of the other purpose.
-    @Test(arguments: 0..<200) func `nobody is lost and nobody waits behind a long line`(seed: UInt64) {
+    @Test(arguments: 0..<200) func `no request is lost and none waits behind a long line`(seed: UInt64) {
         var random = Seeded(seed)
         var queue = FairQueue<Int>(limit: 20, limitOfAddress: 4)
         var waiting: [Int: HashRequester] = [:]

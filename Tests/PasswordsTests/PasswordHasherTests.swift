@@ -3,7 +3,7 @@ import Kernel
 import Passwords
 import Testing
 
-/// Somebody who signs in.
+/// A client that signs in.
 private let someone = HashRequester(.signIn, address: nil)
 
 @Suite struct PasswordHasherTests {
@@ -42,7 +42,7 @@ private let someone = HashRequester(.signIn, address: nil)
         #expect(try await !hasher.verify("nul\0inside", against: prefix, for: someone))
     }
 
-    @Test func `a killed process is replaced and nobody notices`() async throws {
+    @Test func `a killed process is replaced and no caller notices`() async throws {
         let hash = try await hasher.hash("p", for: someone)
         for _ in 0..<3 {
             let children = hasher.processIDs
@@ -61,7 +61,7 @@ private let someone = HashRequester(.signIn, address: nil)
         #expect(open == ["0"])
     }
 
-    @Test func `whoever would wait too long is refused though the queue has room`() async throws {
+    @Test func `a caller that would wait too long is refused though the queue has room`() async throws {
         let hasher = PasswordHasher(cost: 10, threads: 1, queueLimit: 100, longestWait: .milliseconds(100))
         let outcomes = await withTaskGroup(of: Bool.self) { group in
             for _ in 0..<30 { group.addTask { (try? await hasher.hash("p", for: someone)) != nil } }
@@ -78,7 +78,7 @@ private let someone = HashRequester(.signIn, address: nil)
     }
 
     /// One hash at a time, and each takes long enough that all others are there before it ends.
-    @Test func `one address that sends many keeps nobody else waiting`() async throws {
+    @Test func `one address that sends many keeps no other waiting`() async throws {
         let hasher = PasswordHasher(cost: 11, threads: 1, longestWait: .seconds(60))
         let flood = HashRequester(.newPassword, address: IPAddress("192.0.2.1"))
         let flooding = Task {
@@ -95,7 +95,7 @@ private let someone = HashRequester(.signIn, address: nil)
             #expect(try await !hasher.verify("p", against: nil, for: other))
         }
         let outcomes = await flooding.value
-        #expect(outcomes.contains(.resourceExhausted), "beyond 4 that wait an address is told to slow down")
+        #expect(outcomes.contains(.resourceExhausted), "beyond 4 that wait an address is refused with RATE_LIMITED")
         #expect(outcomes.allSatisfy { $0 == nil || $0 == .resourceExhausted }, "\(outcomes)")
         #expect(hasher.waiting == 0)
     }

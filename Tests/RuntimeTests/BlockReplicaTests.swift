@@ -53,26 +53,26 @@ struct BlockReplicaTests {
             ])
             let replica = BlockReplica(database: database, bus: social)
             try await replica.loadSnapshotOnce(context: CallContext())
-            let everybody = (1...9).map { user($0) }
-            #expect(try await replica.hidden(from: user(1), among: everybody) == [user(2), user(3)])
-            #expect(try await replica.hidden(from: user(2), among: everybody) == [user(1)])
-            #expect(try await replica.hidden(from: user(5), among: everybody) == [user(6), user(7)])
-            #expect(try await replica.hidden(from: user(4), among: everybody).isEmpty)
+            let users = (1...9).map { user($0) }
+            #expect(try await replica.hidden(from: user(1), among: users) == [user(2), user(3)])
+            #expect(try await replica.hidden(from: user(2), among: users) == [user(1)])
+            #expect(try await replica.hidden(from: user(5), among: users) == [user(6), user(7)])
+            #expect(try await replica.hidden(from: user(4), among: users).isEmpty)
             #expect(try await replica.hidden(from: user(1), among: []).isEmpty)
-            for reader in everybody {
+            for reader in users {
                 let shown = try await database.query(
-                    "SELECT person FROM unnest(\(everybody)) AS person WHERE \(BlockReplica.isShown("person", to: reader))"
+                    "SELECT person FROM unnest(\(users)) AS person WHERE \(BlockReplica.isShown("person", to: reader))"
                 ).map { try $0.decode(as: UserID.self) }
-                let hidden = try await replica.hidden(from: reader, among: everybody)
-                #expect(Set(shown) == Set(everybody).subtracting(hidden), "a service's own statement says the same")
+                let hidden = try await replica.hidden(from: reader, among: users)
+                #expect(Set(shown) == Set(users).subtracting(hidden), "a service's own statement says the same")
             }
 
             social.blocks.withLock { $0 = [block(1, 1, 2, version: 2, active: false), block(3, 1, 4, version: 1)] }
             try await replica.loadSnapshotOnce(context: CallContext())
-            #expect(try await replica.hidden(from: user(1), among: everybody) == [user(2), user(3)], "it was loaded before")
+            #expect(try await replica.hidden(from: user(1), among: users) == [user(2), user(3)], "it was loaded before")
             try await database.execute("DELETE FROM block_snapshot")
             try await replica.loadSnapshotOnce(context: CallContext())
-            #expect(try await replica.hidden(from: user(1), among: everybody) == [user(3)])
+            #expect(try await replica.hidden(from: user(1), among: users) == [user(3)])
         }
     }
 }

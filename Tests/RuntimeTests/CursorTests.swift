@@ -5,7 +5,7 @@ import Testing
 @testable import Runtime
 @testable import ServiceRuntime
 
-/// Any bytes where a position should be: what somebody could make who works out the checksum.
+/// Any bytes where a position should be: what a user could make who computes the checksum.
 private struct RawPosition: CursorPosition {
     let bytes: [UInt8]
     init(_ bytes: [UInt8]) { self.bytes = bytes }

@@ -27,7 +27,7 @@ private final class CountedWarnings: Sendable {
     var count: Int { warnings.load(ordering: .relaxed) }
 }
 
-/// The development clock on a bus where anybody may say anything (PF-7).
+/// The development clock on a bus where any client may publish anything (PF-7).
 @Suite(.timeLimit(.minutes(2))) struct DevelopmentClockTests {
     /// Offsets that lead beyond the year 9999, up to where 64 bits end.
     private static let unusable: [Int64] = [.max, .max - 1, .max / 2, DevelopmentClock.longestShift.microseconds + 1]
@@ -61,8 +61,8 @@ private final class CountedWarnings: Sendable {
         try await mine.flush(within: .seconds(5))
         let texts =
             Self.unusable.map(String.init) + ["9223372036854775808", "-9223372036854775809", "", "soon", "1e9", "1 ", "\u{0}"]
-        for text in texts { try theirs.publish(DevelopmentClockAgent.subject, body: Array(text.utf8), reply: "_INBOX.nobody") }
-        try theirs.publish(DevelopmentClockAgent.subject, body: [0xFF, 0x80], reply: "_INBOX.nobody")
+        for text in texts { try theirs.publish(DevelopmentClockAgent.subject, body: Array(text.utf8), reply: "_INBOX.none") }
+        try theirs.publish(DevelopmentClockAgent.subject, body: [0xFF, 0x80], reply: "_INBOX.none")
         // One delivery thread: its answer comes after all of those were looked at.
         let answers = try await theirs.scatter(
             DevelopmentClockAgent.subject,
@@ -124,7 +124,7 @@ private final class CountedWarnings: Sendable {
         }
     }
 
-    @Test func `of several who set the clock at once each moves it or is told`() async throws {
+    @Test func `of several who set the clock at once each moves it or gets an error`() async throws {
         try await withGateways(2) { coordinators, clocks in
             let start = SystemClock.now()
             let targets = (1...8).map { start + .hours(Int64($0)) }
@@ -139,7 +139,7 @@ private final class CountedWarnings: Sendable {
                 }
                 return try await tasks.reduce(into: [Instant]()) { list, target in if let target { list.append(target) } }
             }
-            #expect(!refused.contains(targets[7]), "nobody moved it beyond the last")
+            #expect(!refused.contains(targets[7]), "none moved it beyond the last")
             let shift = try #require(clocks.map(\.shift).max())
             #expect(abs((shift - .hours(8)).seconds) < 60)
         }

@@ -41,7 +41,7 @@ struct EventOperationTests {
         Settings(values: ["database.url": try await fixture.connectionString()], declared: ServiceSettings.all)
     }
 
-    @Test func `The metrics show what waits in the outbox, what was not heard, and what is tried again`() async throws {
+    @Test func `The metrics show what waits in the outbox, what was not consumed, and what is tried again`() async throws {
         try await withFixture { fixture in
             let jetStream = JetStream(connection: fixture.bus)
             let topology = EventTopology(services: ["tester"], sources: ["listener": ["all": ["tester"]]])
@@ -73,8 +73,8 @@ struct EventOperationTests {
             #expect(shows(#"streaksnap_outbox_oldest_age_seconds{service="tester"} 0"#))
             #expect(shows(#"streaksnap_consumer_pending{service="tester",feature="all",stream="EVT_TESTER"} 3"#))
 
-            let hearing = Task { await consumer.run() }
-            defer { hearing.cancel() }
+            let consuming = Task { await consumer.run() }
+            defer { consuming.cancel() }
             try await eventually("one is parked, two wait behind it") {
                 _ = try await consumer.retryDue()
                 await lag.measure()
@@ -82,8 +82,8 @@ struct EventOperationTests {
                     && shows(#"streaksnap_events_retrying{service="tester",feature="all"} 2"#)
                     && shows(#"streaksnap_consumer_pending{service="tester",feature="all",stream="EVT_TESTER"} 0"#)
             }
-            hearing.cancel()
-            await hearing.value
+            consuming.cancel()
+            await consuming.value
         }
     }
 

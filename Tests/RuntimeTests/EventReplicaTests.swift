@@ -16,15 +16,15 @@ import Wire
 struct EventReplicaTests {
     private static let user = UserID(high: 7, low: 7)
 
-    /// Nobody to ask.
-    private struct Nobody: Caller {
+    /// A service that does not answer.
+    private struct NoService: Caller {
         func call<Request: Message, Reply: Message>(_: Method<Request, Reply>, _: Request, context: CallContext) async throws
             -> Reply
         { throw ServiceError.unavailable() }
     }
 
-    /// Lets a handler hear an event, in a transaction as the consumer would.
-    private func tell(_ event: some Event, _ handler: EventHandler, _ fixture: Fixture) async throws {
+    /// Lets a handler consume an event, in a transaction as the consumer would.
+    private func consume(_ event: some Event, _ handler: EventHandler, _ fixture: Fixture) async throws {
         let stored = StoredEvent(
             id: UUIDv7Source(clock: SystemClock()).make(),
             aggregate: event.aggregateID,
@@ -45,7 +45,7 @@ struct EventReplicaTests {
         try await withFixture { fixture in
             try await Migrator(scope: "entitlement_replica", migrations: EntitlementReplica.migrations).run(on: fixture.database)
             let now = Instant(seconds: 1_800_000_000)
-            #expect(try await !isPremium(fixture, at: now), "somebody unknown is on the free plan")
+            #expect(try await !isPremium(fixture, at: now), "an unknown user is on the free plan")
             var newest: Int64 = 0
             // 11 is prime: each step visits 1…10 in another order.
             for index in 1...10 {
@@ -56,7 +56,7 @@ struct EventReplicaTests {
                     version: version,
                     plan: version.isMultiple(of: 2) ? .premium : .free
                 )
-                try await tell(event, EntitlementReplica().handler(), fixture)
+                try await consume(event, EntitlementReplica().handler(), fixture)
                 #expect(try await isPremium(fixture, at: now) == newest.isMultiple(of: 2), "version \(newest)")
                 let kept = try await fixture.database.query("SELECT version FROM entitlement_replica")
                 #expect(try kept.map { try $0.decode(as: Int64.self) } == [newest])
@@ -69,18 +69,18 @@ struct EventReplicaTests {
             try await Migrator(scope: "entitlement_replica", migrations: EntitlementReplica.migrations).run(on: fixture.database)
             let end = Instant(seconds: 1_800_000_000)
             let event = EntitlementsChanged(userID: Self.user, version: 1, plan: .premium, expiresAt: end)
-            try await tell(event, EntitlementReplica().handler(), fixture)
+            try await consume(event, EntitlementReplica().handler(), fixture)
             #expect(try await isPremium(fixture, at: end - .seconds(1)))
             #expect(try await !isPremium(fixture, at: end))
         }
     }
 
-    @Test(arguments: 1...10) func `of profiles keeps the newest version, and tells of news only`(step: Int) async throws {
+    @Test(arguments: 1...10) func `of profiles keeps the newest version, and reports newer states only`(step: Int) async throws {
         try await withFixture { fixture in
             try await Migrator(scope: "profile_replica", migrations: ProfileReplica.migrations).run(on: fixture.database)
-            let replica = ProfileReplica(database: fixture.database, bus: Nobody())
-            let heard = Mutex<[String]>([])
-            let handler = replica.handler { profile, _ in heard.withLock { $0.append(profile.displayName) } }
+            let replica = ProfileReplica(database: fixture.database, bus: NoService())
+            let stored = Mutex<[String]>([])
+            let handler = replica.handler { profile, _ in stored.withLock { $0.append(profile.displayName) } }
             var newest: Int64 = 0
             var news: [String] = []
             for index in 1...10 {
@@ -95,20 +95,20 @@ struct EventReplicaTests {
                     timeZone: "UTC",
                     status: .active
                 )
-                try await tell(ProfileChanged(userID: Self.user, profile: state), handler, fixture)
+                try await consume(ProfileChanged(userID: Self.user, profile: state), handler, fixture)
                 let known = try await replica.profile(Self.user, context: CallContext())
                 #expect(known?.displayName == "version \(newest)")
             }
-            #expect(heard.withLock { $0 } == news)
+            #expect(stored.withLock { $0 } == news)
         }
     }
 
-    @Test func `of profiles asks for somebody it has not heard of, and says so when nobody answers`() async throws {
+    @Test func `of profiles asks for a user it does not know, and fails when there is no answer`() async throws {
         try await withFixture { fixture in
             try await Migrator(scope: "profile_replica", migrations: ProfileReplica.migrations).run(on: fixture.database)
-            let replica = ProfileReplica(database: fixture.database, bus: Nobody())
+            let replica = ProfileReplica(database: fixture.database, bus: NoService())
             await #expect(throws: ServiceError.self) { try await replica.profile(Self.user, context: CallContext()) }
-            // Inside a handler's transaction nobody is asked: the event comes again.
+            // Inside a handler's transaction auth is not asked: the event comes again.
             let error = await #expect(throws: ServiceError.self) {
                 try await fixture.work.run(CallContext()) { try await replica.known([Self.user], $0.sql) }
             }

@@ -51,7 +51,7 @@ private enum TestModule: ServiceModule {
     ]
 }
 
-/// Tells those who ask when to end.
+/// Tasks wait here for the end.
 private final class Ending: Sendable {
     let isHere = Atomic(false)
 }
@@ -149,7 +149,7 @@ struct HostTests {
         #expect(lines.parts("stopped") == ["bus", "database", "spans"])
         try await eventually("no connection is left") { try await connections(postgres) == 0 }
         let bus = try await BusConnection.connect(BusConfiguration(url: nats.url), logger: PostgresServer.silence)
-        #expect(try await bus.scatter("$SRV.PING", for: .milliseconds(300), atMost: 1).isEmpty, "nobody answers")
+        #expect(try await bus.scatter("$SRV.PING", for: .milliseconds(300), atMost: 1).isEmpty, "no service answers")
         await bus.close()
     }
 

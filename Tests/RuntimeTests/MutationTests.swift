@@ -183,7 +183,7 @@ struct MutationTests {
         }
     }
 
-    @Test(arguments: [true, false]) func `is forgotten after 24 hours of the clock, whether somebody tidies up or not`(
+    @Test(arguments: [true, false]) func `expires after 24 hours of the clock, whether it was purged or not`(
         isPurged: Bool
     ) async throws {
         let clock = ManualClock(Instant(seconds: 1_800_000_000))

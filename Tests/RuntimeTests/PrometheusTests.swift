@@ -40,7 +40,7 @@ struct PrometheusTests {
         #expect(!samples.contains { $0.name == "none" })
     }
 
-    @Test func `tells requests by method and outcome, those in flight, and those refused`() async throws {
+    @Test func `shows requests by method and outcome, those in flight, and those refused`() async throws {
         let metrics = Metrics()
         let observer = MetricsObserver(metrics.labelled([("service", "a")]), role: "server")
         for _ in 0..<3 { observer.started(method: "rpc.a.v1.B") }
@@ -61,7 +61,7 @@ struct PrometheusTests {
         #expect(value("streaksnap_rpc_duration_seconds_count", [:]) == 2, "what did not run took no time")
     }
 
-    @Test func `tells the process's memory, time, files and start as Prometheus's clients do`() async throws {
+    @Test func `shows the process's memory, time, files and start as Prometheus's clients do`() async throws {
         let metrics = Metrics()
         ProcessMetrics.add(to: metrics)
         let samples = try await PrometheusParser.parse(metrics.text())
@@ -80,7 +80,7 @@ struct PrometheusTests {
         withExtendedLifetime(held) {}
     }
 
-    @Test func `tells how busy the database's pool is, and how long statements take`() async throws {
+    @Test func `shows how busy the database's pool is, and how long statements take`() async throws {
         let metrics = Metrics()
         let observer = DatabaseMetrics(metrics)
         let server = try await PostgresServer.shared()
@@ -117,7 +117,7 @@ struct PrometheusTests {
         await database.stop()
     }
 
-    @Test func `tells how late the oldest due row of a job is, also while it cannot be seen`() async throws {
+    @Test func `shows how late the oldest due row of a job is, also while it cannot be seen`() async throws {
         let metrics = Metrics()
         let clock = ManualClock(Instant(seconds: 1_000))
         let isBroken = Gauge()
@@ -151,6 +151,6 @@ struct PrometheusTests {
         #expect(try await shown() == [160])
         running.cancel()
         await running.value
-        #expect(try await shown().isEmpty, "nobody looks any more")
+        #expect(try await shown().isEmpty, "no reader is left")
     }
 }

@@ -118,7 +118,7 @@ struct TracingTests {
         collector.stop()
     }
 
-    @Test func `never hold up who records them, and their end is bounded when nobody answers`() async throws {
+    @Test func `never hold up the recorder, and their end is bounded when the collector does not answer`() async throws {
         let collector = try TestCollector(.silent)
         let metrics = Metrics()
         let tracer = try tracer(["otlp.endpoint": collector.endpoint], metrics: metrics)

@@ -4,8 +4,8 @@ import Kernel
 /// One act of a plan, with what the model expects of it as the text that the answer is put into as well.
 enum Act: Sendable {
     case start(run: String, one: Int, other: Int)
-    /// `heard` is what each device hears: one text a streak.
-    case post(user: Int, captured: Instant?, isRepeated: Bool, heard: [[String]])
+    /// `replies` is what each device gets: one text a streak.
+    case post(user: Int, captured: Instant?, isRepeated: Bool, replies: [[String]])
     case recover(user: Int, run: String, isRepeated: Bool, expected: String)
     case look(user: Int, run: String, expected: String)
     case list(user: Int, expected: [String])
@@ -81,7 +81,7 @@ struct Plan {
                 user: try number(line, 2),
                 captured: line[3] == "-" ? nil : try instant(line, 3),
                 isRepeated: line[5] == "1",
-                heard: line[6].split(separator: "|").map { $0.split(separator: ",").map(String.init) }
+                replies: line[6].split(separator: "|").map { $0.split(separator: ",").map(String.init) }
             )
         case ("recover", 6):
             act = .recover(user: try number(line, 2), run: String(line[3]), isRepeated: line[4] == "1", expected: String(line[5]))

@@ -54,7 +54,7 @@ actor Player {
     func play(_ turn: Turn) async throws {
         try await system.go(to: turn.at)
         if !turn.zones.isEmpty {
-            try await tell(turn.zones)
+            try await emit(turn.zones)
             try await system.settle()
         }
         var waiting = turn.acts.values.makeIterator()
@@ -77,7 +77,7 @@ actor Player {
                 let run: String? =
                     switch act {
                     case .start(let run, _, _), .look(_, let run, _), .recover(_, let run, _, _): run
-                    case .post(_, _, _, let heard): heard.first?.first.map(Self.run)
+                    case .post(_, _, _, let replies): replies.first?.first.map(Self.run)
                     case .list, .balance: nil
                     }
                 dispute(run, now, "\(act): \(error)")
@@ -88,8 +88,8 @@ actor Player {
     private func play(_ act: Act, at now: Instant) async throws {
         switch act {
         case .start(let run, let one, let other): try await start(run, one, other)
-        case .post(let user, let captured, let isRepeated, let heard):
-            try await post(user, captured, isRepeated: isRepeated, heard, at: now)
+        case .post(let user, let captured, let isRepeated, let replies):
+            try await post(user, captured, isRepeated: isRepeated, replies, at: now)
         case .recover(let user, let run, let isRepeated, let expected):
             compare(run, now, "Recover by \(user)", try await recover(user, run, isRepeated: isRepeated), expected)
         case .look(let user, let run, let expected):
@@ -102,8 +102,8 @@ actor Player {
             let items = reply.streaks.map { "\(runs[$0.id] ?? $0.id.description)\(Self.item($0))" }.sorted()
             tally.looks += 1
             for run in Set((items + expected).map(Self.run)) {
-                let (heard, meant) = (items.filter { Self.run($0) == run }, expected.filter { Self.run($0) == run })
-                compare(run, now, "ListStreaks of \(user)", heard.joined(separator: ","), meant.joined(separator: ","))
+                let (replies, meant) = (items.filter { Self.run($0) == run }, expected.filter { Self.run($0) == run })
+                compare(run, now, "ListStreaks of \(user)", replies.joined(separator: ","), meant.joined(separator: ","))
             }
         case .balance(let user, let expected):
             let reply = try await billing.getRecoveryBalance(GetRecoveryBalanceRequest(), context: Self.by(user))
@@ -122,10 +122,10 @@ actor Player {
         tally.streaks += 1
     }
 
-    private func post(_ user: Int, _ captured: Instant?, isRepeated: Bool, _ heard: [[String]], at now: Instant) async throws {
-        let keys = heard[0].map(Self.run)
+    private func post(_ user: Int, _ captured: Instant?, isRepeated: Bool, _ replies: [[String]], at now: Instant) async throws {
+        let keys = replies[0].map(Self.run)
         let streakIDs = try keys.map { try id(of: $0) }
-        let requests = heard.map { _ in
+        let requests = replies.map { _ in
             RecordContributionRequest(
                 operationID: newID(),
                 userID: Self.id(user),
@@ -152,9 +152,9 @@ actor Player {
         tally.snaps += 1
         tally.answers += answers.count * keys.count
         tally.refusals += answers.joined().count { $0.split(separator: ":").count == 2 }
-        // Which of two devices was first is nobody's business.
+        // Which of two devices was first does not matter.
         for (index, run) in keys.enumerated() {
-            let (actual, meant) = (answers.map { $0[index] }.sorted(), heard.map { $0[index] }.sorted())
+            let (actual, meant) = (answers.map { $0[index] }.sorted(), replies.map { $0[index] }.sorted())
             compare(run, now, "the snap of \(user)", actual.joined(separator: " "), meant.joined(separator: " "))
         }
     }
@@ -171,8 +171,8 @@ actor Player {
         } catch let error as ServiceError { return error.reason }
     }
 
-    /// What `auth` tells of people's clocks.
-    private func tell(_ news: [ZoneNews]) async throws {
+    /// What `auth` emits about users' zones.
+    private func emit(_ news: [ZoneNews]) async throws {
         let events = try news.map { news in
             let id = newText()
             let user = Self.id(news.user)

@@ -7,8 +7,8 @@ import Outbox
 import Runtime
 import SocialAPI
 
-/// The real `streaks` and `billing` as processes on a private broker and database, on the development clock. Nobody else is there: what
-/// `auth` would tell is told here, by its rights, and what `streaks` asks `social` at its start is answered: nobody blocks anybody.
+/// The real `streaks` and `billing` as processes on a private broker and database, on the development clock. Nothing else runs: what
+/// `auth` would emit is emitted here, with its rights, and what `streaks` asks `social` at its start is answered: there are no blocks.
 struct SoakSystem {
     let bus: BusConnection
     /// Speaks as `auth`.
@@ -119,7 +119,7 @@ struct SoakSystem {
     /// Moves the clock there; everything due by then has been done when it returns.
     func go(to instant: Instant) async throws { try await coordinator.set(to: instant, replicas: replicas) }
 
-    /// Waits until everything that was told has been heard.
+    /// Waits until every event that was emitted has been consumed.
     func settle() async throws { try await go(to: clock.now() + .seconds(1)) }
 
     func stop() async {

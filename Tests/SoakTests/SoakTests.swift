@@ -28,7 +28,7 @@ import Testing
         #expect(result.text.hasSuffix(": 0 disagreements\n"), "\(result.transcript)")
     }
 
-    @Test func `a disagreement is told with its streak, seed and history, and fails the run`() async throws {
+    @Test func `a disagreement is reported with its streak, seed and history, and fails the run`() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "soak-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }

@@ -178,7 +178,7 @@ struct ConcurrencyTests {
         }
     }
 
-    @Test func `64 reports of one person by one are one; each of 16 reporters is told apart; moderators act once`() async throws {
+    @Test func `64 reports of one person by one are one; each of 16 reporters counts; moderators act once`() async throws {
         try await withWorld { world in
             let bad = world.person(0)
             let people = (1...16).map { world.person(UInt64($0)) }

@@ -39,7 +39,7 @@ struct FriendListTests {
         _ = try await sql.execute("UPDATE profile_replica SET display_name = \(name) WHERE user_id = \(user)")
     }
 
-    /// What nobody can do to the tables with triggers: a change that leaves the version as it is.
+    /// What cannot be done to the tables with triggers: a change that leaves the version as it is.
     private func renameUnseen(_ user: UserID, _ name: String, _ world: World) async throws {
         try await world.database.transaction { sql in
             try await sql.execute("ALTER TABLE profile_replica DISABLE TRIGGER USER")
@@ -81,7 +81,7 @@ struct FriendListTests {
                 case 8: _ = try await database.execute("DELETE FROM friendship WHERE user_low = \(one) AND user_high > \(two)")
                 default: break
                 }
-                // Whoever looks first fills in a missing profile; each of them must be able to.
+                // The first reader fills in a missing profile; each of them must be able to.
                 let viewer = people[Int.random(in: 0..<7, using: &random)]
                 let services = (replicas + [fresh]).shuffled(using: &random)
                 for limit: Int32 in [0, 2] {
@@ -121,7 +121,7 @@ struct FriendListTests {
         }
     }
 
-    @Test(arguments: [0, 1, 4]) func `is dropped when others were asked for more recently, and keeps none when told so`(
+    @Test(arguments: [0, 1, 4]) func `is dropped when others were asked for more recently, and keeps none when set so`(
         capacity: Int
     ) async throws {
         try await withWorld { world in
@@ -172,7 +172,7 @@ struct FriendListTests {
     }
 
     @Test
-    func `of people who change their names and friendships at once ends as it is, and nobody waits for each other in a ring`()
+    func `of people who change their names and friendships at once ends as it is, without a deadlock`()
         async throws
     {
         try await withWorld { world in

@@ -10,7 +10,7 @@ import Testing
 import Wire
 
 /// An `auth` that answers with these profiles in this order.
-private struct Told: Caller {
+private struct Answering: Caller {
     let people: [ProfileState]
 
     func call<Request: Message, Reply: Message>(_: Method<Request, Reply>, _: Request, context: CallContext) async throws -> Reply
@@ -61,17 +61,17 @@ struct ProfileOrderTests {
     }
 
     private static func store(_ batch: [UserID], in database: Database, _ runs: Runs) async throws {
-        let replica = ProfileReplica(database: database, bus: Told(people: batch.map(renamed))) { state, _ in
+        let replica = ProfileReplica(database: database, bus: Answering(people: batch.map(renamed))) { state, _ in
             guard state.userID == batch[0] else { return }
             runs.add()
             // Both have begun; or one of them waits for the other already.
-            while runs.count < 2, try await isNobodyWaiting(database) {}
+            while runs.count < 2, try await isNoneWaiting(database) {}
         }
-        // Somebody unknown, so that auth is asked.
+        // An unknown user, so that auth is asked.
         _ = try await replica.profiles([UserID(high: 8, low: batch[0].low)], context: CallContext())
     }
 
-    private static func isNobodyWaiting(_ database: Database) async throws -> Bool {
+    private static func isNoneWaiting(_ database: Database) async throws -> Bool {
         try await database.query(
             """
             SELECT 1 FROM pg_locks l JOIN pg_stat_activity a USING (pid)
@@ -95,7 +95,7 @@ struct ProfileOrderTests {
             }
             var random = Seeded(7)
             states.shuffle(using: &random)
-            let replica = ProfileReplica(database: world.database, bus: Told(people: states)) { state, _ in
+            let replica = ProfileReplica(database: world.database, bus: Answering(people: states)) { state, _ in
                 stored.withLock { $0.append(state.displayName) }
             }
             _ = try await replica.profiles([people[0]], context: CallContext())

@@ -70,7 +70,7 @@ struct World {
     let clock: ManualClock
 
     /// A user whom `auth` knows.
-    func person(_ number: UInt64, username: String? = nil, name: String = "Somebody", status: AccountStatus = .active) -> UserID {
+    func person(_ number: UInt64, username: String? = nil, name: String = "A User", status: AccountStatus = .active) -> UserID {
         let id = UserID(high: 1, low: number)
         others.state.withLock {
             $0.people[id] = ProfileState(

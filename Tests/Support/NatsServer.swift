@@ -6,7 +6,7 @@ private import Synchronization
 ///
 /// `NATS_SERVER=/path` runs the tests against another build.
 public final class NatsServer: Sendable {
-    /// The server did not do what it was told in time.
+    /// The server did not do what it was asked in time.
     public struct Failure: Error, CustomStringConvertible {
         public let description: String
     }
@@ -114,13 +114,13 @@ public final class NatsServer: Sendable {
         }
         guard let child else { return }
         child.signal(number)
-        // A frozen server hears nothing else.
-        let impatience = Task {
+        // A frozen server reacts to no other signal.
+        let timeout = Task {
             try await Task.sleep(for: .seconds(20))
             child.signal(SIGKILL)
         }
         _ = await child.waitForExit()
-        impatience.cancel()
+        timeout.cancel()
     }
 
     private static func isFrozen(_ pid: pid_t) -> Bool {

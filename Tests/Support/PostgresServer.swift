@@ -6,7 +6,7 @@ private import Synchronization
 ///
 /// PostgreSQL refuses to run as root, so a test run by root starts it as user `postgres`. `POSTGRES_BIN=/path` runs another build.
 public final class PostgresServer: Sendable {
-    /// The server did not do what it was told in time.
+    /// The server did not do what it was asked in time.
     public struct Failure: Error, CustomStringConvertible {
         public let description: String
     }

@@ -32,7 +32,7 @@ public final class TCPProxy: Sendable {
     /// Ends all connections as a crashed host or an impatient router does: the client's next packet is answered by RST.
     public func reset() async { await loop.perform { $0.reset() } }
 
-    /// Whether new connections are accepted and then hear nothing; those that hang are forwarded when it ends.
+    /// Whether new connections are accepted and then get no data; those that hang are forwarded when it ends.
     public func holdNewConnections(_ isHeld: Bool) async {
         await loop.perform { loop in
             loop.isHolding = isHeld
@@ -82,7 +82,7 @@ private final class Loop: @unchecked Sendable {
     private var held: [Int32] = []
     private let commands = Mutex<[@Sendable (Loop) -> Void]>([])
     var heldCount: Int { held.count }
-    /// More than this waits with whoever sends it.
+    /// More than this waits at the sender.
     private static let limit = 1 << 20
 
     init(path: String) throws {

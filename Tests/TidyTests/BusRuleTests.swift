@@ -26,7 +26,7 @@ struct BusRuleTests {
         let word = "judgesSubjects: Bool { true }"
         expectNone(
             uses(of: word, below: "Shared/", "Services/", outside: home),
-            "Anybody can have the broker send a stream's message to any subscription."
+            "Any service can have the broker send a stream's message to any subscription."
         )
         #expect(tree.swift(below: home).contains { $0.swift.offsets(of: word).count == 1 })
     }
@@ -35,6 +35,6 @@ struct BusRuleTests {
         let home = "Shared/Bus/Connection/BusSubscription.swift"
         let words = ["natsConnection_Subscribe", "natsConnection_QueueSubscribe", "natsConnection_SubscribeSync", "js_Subscribe"]
         let violations = words.flatMap { uses(of: $0, below: "Shared/", "Services/", outside: home) }
-        expectNone(violations, "MessageReceiver stands between nats.c and everybody.")
+        expectNone(violations, "MessageReceiver stands between nats.c and all else.")
     }
 }

@@ -24,7 +24,7 @@ struct CommandTests {
         #expect(build.contains("exec env -i "))
     }
 
-    @Test func `whoever runs in the image library is known to the end of the process`() throws {
+    @Test func `threads in the image library are counted to the end of the process`() throws {
         let source = try #require(tree.text("Shared/CVips/cvips.c"))
         let violations = Self.ungated(source).map {
             Violation(path: "Shared/CVips/cvips.c", line: 1, problem: "\($0) calls the library without enter() or GATED")

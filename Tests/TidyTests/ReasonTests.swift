@@ -8,15 +8,15 @@ struct ReasonTests {
 
     /// What is thrown and never reaches a caller, or has no method yet.
     private static let unseen: [String: String] = [
-        "LEDGER_TOO_SHORT": "the keeper loads more and tries again",
+        "LEDGER_TOO_SHORT": "the writer loads more and tries again",
         "OPERATION_CONFLICT": "one operation id with two requests: the services that call never do that",
         "KEY_CONFLICT": "blob keys are made by the services",
         "ALREADY_PAUSED": "no method pauses yet", "NOT_PAUSED": "no method pauses yet",
         "PAUSE_NOT_ALLOWED": "no method pauses yet", "PAUSE_TOO_LONG": "no method pauses yet",
         "FREEZE_NOT_NEEDED": "no method freezes yet", "NO_FREEZES_AVAILABLE": "no method freezes yet",
         "METHOD_NOT_ALLOWED": "of no operation: there is none",
-        "NOT_A_MEMBER": "told in the outcome of a snap", "ALREADY_POSTED": "told in the outcome of a snap, and declared by media",
-        "CAPTURED_IN_FUTURE": "told in the outcome of a snap, and declared by media",
+        "NOT_A_MEMBER": "part of the outcome of a snap", "ALREADY_POSTED": "part of the outcome of a snap, and declared by media",
+        "CAPTURED_IN_FUTURE": "part of the outcome of a snap, and declared by media",
     ]
 
     /// The page's own list: what the gateway and the runtime refuse.
@@ -82,7 +82,7 @@ struct ReasonTests {
         for service in tree.services { known.formUnion(declared(by: service)) }
         let violations = tree.swift(below: "Shared/").flatMap { file in
             thrown(file).filter { !known.contains($0.word) && Self.unseen[$0.word] == nil }.map {
-                Violation(path: file.path, line: line($0.place, file.text), problem: "\($0.word) is in nobody's reasons")
+                Violation(path: file.path, line: line($0.place, file.text), problem: "\($0.word) is in no service's reasons")
             }
         }
         expectNone(violations, "Clients learn each error.code from the protos (option `reasons`), or from \(Self.common).")
@@ -90,7 +90,7 @@ struct ReasonTests {
 
     @Test func `every declared reason is thrown somewhere, once in its list`() {
         let sources = tree.swift(below: "Services/", "Shared/").filter { $0.path != Self.common }
-        // Some are told by one service to another, which answers with them.
+        // Some are sent by one service to another, which answers with them.
         let literals = Set(sources.flatMap { words($0.text, in: /"([A-Z][A-Z0-9_]+)"/).map(\.word) })
         var violations: [Violation] = []
         for service in tree.services {

@@ -35,7 +35,7 @@ struct SourceTree: Sendable {
     /// Read once for all tests.
     static let loaded = Result { try SourceTree(root: URL(filePath: #filePath).appending(path: "../../..").standardizedFileURL) }
 
-    /// Folders that nobody wrote by hand.
+    /// Folders that are generated.
     private static let generated = ["Proto/Generated/", "Proto/Generator/C/"]
 
     init(root: URL) throws {

@@ -107,7 +107,7 @@ struct TokenTests {
         }
         let unsigned = base64URL("{\"alg\":\"none\",\"kid\":\"\(kid)\"}".utf8) + "." + base64URL(claims().utf8) + "."
         #expect(await reason(verifier, unsigned) == "INVALID_TOKEN")
-        // The public key is no secret: nobody may use it as one.
+        // The public key is no secret: it must not work as one.
         for secret in [
             Data(key.publicKey.pemRepresentation.utf8), key.publicKey.rawRepresentation, key.publicKey.x963Representation,
         ] {

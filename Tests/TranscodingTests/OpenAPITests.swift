@@ -49,7 +49,7 @@ struct OpenAPITests {
         }
     }
 
-    @Test func `Rules, comments, parameters and who may call are told`() throws {
+    @Test func `Rules, comments, parameters and who may call are shown`() throws {
         let page = try kitchen()
         let grams = page.operation("put", "/api/dishes/{dish_id}/season")["requestBody"]["content"]["application/json"]["schema"]
         #expect(grams["properties"]["grams"].names == ["format", "maximum", "minimum", "type"])
@@ -123,7 +123,7 @@ struct OpenAPITests {
         }
     }
 
-    @Test func `Headers are told: the request's id, the rate limits, when to come again, the idempotency key`() throws {
+    @Test func `Headers are described: the request's id, the rate limits, when to come again, the idempotency key`() throws {
         let page = try kitchen()
         for path in page["paths"].names {
             for verb in page["paths"][path].names {

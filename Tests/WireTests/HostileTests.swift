@@ -2,7 +2,7 @@ import Testing
 import TestingAPI
 import Wire
 
-/// Bytes from somebody who wants to do harm: each is refused with a `WireError` or read as some message, and nothing crashes.
+/// Bytes from an attacker: each is refused with a `WireError` or read as some message, and nothing crashes.
 @Suite struct HostileTests {
     /// Decodes; what can be decoded must also survive a second round.
     private func feed(_ bytes: [UInt8]) throws {

@@ -1,5 +1,5 @@
 -- Many people for load tests; run by `deploy/dev seed`, never against an installation that matters. It writes what registering would
--- have come to in the tables of auth and social, without the events: other services ask auth for people they have not heard of.
+-- have come to in the tables of auth and social, without the events: other services ask auth for users they do not know.
 --   psql -v users=1000000 -v password_hash='$2b$…' -f seed.sql   (as superuser, on the database streaksnap)
 -- The n-th person is the same in every run; those who exist are left alone.
 \set ON_ERROR_STOP on
@@ -32,7 +32,7 @@ INSERT INTO auth.account
 SELECT id, email, email, :'password_hash', username, display_name, time_zone, now(), now(), now() FROM seeded
 ON CONFLICT DO NOTHING;
 
--- What auth has is what the others are told; those whom social knows already are left alone.
+-- The others get what auth has; users whom social has already stay as they are.
 CREATE TEMPORARY TABLE told ON COMMIT DROP AS
 SELECT a.id, a.version, a.username, a.display_name, a.avatar_key, a.time_zone, a.time_zone_since, a.status
 FROM auth.account a JOIN seeded s USING (id)

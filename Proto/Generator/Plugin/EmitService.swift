@@ -15,7 +15,7 @@ extension ModuleEmitter {
         return source.text
     }
 
-    /// One parameter a method: none can be forgotten, and one that changes something takes a handler that says what makes it once.
+    /// One parameter a method: none can be left out, and one that changes something takes a handler that says what makes it once.
     private func endpoints(_ service: ProtoService, _ source: inout SourceText) throws {
         source.doc(service.comment)
         try source.block("public enum \(service.name)Service") { source in

@@ -51,7 +51,7 @@ struct ProtoField {
     var number: Int
     var kind: Kind
     var isRepeated: Bool
-    /// Declared `optional`: whether it is set can be told from its default.
+    /// Declared `optional`: unset and default differ.
     var isOptional: Bool
     /// Index of the oneof it belongs to; never the synthetic one of an `optional` field.
     var oneof: Int?

@@ -41,7 +41,7 @@ final class ServiceCatalog: Sendable {
         OpenAPI.document(routes.routes, title: "StreakSnap", version: "v1", developmentClock: developmentClock)
     }
 
-    /// Looks until cancelled: often while something is missing, every two seconds after that.
+    /// Asks until cancelled: often while a service is missing, every two seconds after that.
     func run(expecting names: Set<String>) async {
         while !Task.isCancelled {
             await look()

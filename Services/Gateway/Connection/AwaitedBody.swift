@@ -1,7 +1,7 @@
 internal import Hummingbird
 internal import NIOCore
 
-/// The body of a request whose client waits for `100 Continue` (RFC 9110 §10.1.1): asks for it when somebody begins to read. A request that
+/// The body of a request whose client waits for `100 Continue` (RFC 9110 §10.1.1): asks for it when reading begins. A request that
 /// is refused before that gets its final status at once.
 struct AwaitedBody: AsyncSequence, Sendable {
     let body: RequestBody

@@ -3,7 +3,7 @@ internal import Kernel
 internal import NIOCore
 internal import NIOHTTP1
 
-/// Asks for `100 Continue`: whoever answers the request is about to read its body.
+/// Asks for `100 Continue`: the responder is about to read the body.
 struct BodyWanted: Sendable {}
 
 /// Holds one connection to the rules of HTTP/1 (RFC 9112), between the parser and everything else: refuses what is no correct request,
@@ -98,7 +98,7 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
         }
     }
 
-    /// Nobody wants this reply any more. To whoever makes it that is no failure: a failure would reset the connection.
+    /// The reply is no longer wanted. Its writer sees success: a failure would reset the connection.
     private func discard(_ promise: EventLoopPromise<Void>?) { promise?.succeed() }
 
     private func refuse(_ error: ServiceError, isHead: Bool, _ context: ChannelHandlerContext) {
@@ -110,7 +110,7 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     private func close(_ context: ChannelHandlerContext) {
-        // From here on nobody but the handler at the front sees what arrives. It is there until the connection is gone.
+        // From here on only the handler at the front sees what arrives. It stays until the connection is closed.
         do { try context.pipeline.syncOperations.addHandler(LingeringClose(), position: .first) } catch {
             context.close(promise: nil)
         }

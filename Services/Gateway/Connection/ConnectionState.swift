@@ -21,13 +21,13 @@ struct ConnectionState {
     /// How the head of a final reply goes out.
     enum Outbound: Equatable {
         case discard
-        /// `isDelimitedByClose`: the client knows no chunks, so a reply of unknown length ends with the connection.
+        /// `isDelimitedByClose`: the client does not support chunks, so a reply of unknown length ends with the connection.
         case send(closes: Bool, saysKeepAlive: Bool, isDelimitedByClose: Bool)
     }
 
     private struct Turn {
         var facts: RequestHeadRules.Facts
-        /// Bytes of the body that have not arrived; nil when nobody knows.
+        /// Bytes of the body that have not arrived; nil when their number is unknown.
         var missing: Int?
         var isComplete = false
         var reply = Reply.none
@@ -76,7 +76,7 @@ struct ConnectionState {
         return .forward
     }
 
-    /// The parser has given up: there is no telling where the next request begins.
+    /// The parser has failed: where the next request begins is unknown.
     mutating func failed(_ error: ServiceError) -> Inbound {
         guard !isDeaf else { return .discard }
         guard let last = turns.indices.last, !turns[last].isComplete else { return refuse(error, isHead: false) }
@@ -86,7 +86,7 @@ struct ConnectionState {
             isClosing = true
             return .close
         }
-        // Who answers this request finds the error where it reads the body.
+        // The responder gets the error when it reads the body.
         return .forward
     }
 
@@ -118,7 +118,7 @@ struct ConnectionState {
         let turn = turns[index]
         let isDelimitedByClose = turn.facts.isHTTP10 && !hasLength
         var closes = !turn.facts.keepsAlive || isDelimitedByClose
-        // A client that still waits for 100 Continue may send the body or not: nobody can tell what comes next.
+        // A client that still waits for 100 Continue may send the body or not, so what comes next is unknown.
         if !turn.isComplete, turn.facts.awaitsContinue || turn.missing ?? .max > Self.mostDrained { closes = true }
         turns[index].closes = closes
         return .send(closes: closes, saysKeepAlive: turn.facts.isHTTP10 && !closes, isDelimitedByClose: isDelimitedByClose)

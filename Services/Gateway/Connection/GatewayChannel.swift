@@ -15,11 +15,11 @@ struct GatewayChannel: ServerChildChannel {
         var channel: any Channel { http.channel }
     }
 
-    /// Who looks after a connection: the first who asks.
+    /// The right to handle a connection, and to close it: the first to ask gets it.
     final class Claim: Sendable {
         private let isTaken = Atomic(false)
 
-        /// - Returns: false when somebody has it already.
+        /// - Returns: false when it is taken already.
         func take() -> Bool { !isTaken.exchange(true, ordering: .acquiringAndReleasing) }
     }
 
@@ -30,7 +30,7 @@ struct GatewayChannel: ServerChildChannel {
         http.setup(channel: channel, logger: logger).flatMapThrowing { http in
             let value = Value(http: http, claim: Claim())
             // A server that stops drops connections it has just accepted, and a client may be gone before this has ended. NIO ends the
-            // process when a channel's writer is released that nobody has finished, so it is held here until that has been done.
+            // process when a channel's writer is released unfinished, so it is held here until it is finished.
             channel.closeFuture.whenComplete { _ in
                 guard value.claim.take() else { return }
                 Task { try? await value.http.executeThenClose { _, _ in } }

@@ -18,7 +18,7 @@ struct ClientAddresses: Sendable {
     }
 
     /// The client's address. Entries of X-Forwarded-For count from the right, as far as each was written by a trusted proxy: what is
-    /// left of that, anybody can have made up.
+    /// left of that, any client can have made up.
     ///
     /// - Parameters:
     ///   - peer: the other end of the connection.

@@ -6,8 +6,8 @@ internal import Runtime
 /// mode is never allowed: a browser adds nothing of its own to a request.
 struct CrossOrigin: Sendable {
     private enum Allowed: Equatable {
-        case nobody
-        case anybody
+        case noOrigin
+        case anyOrigin
         case listed(Set<String>)
     }
 
@@ -38,8 +38,8 @@ struct CrossOrigin: Sendable {
             throw Settings.Invalid("--http-cors-origins must be * alone, or a list without it.")
         }
         switch entries.first {
-        case nil: allowed = .nobody
-        case "*": allowed = .anybody
+        case nil: allowed = .noOrigin
+        case "*": allowed = .anyOrigin
         default: allowed = .listed(Set(entries))
         }
     }
@@ -58,14 +58,14 @@ struct CrossOrigin: Sendable {
         return Response(status: .noContent, headers: headers)
     }
 
-    /// Tells a browser that the page may read the reply, when it may.
+    /// Says to the browser that the page may read the reply, when it may.
     ///
     /// - Parameter origin: as the browser sent it; nil for other clients.
     func addHeaders(to headers: inout HTTPFields, for origin: String?) {
         switch allowed {
-        case .nobody: return
-        // The same for everybody, so caches need not tell origins apart.
-        case .anybody: headers[.accessControlAllowOrigin] = "*"
+        case .noOrigin: return
+        // The same for all origins, so caches need not distinguish them.
+        case .anyOrigin: headers[.accessControlAllowOrigin] = "*"
         case .listed:
             headers.append(HTTPField(name: .vary, value: "Origin"))
             guard let origin, isAllowed(origin) else { return }
@@ -76,8 +76,8 @@ struct CrossOrigin: Sendable {
 
     private func isAllowed(_ origin: String) -> Bool {
         switch allowed {
-        case .nobody: false
-        case .anybody: true
+        case .noOrigin: false
+        case .anyOrigin: true
         case .listed(let origins): origins.contains(origin)
         }
     }

@@ -77,7 +77,7 @@ struct Exchange: Sendable {
 
 extension Response {
     /// PF-5: how many requests the caller can make at once, has left, and in how many seconds all of them are there again.
-    mutating func tell(_ allowance: Allowance) {
+    mutating func add(_ allowance: Allowance) {
         headers[.rateLimitLimit] = String(allowance.limit)
         headers[.rateLimitRemaining] = String(allowance.remaining)
         headers[.rateLimitReset] = String(allowance.reset)

@@ -1,7 +1,7 @@
 /// What a caller may still ask for (RFC draft "RateLimit header fields for HTTP").
 struct Allowance: Equatable, Sendable {
     var isAllowed: Bool
-    /// Requests that could be made at once by a caller who was quiet.
+    /// Requests that could be made at once after a pause.
     var limit: Int
     /// Requests that can still be made at once.
     var remaining: Int
@@ -26,7 +26,7 @@ struct RateLimit<Caller: Hashable & Sendable>: Sendable {
     /// - Parameters:
     ///   - perSecond: requests, at least 1.
     ///   - burst: at least 1.
-    ///   - mostCallers: how many are remembered; when there are more, those who used least are forgotten.
+    ///   - mostCallers: how many are tracked; when there are more, those who used least are dropped.
     init(perSecond: Int, burst: Int, mostCallers: Int = 200_000) {
         self.interval = 1_000_000_000 / Int64(max(1, perSecond))
         self.burst = max(1, burst)

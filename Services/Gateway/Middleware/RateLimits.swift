@@ -17,7 +17,7 @@ final class RateLimits: Sendable {
         addresses = Mutex(addressRate > 0 ? RateLimit(perSecond: addressRate, burst: addressRate * Self.burstSeconds) : nil)
     }
 
-    /// Asks for a request from an address; nil when there is no limit. Whoever has an IPv6 address has all of its /64.
+    /// Asks for a request from an address; nil when there is no limit. An IPv6 address counts as its /64: a client has all of it.
     func ask(address: IPAddress?, cost: UInt32) -> Allowance? {
         guard let address else { return nil }
         let caller = address.isVersion4 ? address : address.network(bits: 64)

@@ -16,7 +16,7 @@ struct RevocationFeed: Sendable {
     let clock: any Clock
     let logger: Logger
 
-    /// Hears events: every gateway, not one of them, so it is a plain subscription.
+    /// Receives events. A plain subscription, since every gateway needs them all.
     func listen() throws -> BusSubscription {
         try bus.subscribe("evt.auth.v1.SessionsRevoked") { message in
             do {

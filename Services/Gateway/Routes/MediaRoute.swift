@@ -4,8 +4,8 @@ internal import Hummingbird
 internal import Kernel
 internal import Transcoding
 
-/// `GET /media/{key}?exp=&for=&sig=`: stored photos for whoever holds a signed link (PH-2), with ranges (RFC 9110 §14) and validators.
-/// Avatars need no signature: everybody may see them who knows the key, and nobody can guess it.
+/// `GET /media/{key}?exp=&for=&sig=`: stored photos by a signed link (PH-2), with ranges (RFC 9110 §14) and validators.
+/// Avatars need no signature: every client with the key may see them, and the key cannot be guessed.
 struct MediaRoute: Sendable {
     private static let open = "avatars/"
 
@@ -24,9 +24,9 @@ struct MediaRoute: Sendable {
     /// A blob that the caller may see.
     ///
     /// - Parameters:
-    ///   - viewer: whom the link was made for; nil for nobody in particular.
+    ///   - viewer: the user that the link was made for; nil when it is for no particular one.
     ///   - expires: when the link does; nil for a blob without one.
-    ///   - isOpen: whether everybody may keep it.
+    ///   - isOpen: whether shared caches may store it.
     /// - Throws: `NOT_FOUND` when there is none, or it is withheld.
     func serve(
         _ key: BlobKey,

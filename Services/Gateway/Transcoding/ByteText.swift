@@ -43,7 +43,7 @@ enum ByteText {
     }
 
     /// Position of the first byte at or after `position` that a JSON string cannot hold as it is: a quote, a backslash or a control
-    /// character; `end` when there is none. Eight bytes at a time; `sawHighBit` tells whether UTF-8 is left to be checked.
+    /// character; `end` when there is none. Eight bytes at a time; `sawHighBit` says whether UTF-8 is left to be checked.
     @inline(__always)
     static func nextSpecial(
         _ base: UnsafePointer<UInt8>,

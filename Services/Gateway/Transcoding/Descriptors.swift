@@ -31,7 +31,7 @@ public enum FieldKind: UInt8, Sendable {
     case timestamp = 19
 }
 
-/// How often a field occurs and whether its absence can be told.
+/// How often a field occurs and whether absent and default differ.
 public enum FieldShape: UInt8, Sendable {
     /// A proto3 scalar: never absent, the default value when not sent.
     case scalar
@@ -182,7 +182,7 @@ public struct MethodPolicy: Hashable, Sendable {
         case `internal` = 6
     }
 
-    /// Whether browsers open it by a link, as a page or picture: anybody may, and the reply is no JSON. Networks append parameters of their
+    /// Whether browsers open it by a link, as a page or picture: it is public, and the reply is no JSON. Networks append parameters of their
     /// own to links that people share, so unknown ones count for nothing here.
     public var isPage: Bool { auth == .none && body != nil }
 
@@ -219,7 +219,7 @@ public struct MethodPolicy: Hashable, Sendable {
             /// A token of RFC 9110 and visible ASCII with spaces.
             public let name, value: String
 
-            /// From `Name: value`; nil when it is none, and for headers that are HTTP's own business or would sign somebody in.
+            /// From `Name: value`; nil when it is none, and for headers that are HTTP's own business or would sign a user in.
             init?(_ text: String) {
                 let parts = text.split(separator: ":", maxSplits: 1)
                 guard parts.count == 2,

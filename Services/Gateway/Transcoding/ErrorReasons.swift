@@ -10,7 +10,7 @@ enum ErrorReasons {
     ]
     /// Where a path has parameters.
     static let path = ["MALFORMED_PATH"]
-    /// Where somebody must be signed in.
+    /// Where the caller must be signed in.
     static let signedIn = ["AUTHENTICATION_REQUIRED", "INVALID_TOKEN", "SESSION_REVOKED", "TOKEN_EXPIRED", "UNAUTHENTICATED"]
     static let noGuests = ["GUEST_NOT_ALLOWED"]
     static let administrators = ["ADMIN_ONLY"]

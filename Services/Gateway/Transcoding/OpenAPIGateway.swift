@@ -125,7 +125,7 @@ enum OpenAPIGateway {
                 "example": "avatars/1/512.jpg",
             ],
             query("exp", "When the link ends, in seconds since 1970.", "1767322800"),
-            query("for", "Whom the link was made for.", OpenAPIExamples.id("for")),
+            query("for", "The user that the link was made for.", OpenAPIExamples.id("for")),
             query("sig", "The link's signature.", "c2lnbmF0dXJl"),
         ]
         let image: JSONNode = ["image/jpeg": [:], "image/png": [:]]

@@ -15,7 +15,7 @@ enum OpenAPIResponses {
             "schema": ["type": "string"],
         ],
         "RateLimitLimit": [
-            "description": "Requests that could be made at once by a caller who was quiet; absent where there is no limit.",
+            "description": "Requests that could be made at once after a pause; absent where there is no limit.",
             "schema": ["type": "integer"],
         ],
         "RateLimitRemaining": ["description": "Requests that can still be made at once.", "schema": ["type": "integer"]],

@@ -4,7 +4,7 @@ internal import Kernel
 ///
 /// Semantic problems are collected with their paths and the value is stepped over; a syntax problem ends the pass.
 struct RequestEncoder: ~Copyable {
-    /// Most problems told at once.
+    /// Most problems reported at once.
     static let maximumDetails = 50
 
     var scanner: JSONScanner

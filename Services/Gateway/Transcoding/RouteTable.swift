@@ -31,7 +31,7 @@ public enum RouteMatch: Sendable {
 /// refused and reported, and the one that was there stays.
 public final class RouteTable: Sendable {
     private struct Snapshot: Sendable {
-        /// In order of installation: who came first keeps a path.
+        /// In order of installation: the first service to declare a path has it.
         var services: [(name: String, set: DescriptorSet)] = []
         var routes: [Route] = []
         var trie = RouteTrie()

@@ -137,7 +137,7 @@ struct SchemaTables {
 
 /// The compiled tables of one descriptor set, in memory of their own.
 ///
-/// `@unchecked Sendable`: the memory is written in `init` only and freed when nobody refers to the schema any more.
+/// `@unchecked Sendable`: the memory is written in `init` only and freed with the last reference to the schema.
 final class Schema: @unchecked Sendable {
     let tables: SchemaTables
     private let blocks: [UnsafeMutableRawPointer]

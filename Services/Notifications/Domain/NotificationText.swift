@@ -10,12 +10,12 @@ public struct NotificationText: Hashable, Sendable {
         self.body = body
     }
 
-    /// Somebody asks to be a friend.
+    /// A user asks to be a friend.
     public static func friendRequest(from name: String) -> NotificationText {
         NotificationText("👋 New friend request", "\(name) wants to start a streak with you!")
     }
 
-    /// Somebody said yes.
+    /// A user accepted the friend request.
     public static func friendAccepted(by name: String) -> NotificationText {
         NotificationText("🤝 You are friends now", "\(name) accepted your friend request. Post your first snap!")
     }
@@ -85,7 +85,7 @@ public struct NotificationText: Hashable, Sendable {
         NotificationText("💚 Streak saved", "Your \(count)-day streak with \(name) goes on.")
     }
 
-    /// A recovery token keeps the streak; `user` is who spent it, nil for the reader.
+    /// A recovery token keeps the streak; `user` is the one who spent it, nil for the reader.
     public static func rescued(count: Int, with name: String, by user: String?, inAdvance: Bool) -> NotificationText {
         let end = inAdvance ? "is safe for today." : "goes on."
         return NotificationText(
@@ -95,7 +95,7 @@ public struct NotificationText: Hashable, Sendable {
         )
     }
 
-    /// A friend reminds one to post (SO-6).
+    /// A friend asks the reader to post (SO-6).
     public static func nudge(from name: String) -> NotificationText {
         NotificationText("👉 \(name) nudged you", "\(name) is waiting for your snap. Keep the streak alive 🔥")
     }

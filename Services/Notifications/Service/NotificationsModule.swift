@@ -43,14 +43,14 @@ public enum NotificationsModule: ServiceModule {
             avatars: AvatarLinks(base: try environment.settings.get(LinkSettings.publicURL))
         )
         let blocks = BlockReplica(database: environment.database, bus: environment.bus)
-        let teller = Teller(log: log, profiles: profiles, blocks: blocks)
+        let entries = NotificationHandlers(log: log, profiles: profiles, blocks: blocks)
         return FeatureParts(
             endpoints: NotificationsService.endpoints(
                 list: List(log: log, profiles: profiles),
                 unreadCount: UnreadCount(log: log)
             ),
-            consumers: [profiles.handler()] + blocks.handlers() + teller.friendshipHandlers + teller.streakHandlers
-                + teller.socialHandlers + teller.momentHandlers + teller.accountHandlers + LifecycleConsumers.all,
+            consumers: [profiles.handler()] + blocks.handlers() + entries.friendshipHandlers + entries.streakHandlers
+                + entries.socialHandlers + entries.reminderHandlers + entries.accountHandlers + LifecycleConsumers.all,
             jobs: [
                 Job("old_notifications", every: .seconds(600)) { now in try await log.purge(before: now - .days(90)) },
                 Job("block_snapshot", every: .seconds(60)) { _ in

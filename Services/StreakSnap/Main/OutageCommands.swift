@@ -2,7 +2,7 @@ import ArgumentParser
 import DevEnvironment
 import StreaksService
 
-/// Declares a time in which the service could not be reached, while `up` runs: what it broke goes on.
+/// Declares a time in which the service could not be reached, while `up` runs: streaks that it broke continue.
 struct DeclareOutage: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Declare an outage, also afterwards: dates it took more than 2 h of break no streak."

@@ -3,9 +3,9 @@ import FoundationEssentials
 import Kernel
 import Runtime
 
-/// Which executable is told what.
+/// The settings of each executable.
 ///
-/// The settings that hold the system together (`own`) are up's. All others are whoever's who runs it: an option of `up`, else a variable of the
+/// `up` sets those that connect the executables (`own`). All others are the operator's: an option of `up`, else a variable of the
 /// environment (`STREAKSNAP_…`, also `STREAKSNAP_CONFIG`), else the default of `up`, else that of the executable.
 struct Plan: Sendable {
     let endpoints: Endpoints
@@ -18,7 +18,7 @@ struct Plan: Sendable {
     var logFolder: String { dataFolder + "/logs" }
     var address: PublicAddress { ports.address }
     static let services = BusPermissions.services
-    /// Where everything is and how it knows each other: variables of these names are not taken from the environment.
+    /// Addresses, ports and shared secrets. Variables of these names are not taken from the environment.
     private static let own = [
         "nats.url", "nats.user", "nats.password", "database.url", "admin.port", "http.port", "http.host", "auth.key-folder",
         "auth.refresh-secret", "blob.folder", "media.signing-key",
@@ -55,12 +55,12 @@ struct Plan: Sendable {
         return values
     }
 
-    /// What those that store or serve files are told.
+    /// Settings of the executables that store or serve files.
     private var blobs: [String: String] {
         ["blob.folder": dataFolder + "/blobs", "media.signing-key.file": endpoints.mediaSigningKeyFile]
     }
 
-    /// What every executable is told: what `up` was, in the environment and then by its options.
+    /// Settings of every executable: those given to `up`, in the environment and then by its options.
     private static func inherited(_ options: Up, _ address: PublicAddress) -> [String: String] {
         var result = Console.environment().filter { name, _ in
             name.hasPrefix("STREAKSNAP_") && !own.contains(name) && !own.contains { name == $0 + "_FILE" }

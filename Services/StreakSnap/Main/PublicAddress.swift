@@ -25,7 +25,7 @@ struct PublicAddress: Sendable {
     /// Where this process reaches it.
     var local: String { host == Self.everyAddress ? Self.loopback : host }
 
-    /// What whoever opens it to a network should know.
+    /// What an operator who opens it to a network should know.
     var remark: String {
         let places =
             reachable.isEmpty
@@ -33,7 +33,7 @@ struct PublicAddress: Sendable {
             : "Phones in the same network reach it at " + reachable.map { "http://\($0):\(port)" }.joined(separator: " and ")
                 + "."
         return places
-            + "\nThere is no TLS: whoever is in that network can read passwords, tokens and photos. For development only.\n"
+            + "\nThere is no TLS: passwords, tokens and photos can be read in that network. For development only.\n"
     }
 
     static func isIPv4(_ text: String) -> Bool {

@@ -4,7 +4,7 @@ import Kernel
 import Logging
 import Runtime
 
-/// Starts a private NATS and PostgreSQL and every service, and runs until it is told to stop.
+/// Starts a private NATS and PostgreSQL and every service, and runs until it is stopped.
 struct Up: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Run every service against a private NATS and PostgreSQL that this command starts."

@@ -165,7 +165,7 @@ public final class BusConnection: Sendable {
         let (isFirst, handle) = link.withLock { link in (!link.isClosed, link.close()) }
         guard isFirst else { return }
         requests.close()
-        tellWatchers(.closed)
+        notifyWatchers(.closed)
         for subscription in subscriptions.withLock({ Array($0.values) }) { subscription.cancel() }
         if let handle { await Blocking.run { handle.close() } }
         Callbacks.connections.remove(eventsKey.withLock { $0.pointer })
@@ -207,7 +207,7 @@ public final class BusConnection: Sendable {
 
     func removeWatcher(_ number: UInt64) { watchers.withLock { $0.actions[number] = nil } }
 
-    func tellWatchers(_ event: ConnectionEvent) {
+    func notifyWatchers(_ event: ConnectionEvent) {
         let actions = watchers.withLock { watchers in
             if event == .closed { watchers.hasEnded = true }
             return Array(watchers.actions.values)

@@ -16,7 +16,7 @@ struct CallPolicy {
         case refused
         /// The connection broke while the request was sent.
         case unsent
-        /// No reply within `patience`.
+        /// No reply within the timeout.
         case silence
         /// There is no responder.
         case noResponders(isHealing: Bool)
@@ -30,7 +30,7 @@ struct CallPolicy {
     private var mayRetry: Bool { isIdempotent && !hasRetried }
 
     /// Until when to wait for a reply to the next sending.
-    func patience(now: Instant, deadline: Instant) -> Instant {
+    func timeout(now: Instant, deadline: Instant) -> Instant {
         mayRetry ? now + Interval(microseconds: (deadline - now).microseconds / 2) : deadline
     }
 
@@ -130,10 +130,10 @@ extension BusConnection: Caller {
         while true {
             let now = SystemClock.now()
             guard now < deadline else { throw ServiceError.deadlineExceeded }
-            let patience = Tick(deadline: policy.patience(now: now, deadline: deadline))
+            let timeout = Tick(deadline: policy.timeout(now: now, deadline: deadline))
             let setback: CallPolicy.Setback
             let failure: ServiceError
-            switch await exchange(subject, headers: headers, body: body, until: patience, token: &again) {
+            switch await exchange(subject, headers: headers, body: body, until: timeout, token: &again) {
             case .reply(let message):
                 guard let error = ServiceError(reply: message) else { return message.body }
                 guard error.code == .unavailable else { throw error }

@@ -68,7 +68,7 @@ final class PendingRequests: MessageTarget {
     }
 
     /// The outcome is no longer needed.
-    func forget(_ token: UInt64) { pending.withLock { $0.table.forget(token) } }
+    func remove(_ token: UInt64) { pending.withLock { $0.table.remove(token) } }
 
     /// Fails all open and all later requests.
     func close() {
@@ -114,7 +114,7 @@ public final class PendingReply: Sendable {
         self.token = token
     }
 
-    deinit { requests.forget(token) }
+    deinit { requests.remove(token) }
 
     /// The reply. Call it once.
     ///

@@ -78,7 +78,7 @@ extension BusConnection {
         do {
             try publish(subject, headers: headers, body: body, reply: requests.replySubject(token))
         } catch {
-            requests.forget(token)
+            requests.remove(token)
             throw error
         }
         return token

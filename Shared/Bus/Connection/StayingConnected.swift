@@ -59,7 +59,7 @@ extension BusConnection {
 
     private func cameBack() {
         logger.notice("bus: connected to the broker again")
-        tellWatchers(.reconnected)
+        notifyWatchers(.reconnected)
     }
 
     /// Changes the link when an event is about the connection in use. Events of one that was replaced may come late.

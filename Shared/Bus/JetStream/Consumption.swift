@@ -82,7 +82,7 @@ public final class Consumption: Sendable {
     private func begin(_ handler: @escaping @Sendable ([JetStreamMessage]) async -> Void) {
         do {
             let subscription = try connection.subscribe("\(inbox).*", queue: nil, target: DeliveryTarget(self))
-            let watcher = connection.addWatcher { [weak self] in self?.heard($0) }
+            let watcher = connection.addWatcher { [weak self] in self?.connectionChanged($0) }
             let task = Task { await self.run(handler) }
             state.withLock { state in
                 (state.subscription, state.watcher, state.task) = (subscription, watcher, task)
@@ -96,7 +96,7 @@ public final class Consumption: Sendable {
         }
     }
 
-    private func heard(_ event: ConnectionEvent) {
+    private func connectionChanged(_ event: ConnectionEvent) {
         switch event {
         case .reconnected:
             state.withLock { state in
@@ -157,7 +157,7 @@ public final class Consumption: Sendable {
             guard message.reply == nil, let status = message.brokerStatus,
                 let id = UInt64(message.subject.dropFirst(inboxStart.count))
             else { return connection.refused(message.subject, at: "\(inbox).*") }
-            heard(status, of: id, message)
+            received(status, of: id, message)
         } else {
             guard let reply = message.reply, let delivery = Delivery(reply), delivery.stream == stream,
                 delivery.consumer == durable
@@ -173,8 +173,8 @@ public final class Consumption: Sendable {
     }
 
     /// The broker has sent the status of a pull request.
-    private func heard(_ status: Int, of id: UInt64, _ message: BusMessage) {
-        if status == 100 { return state.withLock { $0.loop.heard(now: .now()) } }
+    private func received(_ status: Int, of id: UInt64, _ message: BusMessage) {
+        if status == 100 { return state.withLock { $0.loop.brokerSent(now: .now()) } }
         if status != 404, status != 408 {
             connection.logger.debug(
                 "bus: a pull was refused",

@@ -19,10 +19,10 @@ struct PullLoop: TimedValue {
         var left: Int
         let expires: Tick
         /// When the broker last sent something.
-        var heardAt: Tick
+        var lastSentAt: Tick
 
         /// When to abandon it.
-        var end: Tick { min(expires + PullLoop.grace, heardAt + PullLoop.mostSilence) }
+        var end: Tick { min(expires + PullLoop.grace, lastSentAt + PullLoop.mostSilence) }
     }
 
     let batch: Int
@@ -50,13 +50,13 @@ struct PullLoop: TimedValue {
     private var outstanding: Int { pulls.reduce(0) { $0 + $1.left } }
 
     /// The broker has sent something, for any request.
-    mutating func heard(now: Tick) {
-        for index in pulls.indices { pulls[index].heardAt = now }
+    mutating func brokerSent(now: Tick) {
+        for index in pulls.indices { pulls[index].lastSentAt = now }
     }
 
     /// A message came.
     mutating func received(now: Tick) {
-        heard(now: now)
+        brokerSent(now: now)
         buffered += 1
         failures = 0
         guard let index = pulls.firstIndex(where: { $0.left > 0 }) else { return }
@@ -71,7 +71,7 @@ struct PullLoop: TimedValue {
     ///
     /// - Parameter status: 404 and 408 are the normal end of a request; anything else is a refusal, and a retry follows.
     mutating func ended(_ id: UInt64, status: Int, now: Tick) {
-        heard(now: now)
+        brokerSent(now: now)
         guard let index = pulls.firstIndex(where: { $0.id == id }) else { return }
         pulls.remove(at: index)
         guard status != 404, status != 408 else { return }
@@ -96,7 +96,7 @@ struct PullLoop: TimedValue {
         guard !hasStopped, now >= notBefore, pulls.count < 2, outstanding + buffered <= batch / 2 else { return nil }
         let pull = Pull(id: nextID, batch: batch - buffered)
         nextID += 1
-        pulls.append(Waiting(id: pull.id, left: pull.batch, expires: now + expiry, heardAt: now))
+        pulls.append(Waiting(id: pull.id, left: pull.batch, expires: now + expiry, lastSentAt: now))
         return pull
     }
 

@@ -54,7 +54,7 @@ CREATE INDEX event_retry_due ON event_retry (feature, next_attempt_at) WHERE par
 CREATE INDEX event_retry_aggregate ON event_retry (feature, aggregate, position);
 
 -- Which replica reads a stream for a feature: one at a time, so that events of one aggregate are consumed in order. And how far the
--- feature has come: everything up to and including this message. The time is the broker's, and tells whether the stream still is the one
+-- feature has come: everything up to and including this message. The time is the broker's, and shows whether the stream still is the one
 -- in which the message had this number. 0 without a time: nothing yet.
 CREATE TABLE consumer_lease (
     feature text NOT NULL,

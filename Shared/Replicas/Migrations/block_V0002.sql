@@ -1,4 +1,4 @@
--- All blocks of somebody, ended ones too: they go with the account (AU-7), and whoever looks at a pair anew finds what was ended.
+-- All blocks of a user, ended ones too: they are deleted with the account (AU-7), and a new block of the same pair finds the ended one.
 CREATE INDEX block_replica_by_blocker ON block_replica (blocker, blocked);
 CREATE INDEX block_replica_by_blocked ON block_replica (blocked, blocker);
 DROP INDEX block_replica_blocker;

@@ -1,4 +1,4 @@
--- Profile summaries of everybody, fed by auth's ProfileChanged (D13).
+-- Profile summaries of all users, fed by auth's ProfileChanged (D13).
 CREATE TABLE profile_replica (
     user_id uuid PRIMARY KEY,
     version bigint NOT NULL,

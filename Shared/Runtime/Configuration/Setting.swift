@@ -7,7 +7,7 @@ public struct Setting<Value: SettingValue>: Sendable {
     public let key: String
     /// One sentence for `--help`, with the unit.
     public let help: String
-    /// Used when nobody says anything; nil makes the setting required when it is read.
+    /// Used when it is not set; nil makes the setting required when it is read.
     public let defaultValue: Value?
     /// Never shown, and readable from a file.
     public let isSecret: Bool

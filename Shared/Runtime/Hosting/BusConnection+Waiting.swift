@@ -27,9 +27,9 @@ extension BusConnection {
 
 /// A part in a request on the bus.
 public enum RequestRole: String, Sendable {
-    /// Who asks.
+    /// Sends the request.
     case client
-    /// Who answers.
+    /// Answers it.
     case server
 }
 

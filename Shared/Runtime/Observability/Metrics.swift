@@ -81,13 +81,13 @@ public final class Metrics: Sendable {
             families[name] = family
             return series
         }
-        // A name used for two types is a mistake in the program; recording into an unregistered series harms nobody.
+        // A name used for two types is a mistake in the program; recording into an unregistered series does no harm.
         return (found as? S) ?? make()
     }
 
     /// All metrics in the Prometheus text format 0.0.4.
     public func text() -> String {
-        // What is measured is asked for outside the lock: it may look at other locks.
+        // What is measured is read outside the lock: reading it may need other locks.
         let families = registry.families.withLock { $0 }
         var lines: [String] = []
         for (name, family) in families.sorted(by: { $0.key < $1.key }) {

@@ -33,7 +33,7 @@ public final class MetricsObserver: RPCObserver {
             metrics.counter(
                 "streaksnap_rpc_refused_total",
                 [("method", rpc.method), ("reason", "\(rpc.fate)")],
-                help: "Requests that were not run: overloaded (as much ran as may) or late (nobody waited any more)."
+                help: "Requests that were not run: overloaded (as much ran as may) or late (the deadline had passed)."
             ).increment()
         }
     }
@@ -61,7 +61,7 @@ public final class MetricsObserver: RPCObserver {
     }
 }
 
-/// Tells several observers of the same requests.
+/// Passes requests on to several observers.
 struct Observers: RPCObserver {
     let all: [any RPCObserver]
 

@@ -31,7 +31,7 @@ enum ProcessMetrics {
     private static func openFiles() -> Double? {
         guard let folder = opendir("/proc/self/fd") else { return nil }
         defer { closedir(folder) }
-        // Neither the two names every folder has nor this look at it count.
+        // Neither the two names every folder has nor this descriptor count.
         var count = -3
         while readdir(folder) != nil { count += 1 }
         return Double(count)

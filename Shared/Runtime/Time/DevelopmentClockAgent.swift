@@ -33,7 +33,7 @@ public struct DevelopmentClockAgent: Sendable {
     }
 
     /// Answers `dev.clock.advance` (body: the offset in microseconds) with `<service> <rows dealt with or under way>`. Any other message is
-    /// logged and ignored: whoever may publish could send it, and no clock must be moved to where arithmetic ends.
+    /// logged and ignored: any client that may publish could send it, and no clock must be moved to where arithmetic ends.
     public func listen() throws {
         _ = try bus.subscribe(Self.subject) { message in
             guard let reply = message.reply, let offset = DevelopmentClockState.offset(message.body), clock.shift(to: offset)

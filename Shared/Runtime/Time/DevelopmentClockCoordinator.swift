@@ -21,7 +21,7 @@ public struct DevelopmentClockCoordinator: Sendable {
     /// - Parameters:
     ///   - limit: how long that may take.
     ///   - replicas: how many obey the clock; nil asks the bus in every round, which takes 0.3 s each time.
-    /// - Throws: `VALIDATION_ERROR` naming `set` when the target lies behind the present, also because somebody else moved the clock
+    /// - Throws: `VALIDATION_ERROR` naming `set` when the target lies behind the present, also because another client moved the clock
     ///   meanwhile, or after `DevelopmentClock.latest`; `DEADLINE_EXCEEDED` when the environment is still busy after `limit`.
     public func set(to target: Instant, limit: Interval = .seconds(120), replicas: Int? = nil) async throws {
         guard target <= DevelopmentClock.latest else { throw Self.beyond("set") }
@@ -51,14 +51,14 @@ public struct DevelopmentClockCoordinator: Sendable {
         let offset = try await store(field: field, deadline: deadline, next)
         clock.shift(to: offset)
         var quietRounds = 0
-        // One service's work is the next one's event: quiet means that nobody had anything to do twice in a row.
+        // One service's work is the next one's event: quiet means that no replica had anything to do twice in a row.
         while quietRounds < 2 {
             guard SystemClock.now() < deadline else { throw ServiceError.deadlineExceeded }
             quietRounds = try await round(offset, replicas: replicas, deadline: deadline) ? quietRounds + 1 : 0
         }
     }
 
-    /// Stores the offset that follows the one that is stored; works it out anew when somebody else was faster.
+    /// Stores the offset that follows the one that is stored; computes it anew when another client was faster.
     private func store(field: String, deadline: Instant, _ next: (Interval, Instant) -> Interval) async throws -> Interval {
         let state = DevelopmentClockState(bus: bus)
         while true {
@@ -85,7 +85,7 @@ public struct DevelopmentClockCoordinator: Sendable {
         let metadata: [String: String]?
     }
 
-    /// Asks every replica to settle. - Returns: whether nobody had anything to do.
+    /// Asks every replica to settle. - Returns: whether none had anything to do.
     private func round(_ offset: Interval, replicas known: Int?, deadline: Instant) async throws -> Bool {
         let replicas = if let known { known } else { try await countReplicas() }
         let answers = try await bus.scatter(

@@ -12,7 +12,7 @@ public struct DevelopmentClockState: Sendable {
 
     /// State on this bus.
     ///
-    /// - Parameter logger: is told when what is stored cannot be used.
+    /// - Parameter logger: gets a message when what is stored cannot be used.
     public init(bus: BusConnection, logger: Logger? = nil) {
         self.bus = bus
         self.logger = logger
@@ -67,7 +67,7 @@ public struct DevelopmentClockState: Sendable {
     ///
     /// - Parameter sequence: where what was read is (`Stored.sequence`).
     /// - Returns: false when another offset was stored meanwhile; then this one is not.
-    /// - Throws: `ServiceError` `UNAVAILABLE` also when nobody has made the stream (`configuration`).
+    /// - Throws: `ServiceError` `UNAVAILABLE` also when the stream was not made (`configuration`).
     func store(_ offset: Interval, after sequence: Int) async throws -> Bool {
         do {
             _ = try await JetStream(connection: bus).publish(

@@ -57,8 +57,8 @@ struct Collector: Sendable {
                     }
                 }
                 .connect(host: host, port: port).get()
-            let impatience = channel.eventLoop.scheduleTask(in: Self.replyTimeout) { channel.close(promise: nil) }
-            defer { impatience.cancel() }
+            let timeout = channel.eventLoop.scheduleTask(in: Self.replyTimeout) { channel.close(promise: nil) }
+            defer { timeout.cancel() }
             return try await answer.futureResult.get()
         } catch {
             answer.fail(error)

@@ -1,13 +1,13 @@
 public import Bus
 public import Kernel
 
-/// Something that took time in a trace, as a collector is told of it.
+/// Something that took time in a trace, as a collector gets it.
 public struct Span: Sendable {
     /// Which side of what.
     public enum Kind: Int, Sendable {
         /// Answered a request.
         case server = 2
-        /// Asked somebody else.
+        /// Sent a request.
         case client = 3
     }
 

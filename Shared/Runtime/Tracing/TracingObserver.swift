@@ -29,7 +29,7 @@ struct TracingObserver: RPCObserver {
         }
     }
 
-    /// To who asks, every error is one; to who answers, a refusal is an answer like any other (OpenTelemetry's rule for gRPC).
+    /// To a client every error is one; to a server a refusal is an answer like any other (OpenTelemetry's rule for gRPC).
     private func isFailure(_ code: ServiceError.Code) -> Bool {
         switch code {
         case .unknown, .deadlineExceeded, .unimplemented, .internal, .unavailable, .dataLoss: true

@@ -4,7 +4,7 @@ public import Kernel
 public struct Job: Sendable {
     /// For logs and metrics.
     public let name: String
-    /// How long after a look that found nothing the next one follows, by the machine's clock.
+    /// How long after a run that found nothing the next one follows, by the machine's clock.
     public let interval: Duration
     /// Batches that one replica works on at a time, at most: so that the database and the replica are both busy when much is due.
     public let lanes: Int

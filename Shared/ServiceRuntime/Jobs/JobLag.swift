@@ -3,7 +3,7 @@ internal import Logging
 internal import Runtime
 private import Synchronization
 
-/// How late the oldest due row of each job is, looked at now and then: a job that fails, or cannot keep up, is seen from outside (D11).
+/// How late the oldest due row of each job is, read every `interval`: a job that fails, or cannot keep up, is seen from outside (D11).
 struct JobLag: Sendable {
     let jobs: [Job]
     let clock: any Clock
@@ -11,7 +11,7 @@ struct JobLag: Sendable {
     let metrics: Metrics
     var interval = Duration.seconds(5)
 
-    /// What the last look found; the lag grows by itself until the next.
+    /// What was read last; the lag grows by itself until the next reading.
     private final class Finding: Sendable {
         let dueSince = Mutex<Instant?>(nil)
     }

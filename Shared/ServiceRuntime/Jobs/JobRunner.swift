@@ -30,7 +30,7 @@ struct JobRunner: Sendable {
                 let count = try await run(job)
                 handled.increment(by: count)
                 if count > 0 { continue }
-                // By the machine's clock, as the one who reads it has no other.
+                // By the machine's clock: an operator who reads it has no other.
                 finished.set(Int(SystemClock.now().seconds))
             } catch is CancellationError {
                 return

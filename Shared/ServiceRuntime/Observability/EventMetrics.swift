@@ -6,7 +6,7 @@ internal import Runtime
 /// its features have not consumed, and what they could not handle.
 ///
 /// Measured every few seconds, however often `/metrics` is asked. While the database or the broker is away the numbers that need it stay
-/// as they were; `/readyz` and the logs tell.
+/// as they were; `/readyz` and the logs say that it is away.
 struct EventMetrics: Sendable {
     private static let interval = Duration.seconds(5)
 

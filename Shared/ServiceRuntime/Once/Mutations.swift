@@ -22,7 +22,7 @@ public struct Mutations: Sendable {
 
     /// The answer an earlier request with this key got; nil when there is none yet, or no key.
     ///
-    /// For handlers that look at the world before their transaction: a repeat gets the first answer although the world has changed.
+    /// For handlers that ask other services before their transaction: a repeat gets the first answer although theirs have changed.
     ///
     /// - Throws: `IDEMPOTENCY_KEY_REUSED` when the key came with another body.
     public func known<Request: Message, Reply: Message>(_ context: CallContext, _ request: Request) async throws -> Once<Reply>? {
@@ -51,8 +51,8 @@ public struct Mutations: Sendable {
 
     /// The same for a change whose reply also shows what other services make of it.
     ///
-    /// Nobody is asked inside the transaction: `complete` asks after the commit, and what it says the first time is the answer for every
-    /// repeat. When it fails, or its process dies, the change stands and a repeat completes the reply.
+    /// Other services are not asked inside the transaction: `complete` asks after the commit, and what it says the first time is the answer
+    /// for every repeat. When it fails, or its process is killed, the change stands and a repeat completes the reply.
     ///
     /// - Parameters:
     ///   - complete: makes the whole reply from that of `body`; it may run more than once.

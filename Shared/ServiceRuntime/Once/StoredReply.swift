@@ -84,9 +84,9 @@ struct StoredReply: Sendable {
         self.reused = reused
         self.keyHash = Array(SHA256.hash(data: Array(key.utf8)))
         let secret = SymmetricKey(data: Array(key.utf8))
-        // Keyed: a plain hash would let whoever reads the table try passwords at leisure.
+        // Keyed: with a plain hash, a reader of the table could try passwords.
         self.requestHash = Array(HMAC<SHA256>.authenticationCode(for: try request.serialized(), using: secret))
-        // Replies may hold tokens: whoever reads the table without the client's key learns nothing.
+        // Replies may hold tokens: a reader of the table without the client's key learns nothing.
         self.seal = HKDF<SHA256>.deriveKey(
             inputKeyMaterial: secret,
             info: Array("stored reply \(caller) \(Request.fullName)".utf8),

@@ -16,7 +16,7 @@ public protocol CursorPosition: Hashable, Sendable {
 /// filter's is refused, and every position that is read was checked whole: no text whatsoever leads to anything but a page or
 /// `VALIDATION_ERROR`.
 ///
-/// The checksum has no secret on purpose. Who works one out can only choose a position in a list of his own, as any number of entries
+/// The checksum has no secret on purpose. A user who computes one can only choose a position in a list of their own, as any number of entries
 /// would have put there: a position narrows what the query returns to its user anyway and gives no right to see anything. A secret would
 /// have to be shared by all replicas of all services and outlive their restarts, and would protect nothing. Hence the rule: a list's
 /// query must name its reader beside the position, never take a right from the cursor.

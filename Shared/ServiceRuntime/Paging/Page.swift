@@ -8,7 +8,7 @@ public import Wire
 /// A handler makes it from the request, queries `page.limit + 1` entries after `page.position`, or after the first `page.skipped`, and
 /// lets `entries(_:after:)` cut them. Everything else in the request is taken as the list's filters.
 public struct Page<Position: CursorPosition>: Sendable {
-    /// Most entries of the page. Query one more: it tells whether the list goes on.
+    /// Most entries of the page. Query one more: it shows whether the list goes on.
     public let limit: Int
     /// The last entry of the page before; nil at the start of the list.
     public let position: Position?
@@ -18,8 +18,8 @@ public struct Page<Position: CursorPosition>: Sendable {
 
     /// The page that the signed-in user asks for.
     ///
-    /// - Throws: `UNAUTHENTICATED` when nobody is signed in; `VALIDATION_ERROR` naming `cursor` for one that this list has not given out to
-    ///   this user with these filters, and naming `page` when it comes with a cursor.
+    /// - Throws: `UNAUTHENTICATED` when the caller is not signed in; `VALIDATION_ERROR` naming `cursor` for one that this list has not given out
+    ///   to this user with these filters, and naming `page` when it comes with a cursor.
     public init<Request: PagedRequest>(_ request: Request, _ context: CallContext) throws {
         let reader = try context.requireUser()
         // Equal messages have equal bytes.

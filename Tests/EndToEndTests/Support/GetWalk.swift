@@ -30,7 +30,7 @@ struct GetWalk: Sendable {
         // The routes of a service that another test brings along come and go.
         routes = paths.names.sorted().filter { !$0.hasPrefix("/api/testing/") }.compactMap { path in
             let operation = paths[path]["get"]
-            // What the gateway answers by itself is nobody's.
+            // What the gateway answers by itself belongs to no user.
             guard !operation.isNull, operation["tags"][0].string != "gateway",
                 ["user", "none", "guest"].contains(operation["x-auth"].string)
             else { return nil }
@@ -70,7 +70,7 @@ struct GetWalk: Sendable {
         return targets
     }
 
-    /// What somebody finds at each of the addresses.
+    /// What a user finds at each of the addresses.
     func look(_ person: Person, _ ids: [String: [String]]) async throws -> [(target: Target, reply: HTTPReply)] {
         var found: [(Target, HTTPReply)] = []
         for target in try targets(ids) { found.append((target, try await person.get(target.address))) }

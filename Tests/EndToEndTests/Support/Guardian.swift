@@ -59,11 +59,11 @@ final class Guardian: Sendable {
     /// Ends the program and waits until it is gone.
     func end() async {
         program.signal(SIGTERM)
-        let impatience = Task { [program] in
+        let timeout = Task { [program] in
             try await Task.sleep(for: .seconds(20))
             program.signal(SIGKILL)
         }
         _ = await program.waitForExit()
-        impatience.cancel()
+        timeout.cancel()
     }
 }

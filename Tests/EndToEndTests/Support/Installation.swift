@@ -19,7 +19,7 @@ final class Installation: Sendable {
     let natsPort: UInt16
     let postgresPort: UInt16
     let guardian: Guardian
-    /// Where people live unless a test says otherwise. By a clock that nobody moves it is noon there, so that no test meets a midnight.
+    /// Where people live unless a test says otherwise. By a clock that is not moved it is noon there, so that no test meets a midnight.
     let zone: String
 
     /// - Parameters:
@@ -80,7 +80,7 @@ final class Installation: Sendable {
         return URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../.build/release").standardized
     }
 
-    /// Ports that nobody listened on a moment ago.
+    /// Ports that were free just now.
     static func freePorts(_ count: Int) throws -> [UInt16] {
         var descriptors: [Int32] = []
         defer { for descriptor in descriptors { close(descriptor) } }
@@ -103,7 +103,7 @@ final class Installation: Sendable {
         try #require(Files.text(data.appending(path: "secrets/\(name)")), "there is no secret \(name)")
     }
 
-    /// An administrator's `psql`, what it is told, and its environment.
+    /// An administrator's `psql`, its arguments, and its environment.
     private func psql(_ statement: String) throws -> (path: String, arguments: [String], environment: [String: String]) {
         let binaries = URL(filePath: ProcessInfo.processInfo.environment["POSTGRES_BIN"] ?? "/usr/lib/postgresql/15/bin")
         let environment = [
@@ -150,7 +150,7 @@ final class Installation: Sendable {
         )
     }
 
-    /// Everything that was logged by anybody.
+    /// All logs.
     var logs: String {
         ([guardian.log] + Files.all(below: data.appending(path: "logs"))).compactMap { Files.text($0) }.joined(separator: "\n")
     }

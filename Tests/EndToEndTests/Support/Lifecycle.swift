@@ -23,7 +23,7 @@ extension Person {
     /// What an administrator does.
     func restore(_ user: String) async throws -> HTTPReply { try await post("/api/admin/accounts/\(user)/restore") }
 
-    /// Somebody new who may do everything.
+    /// A new user who may do everything.
     static func administrator(at home: Installation) async throws -> Person {
         var person = try await register("admin", at: home)
         _ = try await home.sql("UPDATE auth.account SET is_admin = true WHERE id = '\(person.id)'")
@@ -54,7 +54,7 @@ extension Person {
 extension Installation {
     /// Puts an event into the outbox of a service, as its own transaction would have done. - Returns: its id.
     @discardableResult
-    func tell(_ event: any Event, from service: String) async throws -> String {
+    func emit(_ event: any Event, from service: String) async throws -> String {
         let id = UUID().uuidString.lowercased()
         let body = try event.serialized().map { String(format: "%02x", $0) }.joined()
         _ = try await sql(
@@ -66,10 +66,10 @@ extension Installation {
         return id
     }
 
-    /// Waits until these services have taken up an event.
-    func heard(_ event: String, by services: [String]) async throws {
+    /// Waits until these services have consumed an event.
+    func consumed(_ event: String, by services: [String]) async throws {
         for service in services {
-            try await eventually("\(service) has heard of it") {
+            try await eventually("\(service) has consumed it") {
                 let inbox = try await sql("SELECT count(*) FROM \(service).inbox WHERE event_id = '\(event)'")
                 let retry = try await sql("SELECT count(*) FROM \(service).event_retry WHERE event_id = '\(event)'")
                 return inbox.contains("1") && retry.contains("0")
@@ -95,7 +95,7 @@ extension Installation {
         }
     }
 
-    /// Stored files whose path names somebody.
+    /// Stored files whose path names a user.
     func blobs(of person: Person) -> [String] {
         Files.all(below: data.appending(path: "blobs")).map(\.path).filter { $0.contains(person.id) }
     }

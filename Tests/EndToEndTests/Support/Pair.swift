@@ -36,7 +36,7 @@ struct Pair: Sendable {
         try await signIn()
     }
 
-    /// After somebody else has moved the clock.
+    /// After another test has moved the clock.
     mutating func signIn() async throws {
         try await ann.signIn()
         try await ben.signIn()
@@ -68,7 +68,7 @@ struct Pair: Sendable {
     /// Both earn tokens, as for a long streak.
     func earn(_ tokens: Int) async throws {
         for token in 0..<tokens {
-            try await home.tell(
+            try await home.emit(
                 RecoveryTokenEarned(
                     streakID: try #require(StreakID(streak)),
                     userAID: try #require(UserID(ann.id)),

@@ -13,7 +13,7 @@ struct Person: Sendable {
     private(set) var token = ""
     private(set) var refreshToken = ""
 
-    /// Somebody new, who has accepted the terms of service (AU-9).
+    /// A new user who has accepted the terms of service (AU-9).
     ///
     /// - Parameter zone: by default the installation's.
     static func register(_ name: String, at home: Installation, zone: String? = nil) async throws -> Person {
@@ -25,7 +25,7 @@ struct Person: Sendable {
         return person
     }
 
-    /// What an address asks for more often at once than passwords are hashed for it is told to come again.
+    /// An address that asks for more hashes at once than it may have is refused, and asks again.
     static func patiently(_ ask: () async throws -> HTTPReply) async throws -> HTTPReply {
         for _ in 0..<20 {
             let reply = try await ask()
@@ -153,7 +153,7 @@ enum Photos {
         ).png()
     }
 
-    /// The size that the frame header of a JPEG tells; nil when these bytes are none.
+    /// The size that the frame header of a JPEG has; nil when these bytes are none.
     static func size(ofJPEG bytes: [UInt8]) -> (width: Int, height: Int)? {
         guard bytes.starts(with: [0xFF, 0xD8]) else { return nil }
         var index = 2

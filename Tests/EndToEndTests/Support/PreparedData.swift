@@ -32,7 +32,7 @@ enum PreparedData {
         program.signal(SIGTERM)
         let status = await program.waitForExit()
         guard status == 0 else { throw Guardian.Failure(description: "streaksnap ended with \(status)") }
-        // Each installation tells its own story.
+        // Each installation has logs of its own.
         try FileManager.default.removeItem(at: data.appending(path: "logs"))
         // Each has signing keys of its own: the token of one is worth nothing to another.
         let keys = data.appending(path: "secrets/token-keys")

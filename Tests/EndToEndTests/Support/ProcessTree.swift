@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the kernel tells of processes.
+/// What the kernel knows of processes.
 enum ProcessTree {
     /// The processes that a process has started and that run.
     static func children(of process: pid_t) -> [pid_t] {

@@ -14,7 +14,7 @@ struct RevealOracle {
         let author: Int
     }
 
-    /// What tells a photo in a reply.
+    /// What identifies a photo in a reply.
     private struct Words {
         let caption: String
         let id: String
@@ -48,20 +48,20 @@ struct RevealOracle {
         trace.append("\(now) \(names)")
     }
 
-    /// Moves everybody's clock.
+    /// Moves the clock.
     mutating func pass(_ seconds: Int) async throws {
         try await home.travel(days: 0, seconds: seconds)
         for index in people.indices { try await people[index].signIn() }
         try await note("\(seconds) s pass")
     }
 
-    /// Moves everybody's clock to the next time it shows this, like 23:30, in somebody's zone.
+    /// Moves the clock to the next time it shows this, like 23:30, in a member's zone.
     mutating func go(to hour: Int, _ minute: Int = 0, of index: Int) async throws {
         let passed = zones[index].secondOfDay(at: try await home.productTime())
         try await pass(Int((Int64(hour * 3_600 + minute * 60) - passed + 86_400) % 86_400))
     }
 
-    /// Somebody changes zone.
+    /// A member changes zone.
     mutating func travel(_ index: Int, to name: String) async throws {
         let zone = try #require(Zone(name))
         guard zone != zones[index] else { return }
@@ -74,7 +74,7 @@ struct RevealOracle {
         )
         try #require(reply.status == 200, "\(reply.text)")
         let user = people[index].id
-        try await eventually("streaks has heard of the zone") {
+        try await eventually("streaks has the zone") {
             let newest = "SELECT zone FROM streaks.zone_change WHERE user_id = '\(user)' ORDER BY since DESC LIMIT 1"
             return try await home.sql(newest) == name
         }
@@ -82,7 +82,7 @@ struct RevealOracle {
         try await note("\(index) is in \(name)")
     }
 
-    /// Somebody posts to the newest streak. - Returns: the date it was credited to; nil when it was refused.
+    /// A member posts to the newest streak. - Returns: the date it was credited to; nil when it was refused.
     @discardableResult
     mutating func post(_ index: Int) async throws -> CalendarDate? {
         let (streak, number) = (streaks[streaks.count - 1], photos.count)
@@ -171,7 +171,7 @@ struct RevealOracle {
         return (found, texts)
     }
 
-    /// Links to photos of somebody that none of the photos explains that were found by their words.
+    /// Links to photos of a user that none of the photos explains that were found by their words.
     private static func links(to person: Person, in texts: [String], known: Set<String>) -> [String] {
         texts.flatMap { text in
             text.matches(of: /\/media\/snaps\/([^\/"]+)\/[^\/"]+\/([^\/"]+)\//).compactMap { match in

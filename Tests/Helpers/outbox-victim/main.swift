@@ -7,7 +7,7 @@ import Outbox
 import Wire
 
 // Commits events and relays them until it is killed. Arguments: connection string, schema, broker, aggregate.
-// Hears events until it is killed, or its parent is gone. Arguments: connection string, schema, broker, "hear", milliseconds per event.
+// Consumes events until it is killed, or its parent is gone. Arguments: connection string, schema, broker, "consume", milliseconds per event.
 
 struct Ping: Event {
     static let fullName = "test.v1.Ping"
@@ -59,7 +59,7 @@ func live(_ arguments: [String]) async throws {
     relaying.cancel()
 }
 
-func hear(_ arguments: [String], delay: Duration) async throws {
+func consume(_ arguments: [String], delay: Duration) async throws {
     let logger = Logger(label: "victim") { _ in SwiftLogNoOpLogHandler() }
     var configuration = DatabaseConfiguration(connectionString: arguments[1], schema: arguments[2], poolSize: 4)
     // Frozen inside a transaction it holds up its successor for so long.
@@ -69,14 +69,14 @@ func hear(_ arguments: [String], delay: Duration) async throws {
     let bus = try await BusConnection.connect(BusConfiguration(url: arguments[3]), logger: logger)
     let ids = UUIDv7Source(clock: SystemClock())
     let jetStream = JetStream(connection: bus)
-    let relay = OutboxRelay(database: database, jetStream: jetStream, bus: bus, service: "hearer", ids: ids, logger: logger)
+    let relay = OutboxRelay(database: database, jetStream: jetStream, bus: bus, service: "sink", ids: ids, logger: logger)
     let work = UnitOfWorkFactory(database: database, clock: SystemClock(), ids: ids, relay: relay)
     let handler = EventHandler(Ping.self) { ping, work in
-        _ = try await work.sql.execute("INSERT INTO heard (aggregate, number) VALUES (\(ping.aggregateID), \(ping.number))")
+        _ = try await work.sql.execute("INSERT INTO consumed (aggregate, number) VALUES (\(ping.aggregateID), \(ping.number))")
         try await Task.sleep(for: delay)
     }
     let consumer = EventConsumer(
-        service: "hearer",
+        service: "sink",
         feature: "all",
         handlers: [handler],
         database: database,
@@ -85,16 +85,16 @@ func hear(_ arguments: [String], delay: Duration) async throws {
         logger: logger,
         leaseLength: Lease.length
     )
-    let hearing = Task { await consumer.run() }
+    let consuming = Task { await consumer.run() }
     let parent = getppid()
     while getppid() == parent { try await Task.sleep(for: .milliseconds(200)) }
-    hearing.cancel()
+    consuming.cancel()
 }
 
 do {
     switch CommandLine.arguments.count {
     case 5: try await live(CommandLine.arguments)
-    case 6: try await hear(CommandLine.arguments, delay: .milliseconds(Int(CommandLine.arguments[5]) ?? 0))
+    case 6: try await consume(CommandLine.arguments, delay: .milliseconds(Int(CommandLine.arguments[5]) ?? 0))
     default: exit(64)
     }
 } catch { exit(1) }

@@ -5,22 +5,22 @@
     soak_plan.py history --pairs N --days N --seed S --from DATE --run PAIR.RUN [--until SECONDS]
                                                                          one streak of it as a case file for `streaks replay`
 
-Friends come in twos and threes, so that people have several streaks and one purse of recovery tokens. Eight times a day everybody acts
+Friends come in twos and threes, so that people have several streaks and one balance of recovery tokens. Eight times a day every user acts
 at the same instant, so that the clock is moved only then; it lies at least a minute after and two minutes before any quarter of an hour,
 where dates end in all zones, so that a service that takes a moment longer still finds itself on the same side.
 
 A plan has one line for each act: its first word says which, and what the model expects stands behind the facts.
 
     at SECONDS                                               the clock is moved to here
-    zone USER ZONE SINCE VERSION                             the person's zone, told as auth would tell it
+    zone USER ZONE SINCE VERSION                             the person's zone, emitted as auth would emit it
     start GROUP RUN USER USER                                a streak starts
     post GROUP USER CAPTURED DEVICES REPEATED OUTCOME,…      a snap for these streaks: RUN:DATE:COMPLETE:COUNT:LONGEST:MILESTONE or
-                                                             RUN:REASON; behind a `|` what the second device hears
+                                                             RUN:REASON; behind a `|` what the second device gets
     recover GROUP USER RUN REPEATED RESULT                   ok:COUNT:BALANCE or REASON
     look GROUP USER RUN STATUS COUNT LONGEST LAST BROKEN_BY BROKEN_AT DEADLINE AT_RISK MARKS
                                                              marks: the broken and recovered dates of the reader's last 90
     list GROUP USER RUN:COUNT:LONGEST:YOU:FRIEND:AT_RISK:DEADLINE,…   exactly these run
-    balance GROUP USER TOKENS                                the person's purse
+    balance GROUP USER TOKENS                                the person's tokens
 """
 import argparse
 import json
@@ -61,7 +61,7 @@ class Person:
         self.home = r.choice(ZONES)
         self.zones = [(None, self.home)]
         self.version = 1
-        self.forgets = r.choice([0, 0.001, 0.004, 0.02])
+        self.misses = r.choice([0, 0.001, 0.004, 0.02])
         self.late = r.choice([0, 0.01, 0.1])
         self.travels = r.choice([0, 0, 0, 0.001, 0.01])
         self.date = None          # the date the plan below is for
@@ -134,7 +134,7 @@ class Group:
             for p in self.people:
                 if self.turn > 0 and self.r.random() < p.travels:
                     self.fly(p, now)
-            # First: what this turn earns is in the purses only when billing has heard of it, by the next one.
+            # First: what this turn earns is in the balances only when billing has consumed it, by the next one.
             if self.r.random() < 0.01:
                 self.check(now)
             if self.turn == len(times) - 1:
@@ -192,11 +192,11 @@ class Group:
         if person.date != date:
             person.date = date
             chance = self.r.random()
-            if chance < person.forgets:
+            if chance < person.misses:
                 person.turn = None
             else:
                 person.turn = self.turn + self.r.randrange(0, 7)
-                person.upload = person.turn + (self.r.randrange(1, 5) if chance < person.forgets + person.late else 0)
+                person.upload = person.turn + (self.r.randrange(1, 5) if chance < person.misses + person.late else 0)
         if person.turn is not None and person.turn == self.turn:
             person.captured = now - self.r.randrange(60)
             if person.upload > self.turn:
@@ -215,9 +215,9 @@ class Group:
         if not runs:
             return
         devices = 2 if self.r.random() < 0.04 else 1
-        heard = [",".join(self.contribute(run, person, captured, now) for run in runs) for _ in range(devices)]
+        replies = [",".join(self.contribute(run, person, captured, now) for run in runs) for _ in range(devices)]
         repeated = int(self.r.random() < 0.03)
-        self.line(1, f"post {self.number} {person.index} {captured or '-'} {devices} {repeated} {'|'.join(heard)}")
+        self.line(1, f"post {self.number} {person.index} {captured or '-'} {devices} {repeated} {'|'.join(replies)}")
 
     def contribute(self, run, person, captured, now):
         step = dict(at=show(now), contribute=f"u{person.index:06}")
@@ -229,8 +229,8 @@ class Group:
             return f"{run.key}:{refusal}"
         s = run.look(now)
         for token in run.model.tokens[:]:
-            if token["returned"] == now and "told" not in token:
-                token["told"] = True
+            if token["returned"] == now and "counted" not in token:
+                token["counted"] = True
                 next(p for p in run.people if f"u{p.index:06}" == token["by"]).tokens += 1
         assert s["returned"] - returned in (0, 1)
         reached = milestone(run.reached, s["count"])

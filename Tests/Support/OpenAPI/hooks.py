@@ -1,4 +1,4 @@
-"""A check for schemathesis of what its own cannot tell apart here: FAILED_PRECONDITION and INVALID_ARGUMENT are both 400 (PF-2)."""
+"""A check for schemathesis of what its own cannot distinguish here: FAILED_PRECONDITION and INVALID_ARGUMENT are both 400 (PF-2)."""
 
 import schemathesis
 from schemathesis import GenerationMode

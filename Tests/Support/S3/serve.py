@@ -18,7 +18,7 @@ from moto.moto_server.threaded_moto_server import ThreadedMotoServer
 
 def main(file, port, mode, *buckets):
     mock_random.seed(20260102)
-    # Everything is there before anybody can ask.
+    # Everything is there before a client can ask.
     mock_aws().start()
     iam = boto3.client("iam", region_name="us-east-1")
     iam.create_user(UserName="streaksnap")
@@ -28,7 +28,7 @@ def main(file, port, mode, *buckets):
     s3 = boto3.client("s3", region_name="us-east-1")
     for bucket in buckets:
         s3.create_bucket(Bucket=bucket)
-    # From now on nobody is let in without a right signature.
+    # From now on every request needs a right signature.
     if mode == "checked":
         settings.INITIAL_NO_AUTH_ACTION_COUNT = 0
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=int(port), verbose=False)

@@ -121,14 +121,14 @@ public struct NotificationItem: Sendable, Equatable {
     public var type: Kind = .unspecified
     public var title: String = ""
     public var body: String = ""
-    /// Who caused it; unset when nobody did.
+    /// The user who caused it; unset when none did.
     public var actorID: Kernel.UserID? = nil
     public var streakID: Kernel.StreakID? = nil
     public var friendshipID: Kernel.FriendshipID? = nil
     public var createdAt: Kernel.Instant? = nil
     /// Unset while unread.
     public var readAt: Kernel.Instant? = nil
-    /// Who caused it, as that person is called and looks now; unset when nobody did, or who did may not be seen any more.
+    /// The user who caused it, with the present name and picture; unset when none did, or when that user may not be seen any more.
     public var actor: CommonAPI.UserSummary? = nil
 
     /// The given fields set, the others unset.

@@ -7,7 +7,7 @@ public enum NotificationsService {
     /// One endpoint a method, for the bus to serve.
     ///
     /// - Parameters:
-    ///   - list: The user's notifications, newest first (NO-4). Those about somebody whom a block hides are left out while it stands (SO-7).
+    ///   - list: The user's notifications, newest first (NO-4). Those about a user whom a block hides are left out while it stands (SO-7).
     ///   - unreadCount: How many of those that the list shows are unread (NO-4).
     public static func endpoints(
         list: some Bus.QueryHandler<ListRequest, ListReply>,
@@ -22,7 +22,7 @@ public enum NotificationsService {
 
 /// The methods of `Notifications` on the bus.
 public enum NotificationsMethods {
-    /// The user's notifications, newest first (NO-4). Those about somebody whom a block hides are left out while it stands (SO-7).
+    /// The user's notifications, newest first (NO-4). Those about a user whom a block hides are left out while it stands (SO-7).
     public static let list = Bus.Method<ListRequest, ListReply>(
         service: "notifications", version: "v1", name: "List", isIdempotent: true, timeout: .seconds(10))
     /// How many of those that the list shows are unread (NO-4).
@@ -37,7 +37,7 @@ public struct NotificationsClient: Sendable {
     /// A client that calls through `caller`.
     public init(_ caller: any Bus.Caller) { self.caller = caller }
 
-    /// The user's notifications, newest first (NO-4). Those about somebody whom a block hides are left out while it stands (SO-7).
+    /// The user's notifications, newest first (NO-4). Those about a user whom a block hides are left out while it stands (SO-7).
     public func list(_ request: ListRequest, context: Bus.CallContext) async throws -> ListReply {
         try await caller.call(NotificationsMethods.list, request, context: context)
     }

@@ -7,7 +7,7 @@ public enum VisitorService {
     /// One endpoint a method, for the bus to serve.
     ///
     /// - Parameters:
-    ///   - greet: Greets somebody by name.
+    ///   - greet: Greets a person by name.
     ///   - identify: Says who asks.
     ///   - administer: For administrators only.
     ///   - usurp: Wants a path that belongs to another service, and one of its own.
@@ -28,7 +28,7 @@ public enum VisitorService {
 
 /// The methods of `Visitor` on the bus.
 public enum VisitorMethods {
-    /// Greets somebody by name.
+    /// Greets a person by name.
     public static let greet = Bus.Method<GreetRequest, GreetReply>(
         service: "testing", version: "v1", name: "Greet", isIdempotent: true, timeout: .seconds(10))
     /// Says who asks.
@@ -49,7 +49,7 @@ public struct VisitorClient: Sendable {
     /// A client that calls through `caller`.
     public init(_ caller: any Bus.Caller) { self.caller = caller }
 
-    /// Greets somebody by name.
+    /// Greets a person by name.
     public func greet(_ request: GreetRequest, context: Bus.CallContext) async throws -> GreetReply {
         try await caller.call(VisitorMethods.greet, request, context: context)
     }

@@ -3,7 +3,7 @@ internal import Kernel
 internal import Outbox
 internal import StreaksAPI
 
-/// RC-3, SD-6: a token that was not needed after all comes back to whoever spent it.
+/// RC-3, SD-6: a token that was not needed after all is given back to the user who spent it.
 enum TokenReturnedConsumer {
     static func handler(_ tokens: TokenRepository) -> EventHandler {
         EventHandler(RecoveryTokenReturned.self) { event, work in

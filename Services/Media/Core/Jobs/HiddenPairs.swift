@@ -24,7 +24,7 @@ struct HiddenPairs: Sendable {
                     if pair.isBlocked {
                         try await blobs.hide(owner, from: viewer, at: clock.now())
                     } else if pair.isShown {
-                        try await blobs.forgetHidden(owner, from: viewer)
+                        try await blobs.removeHidden(owner, from: viewer)
                     } else {
                         try await blobs.show(owner, to: viewer, linksLive: MediaLinks.lifetime)
                     }

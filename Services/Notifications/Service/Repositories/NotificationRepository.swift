@@ -74,7 +74,7 @@ struct NotificationRepository: Sendable {
         ).first?.decode(as: Int32.self) ?? 0
     }
 
-    /// A condition on entries of `user`'s log: whoever they are about is not hidden by a block (SO-7). Entries name nobody but their actor.
+    /// A condition on entries of `user`'s log: no block hides the user they are about (SO-7). Entries name no other user than their actor.
     static func isShown(to user: UserID) -> Query {
         "(actor_id IS NULL OR \(BlockReplica.isShown("actor_id", to: user)))"
     }
@@ -85,7 +85,7 @@ struct NotificationRepository: Sendable {
         _ = try await sql.execute("DELETE FROM notification WHERE actor_id = \(user)")
     }
 
-    /// Forgets old entries, up to 1,000. - Returns: how many.
+    /// Deletes old entries, up to 1,000. - Returns: how many.
     func purge(before limit: Instant) async throws -> Int {
         try await database.execute(
             """

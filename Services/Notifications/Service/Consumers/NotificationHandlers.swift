@@ -7,8 +7,8 @@ internal import Replicas
 internal import SocialAPI
 internal import StreaksAPI
 
-/// Turns the events of other services into entries of the log (NO-1). The inbox makes each event tell once (NO-5).
-struct Teller: Sendable {
+/// Turns the events of other services into entries of the log (NO-1). The inbox makes each event notify once (NO-5).
+struct NotificationHandlers: Sendable {
     let log: NotificationRepository
     let profiles: ProfileReplica
     let blocks: BlockReplica
@@ -18,7 +18,7 @@ struct Teller: Sendable {
             EventHandler(FriendRequestSent.self) { event, work in
                 let (from, to) = (event.fromUserID, event.toUserID)
                 let name = try await name(of: from, work)
-                try await tell(
+                try await notify(
                     NewNotification(
                         user: to,
                         kind: .friendRequest,
@@ -32,7 +32,7 @@ struct Teller: Sendable {
             EventHandler(FriendshipAccepted.self) { event, work in
                 let (requester, accepter) = (event.requesterID, event.accepterID)
                 let name = try await name(of: accepter, work)
-                try await tell(
+                try await notify(
                     NewNotification(
                         user: requester,
                         kind: .friendAccepted,
@@ -52,7 +52,7 @@ struct Teller: Sendable {
                 let (author, friend) = (event.userID, event.friendID)
                 let name = try await name(of: author, work)
                 let text = NotificationText.friendPosted(name, count: Int(event.currentCount), isComplete: event.dateCompleted)
-                try await tell(
+                try await notify(
                     NewNotification(
                         user: friend,
                         kind: .friendPosted,
@@ -64,29 +64,30 @@ struct Teller: Sendable {
                 )
             },
             EventHandler(MilestoneReached.self) { event, work in
-                try await tellBoth(event.userAID, event.userBID, .milestone, streak: event.streakID, work) { _, name in
+                try await notifyBoth(event.userAID, event.userBID, .milestone, streak: event.streakID, work) { _, name in
                     .milestone(count: Int(event.count), with: name, earnsToken: event.earnsToken)
                 }
             },
             EventHandler(StreakBroken.self) { event, work in
-                try await tellBoth(event.userAID, event.userBID, .streakBroken, streak: event.streakID, work) { _, name in
+                try await notifyBoth(event.userAID, event.userBID, .streakBroken, streak: event.streakID, work) { _, name in
                     .broken(count: Int(event.count), with: name, isFinal: event.isFinal)
                 }
             },
             EventHandler(StreakRestored.self) { event, work in
-                try await tellBoth(event.userAID, event.userBID, .streakRecovered, streak: event.streakID, work) { _, name in
+                try await notifyBoth(event.userAID, event.userBID, .streakRecovered, streak: event.streakID, work) { _, name in
                     .recovered(count: Int(event.count), with: name)
                 }
             },
             EventHandler(StreakRecovered.self) { event, work in
-                try await tellBoth(event.userAID, event.userBID, .streakRecovered, streak: event.streakID, work) { reader, name in
-                    .rescued(
+                let text = { @Sendable (reader: UserID, name: String) in
+                    NotificationText.rescued(
                         count: Int(event.count),
                         with: name,
                         by: reader == event.recoveredByUserID ? nil : name,
                         inAdvance: event.inAdvance
                     )
                 }
+                try await notifyBoth(event.userAID, event.userBID, .streakRecovered, streak: event.streakID, work, text: text)
             },
         ]
     }
@@ -96,7 +97,7 @@ struct Teller: Sendable {
             EventHandler(FriendNudged.self) { event, work in
                 let (from, to) = (event.fromUserID, event.toUserID)
                 let name = try await name(of: from, work)
-                try await tell(
+                try await notify(
                     NewNotification(
                         user: to,
                         kind: .nudge,
@@ -108,10 +109,10 @@ struct Teller: Sendable {
                     work
                 )
             },
-            // Who warned is between the moderators.
+            // The entry does not name the moderator.
             EventHandler(ModerationActionTaken.self) { event, work in
                 guard event.action == .warn else { return }
-                try await tell(
+                try await notify(
                     NewNotification(user: event.userID, kind: .moderationWarning, text: .moderationWarning),
                     work
                 )
@@ -122,14 +123,14 @@ struct Teller: Sendable {
     var accountHandlers: [EventHandler] {
         [
             EventHandler(DataExportReady.self) { event, work in
-                try await tell(NewNotification(user: event.userID, kind: .exportReady, text: .exportReady), work)
+                try await notify(NewNotification(user: event.userID, kind: .exportReady, text: .exportReady), work)
             }
         ]
     }
 
-    /// Nothing is told to or about somebody who has deleted the account, nor about somebody whom a block hides, however late the event is
-    /// heard (AU-7, SO-7).
-    func tell(_ new: NewNotification, _ work: UnitOfWork) async throws {
+    /// Adds an entry to the log, unless its reader or actor has deleted the account, or a block hides the actor: an event may be consumed
+    /// late (AU-7, SO-7).
+    func notify(_ new: NewNotification, _ work: UnitOfWork) async throws {
         let people = try await profiles.known([new.user] + [new.actor].compactMap { $0 }, work.sql)
         guard people.values.allSatisfy({ $0.status != .deleted }),
             try await blocks.hidden(from: new.user, among: [new.actor].compactMap { $0 }, work.sql).isEmpty
@@ -138,7 +139,7 @@ struct Teller: Sendable {
     }
 
     /// Each of the two reads the other's name.
-    private func tellBoth(
+    private func notifyBoth(
         _ one: UserID,
         _ two: UserID,
         _ kind: Kind,
@@ -149,7 +150,7 @@ struct Teller: Sendable {
         let known = try await profiles.known([one, two], work.sql)
         for (reader, other) in [(one, two), (two, one)] {
             let name = Self.name(known[other])
-            try await tell(
+            try await notify(
                 NewNotification(user: reader, kind: kind, text: text(reader, name), actor: other, streak: streak),
                 work
             )
@@ -160,7 +161,7 @@ struct Teller: Sendable {
         Self.name(try await profiles.known([user], work.sql)[user])
     }
 
-    /// How a text calls somebody; whoever may not be seen has no name in it.
+    /// A user's name in a text; without the name of one who may not be seen.
     static func name(_ profile: Profile?) -> String {
         profile.flatMap { $0.isVisible && !$0.displayName.isEmpty ? $0.displayName : nil } ?? "your friend"
     }

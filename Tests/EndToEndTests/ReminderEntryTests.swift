@@ -4,7 +4,7 @@ import StreaksAPI
 import Testing
 
 /// What becomes of the moments of a day in the log (NO-5, NO-6).
-struct MomentTellingTests {
+struct ReminderEntryTests {
     private func streak(_ friend: Person, _ count: Int32) throws -> StreakAtRisk {
         StreakAtRisk(
             streakID: try #require(StreakID(UUID().uuidString)),
@@ -35,25 +35,25 @@ struct MomentTellingTests {
         )
     }
 
-    @Test func `several streaks make one entry, and what is heard too late is not told`() async throws {
+    @Test func `several streaks make one entry, and what is consumed too late makes none`() async throws {
         let home = try await Installation.shared.value
         let ann = try await Person.register("ann", at: home)
         let (ben, cat, dan) = (
             try await Person.register("ben", at: home), try await Person.register("cat", at: home),
             try await Person.register("dan", at: home)
         )
-        var told: [String] = []
+        var events: [String] = []
         for event in [
             try atRisk(ann, [streak(ben, 12)], in: .seconds(-1)),
             try atRisk(ann, [streak(ben, 12), streak(cat, 3), streak(dan, 1)], in: .minutes(175)),
-        ] { told.append(try await home.tell(event, from: "streaks")) }
+        ] { events.append(try await home.emit(event, from: "streaks")) }
         for event in [
             try closing(ann, [ben, cat], in: .minutes(30)), try closing(ann, [ben], in: .seconds(-1)),
             try closing(ann, [], in: .hours(1)),
         ] {
-            told.append(try await home.tell(event, from: "streaks"))
+            events.append(try await home.emit(event, from: "streaks"))
         }
-        for event in told { try await home.heard(event, by: ["notifications"]) }
+        for event in events { try await home.consumed(event, by: ["notifications"]) }
         let risk = try await ann.notifications("streak_at_risk")
         #expect(risk.map { $0["title"].string } == ["⚠️ 3 streaks at risk!"])
         #expect(risk.map { $0["body"].string } == ["Your 12-day streak with ben and 2 more expire in 3 hours!"])

@@ -4,20 +4,20 @@ internal import NotificationsDomain
 internal import Outbox
 internal import StreaksAPI
 
-/// The moments of a person's day (PW-2, NO-5). What is heard when it is of no use any more is not told (NO-6).
-extension Teller {
-    var momentHandlers: [EventHandler] {
+/// Reminders by the clock (PW-2, NO-5). One that is consumed too late to be of use is left out (NO-6).
+extension NotificationHandlers {
+    var reminderHandlers: [EventHandler] {
         [
             EventHandler(SnapWindowOpened.self) { event, work in
                 let (prompt, emoji) = (event.promptText, event.promptEmoji)
-                try await tellOfWindow(event.userID, .dailyWindow, event.waitingFriendIDs, until: event.closesAt, work) {
+                try await remindOfWindow(event.userID, .dailyWindow, event.waitingFriendIDs, until: event.closesAt, work) {
                     .dailyWindow(prompt: prompt, emoji: emoji, waiting: $0, others: $1)
                 }
             },
             EventHandler(SnapWindowClosing.self) { event, work in
                 let (prompt, emoji) = (event.promptText, event.promptEmoji)
                 let minutes = event.closesAt.map { max(1, Int(($0 - work.now).seconds + 30) / 60) } ?? 30
-                try await tellOfWindow(event.userID, .windowClosing, event.waitingFriendIDs, until: event.closesAt, work) {
+                try await remindOfWindow(event.userID, .windowClosing, event.waitingFriendIDs, until: event.closesAt, work) {
                     .windowClosing(prompt: prompt, emoji: emoji, waiting: $0, others: $1, minutes: minutes)
                 }
             },
@@ -39,7 +39,7 @@ extension Teller {
                     others: streaks.count - 1,
                     hours: hours
                 )
-                try await tell(
+                try await notify(
                     NewNotification(
                         user: user,
                         kind: .streakAtRisk,
@@ -53,8 +53,8 @@ extension Teller {
         ]
     }
 
-    /// Whoever has posted for everybody need not be asked for a snap: then nobody waits, and nothing is told.
-    private func tellOfWindow(
+    /// A user for whose snap no friend waits gets no reminder.
+    private func remindOfWindow(
         _ user: UserID,
         _ kind: Kind,
         _ waiting: [UserID],
@@ -67,7 +67,7 @@ extension Teller {
         let hidden = try await blocks.hidden(from: user, among: waiting, work.sql)
         let present = waiting.filter { known[$0]?.status != .deleted && !hidden.contains($0) }
         guard let first = present.first else { return }
-        try await tell(
+        try await notify(
             NewNotification(
                 user: user,
                 kind: kind,

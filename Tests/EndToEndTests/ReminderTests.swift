@@ -5,8 +5,8 @@ import StreaksDomain
 import TestSupport
 import Testing
 
-/// What people are told of their day, from the clock to the log (PW-2, NO-5). One after the other: the clock is everybody's.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct MomentTests {
+/// Reminders of a day, from the clock to the log (PW-2, NO-5). One after the other: all share the clock.
+@Suite(.serialized, .timeLimit(.minutes(10))) struct ReminderTests {
     /// Moves the clock to a time of day, UTC: today's if that lies ahead, else tomorrow's. - Returns: the date.
     @discardableResult
     private func go(to time: String, of home: Installation) async throws -> String {
@@ -19,14 +19,14 @@ import Testing
         return String("\(target)".prefix(10))
     }
 
-    private func told(_ event: String, _ person: Person) async throws -> Int {
+    private func emitted(_ event: String, _ person: Person) async throws -> Int {
         let count = try await person.home.sql(
             "SELECT count(*) FROM streaks.outbox WHERE aggregate = '\(person.id)' AND subject = 'evt.streaks.v1.\(event)'"
         )
         return try #require(Int(count.trimmingCharacters(in: .whitespacesAndNewlines)))
     }
 
-    @Test func `a day is told once: the window, its end, the streak at risk, and midnight ends it`() async throws {
+    @Test func `each reminder of a day comes once: the window, its end, the streak at risk, and midnight ends it`() async throws {
         let home = try await Installation(["--dev-clock"])
         try await go(to: "08:00:00", of: home)
         var (ann, ben) = (try await Person.register("ann", at: home), try await Person.register("ben", at: home))
@@ -35,10 +35,10 @@ import Testing
         #expect(try await ben.upload(try Photos.jpeg(602)).data["streaks"][0]["current_count"].int == 1)
         try await go(to: "11:59:59", of: home)
         try await ann.signIn()
-        #expect(try await ann.notifications("daily_window").isEmpty, "nobody waits for who has posted")
-        #expect(try await told("SnapWindowOpened", ann) == 1)
+        #expect(try await ann.notifications("daily_window").isEmpty, "no friend waits for a user who has posted")
+        #expect(try await emitted("SnapWindowOpened", ann) == 1)
 
-        // The next day nobody posts before the evening.
+        // The next day neither posts before the evening.
         let date = try await go(to: "11:59:59", of: home)
         try await ann.signIn()
         let window = try await ann.notifications("daily_window")
@@ -63,11 +63,11 @@ import Testing
         #expect(try await ann.notifications("streak_at_risk").count == 1)
         #expect(try await ann.notifications("streak_broken").count == 1)
         try await go(to: "11:59:59", of: home)
-        #expect(try await told("SnapWindowOpened", ann) == 2, "without a running streak there is nothing to tell")
+        #expect(try await emitted("SnapWindowOpened", ann) == 2, "without a running streak there is no reminder")
         await home.guardian.end()
     }
 
-    @Test func `killed in the middle of the job, nothing is lost and nothing told twice`() async throws {
+    @Test func `killed in the middle of the job, nothing is lost and nothing emitted twice`() async throws {
         let home = try await Installation(["--dev-clock", "--separate"])
         let restarts = RestartTests()
         let date = try #require(CalendarDate(try await go(to: "08:00:00", of: home)))
@@ -81,7 +81,7 @@ import Testing
         }
         let pairs = stride(from: 0, to: 6, by: 2).map { (people[$0], people[$0 + 1]) }
         for (one, two) in pairs { try await one.befriend(two) }
-        // Whoever writes to the outbox waits here, in the middle of the transaction.
+        // A writer to the outbox waits here, in the middle of the transaction.
         let holder = try await hold(home)
         let moved = Task { try await go(to: "11:15:00", of: home) }
         try await eventually("the job has come to its first event") {
@@ -103,7 +103,7 @@ import Testing
         _ = try? await moved.value
         for (one, two) in pairs {
             for person in [one, two] {
-                try await eventually("\(person.username) is told") { try await told("SnapWindowOpened", person) == 1 }
+                try await eventually("\(person.username) has the event") { try await emitted("SnapWindowOpened", person) == 1 }
             }
         }
         let twice = try await home.sql(
@@ -123,7 +123,7 @@ import Testing
         await home.guardian.end()
     }
 
-    /// Keeps everybody from writing to the outbox of `streaks`, until it is terminated.
+    /// Keeps all from writing to the outbox of `streaks`, until it is terminated.
     private func hold(_ home: Installation) async throws -> ChildProcess {
         let statement = "BEGIN; LOCK TABLE streaks.outbox IN SHARE MODE; SELECT pg_sleep(120) /* held by a test */"
         let child = try await home.longSQL(statement)

@@ -2,8 +2,8 @@ import Foundation
 import Processes
 import TestSupport
 
-/// A replica of the service that hears in a process of its own, which can be frozen and killed.
-final class HearerProcess: Sendable {
+/// A replica of the service that consumes, in a process of its own, which can be frozen and killed.
+final class ConsumerProcess: Sendable {
     private let child: ChildProcess
 
     /// - Parameter delay: how long its handler takes for an event, in ms, inside the transaction.
@@ -11,7 +11,7 @@ final class HearerProcess: Sendable {
         child = try await ChildProcess.spawn(
             Command(
                 executable: builtProgram("outbox-victim").path,
-                arguments: [world.postgres.connectionString, world.hearer.schema, world.nats.url, "hear", "\(delay)"],
+                arguments: [world.postgres.connectionString, world.sink.schema, world.nats.url, "consume", "\(delay)"],
                 environment: Command.inherited(),
                 output: "/dev/null"
             )
