@@ -17,8 +17,8 @@ struct ExportJobs: Sendable {
 
     /// What a bucket takes in one piece; some nine million photos.
     private static let mostBytes: Int64 = 5 << 30
-    /// How often a replica prolongs its lease of 30 s.
-    private static let heartbeat = Duration.seconds(10)
+    /// How often a replica prolongs its lease of 15 s.
+    private static let heartbeat = Duration.seconds(5)
 
     /// The lease went to another replica, or the account was erased.
     private struct Withdrawn: Error {}

@@ -45,11 +45,11 @@ struct DataExportRepository: Sendable {
         return try await find(user) ?? DataExport(user: user, requestedAt: now, state: .preparing)
     }
 
-    /// Leases the export that has waited longest, for 30 s by the machine's clock; other replicas leave it alone until then.
+    /// Leases the export that has waited longest, for 15 s by the machine's clock; other replicas leave it alone until then.
     func lease(_ attempt: OperationID) async throws -> DataExportTurn? {
         try await database.query(
             """
-            UPDATE data_export SET attempt = \(attempt), lease_until = clock_timestamp() + interval '30 seconds' WHERE user_id =
+            UPDATE data_export SET attempt = \(attempt), lease_until = clock_timestamp() + interval '15 seconds' WHERE user_id =
                 (SELECT user_id FROM data_export WHERE state = 0 AND lease_until <= clock_timestamp()
                  ORDER BY lease_until LIMIT 1 FOR UPDATE SKIP LOCKED)
             RETURNING user_id
@@ -61,7 +61,7 @@ struct DataExportRepository: Sendable {
     func prolong(_ turn: DataExportTurn) async throws -> Bool {
         try await database.execute(
             """
-            UPDATE data_export SET lease_until = clock_timestamp() + interval '30 seconds'
+            UPDATE data_export SET lease_until = clock_timestamp() + interval '15 seconds'
             WHERE user_id = \(turn.user) AND attempt = \(turn.attempt) AND state = 0
             """
         ) == 1
@@ -77,11 +77,11 @@ struct DataExportRepository: Sendable {
         )
     }
 
-    /// Notes that the file is there. - Returns: whether it was still wanted from this replica.
+    /// Notes that the file is there, and ends the lease. - Returns: whether it was still wanted from this replica.
     static func finish(_ turn: DataExportTurn, now: Instant, _ sql: Transaction) async throws -> Bool {
         try await sql.execute(
             """
-            UPDATE data_export SET state = 1, delete_at = \(now + kept), blob_key = \(try turn.key.description)
+            UPDATE data_export SET state = 1, delete_at = \(now + kept), blob_key = \(try turn.key.description), lease_until = '-infinity'
             WHERE user_id = \(turn.user) AND attempt = \(turn.attempt) AND state = 0
             """
         ) == 1
