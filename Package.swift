@@ -304,7 +304,8 @@ let testTargets: [Target] = [
         ]
     ),
     program("outbox-victim", "Helpers/outbox-victim", ["Outbox", "Bus", "Database", "Kernel", "Wire", logging]),
-    tests("OutboxTests", hosting + ["outbox-victim"]),
+    program("guestbook", "Helpers/guestbook", hosting + ["TestingAPI"]),
+    tests("OutboxTests", hosting + ["outbox-victim", "guestbook", "TestingAPI"]),
     tests("RuntimeTests", hosting + ["Replicas", "AuthAPI", "BillingAPI", "SocialAPI", "CommonAPI", "mutation-victim"]),
     program("mutation-victim", "Helpers/mutation-victim", hosting),
     tests(
