@@ -329,7 +329,7 @@ let testTargets: [Target] = [
             "StreaksReminders", "StreaksDomain", "StreaksAPI", "MediaAPI", "SocialAPI", "BillingAPI", "AuthAPI", "Replicas",
         ]
     ),
-    tests("TokensTests", ["Tokens", "Kernel", "Processes", crypto]),
+    tests("TokensTests", ["Tokens", "Kernel", "Processes", "TestSupport", crypto]),
     tests(
         "AuthServiceTests",
         hosting + [

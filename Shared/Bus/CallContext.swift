@@ -87,8 +87,6 @@ enum HeaderName {
     static let user = "principal-user"
     static let role = "principal-role"
     static let session = "principal-session"
-    static let zone = "principal-zone"
-    static let plan = "principal-plan"
     static let clientAddress = "client-address"
     static let errorCode = "Nats-Service-Error-Code"
     static let errorReason = "Nats-Service-Error"
@@ -98,7 +96,7 @@ extension CallContext {
     /// The context as headers.
     var headers: BusHeaders {
         var headers = BusHeaders()
-        headers.reserveCapacity(10)
+        headers.reserveCapacity(8)
         headers.append(HeaderName.traceparent, trace.description)
         headers.append(HeaderName.requestID, requestID)
         headers.append(HeaderName.deadline, String(deadline.milliseconds))
@@ -108,8 +106,6 @@ extension CallContext {
         headers.append(HeaderName.role, principal.role.rawValue)
         if let id = principal.userID { headers.append(HeaderName.user, id.description) }
         if let id = principal.sessionID { headers.append(HeaderName.session, id.description) }
-        if let zone = principal.zone { headers.append(HeaderName.zone, zone) }
-        if let plan = principal.plan { headers.append(HeaderName.plan, plan) }
         return headers
     }
 
@@ -146,9 +142,7 @@ extension Principal {
         self.init(
             userID: user.flatMap { UserID($0) },
             role: role,
-            sessionID: session.flatMap { SessionID($0) },
-            zone: headers[HeaderName.zone],
-            plan: headers[HeaderName.plan]
+            sessionID: session.flatMap { SessionID($0) }
         )
         guard (user == nil) == (userID == nil), (session == nil) == (sessionID == nil) else { return nil }
     }

@@ -21,17 +21,11 @@ public struct Principal: Sendable, Equatable {
     public var role: Role
     /// The session of the access token.
     public var sessionID: SessionID?
-    /// The user's IANA zone, from the token.
-    public var zone: String?
-    /// The user's plan, from the token; a hint, `billing` decides.
-    public var plan: String?
 
     /// A principal of these parts.
-    public init(userID: UserID? = nil, role: Role, sessionID: SessionID? = nil, zone: String? = nil, plan: String? = nil) {
+    public init(userID: UserID? = nil, role: Role, sessionID: SessionID? = nil) {
         self.userID = userID
         self.role = role
         self.sessionID = sessionID
-        self.zone = zone
-        self.plan = plan
     }
 }

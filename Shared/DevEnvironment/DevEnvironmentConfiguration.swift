@@ -65,9 +65,6 @@ public struct Endpoints: Sendable, Equatable {
     /// The file with the password of a NATS user.
     public func natsPasswordFile(of user: String) -> String { "\(secretsFolder)/nats-\(user)" }
 
-    /// The file with the password of a Postgres role.
-    public func postgresPasswordFile(of role: String) -> String { "\(secretsFolder)/postgres-\(role)" }
-
     /// The file whose text (64 hexadecimal digits) is the key that signs links to blobs.
     public var mediaSigningKeyFile: String { "\(secretsFolder)/media-signing-key" }
 

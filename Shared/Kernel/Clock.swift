@@ -17,22 +17,6 @@ extension IDSource {
     public func make<Entity>() -> ID<Entity> { make(Entity.self) }
 }
 
-/// A clock that moves only when it is set; for tests.
-public final class ManualClock: Clock {
-    private let current: Mutex<Instant>
-
-    /// A clock that shows `start`.
-    public init(_ start: Instant) { self.current = Mutex(start) }
-
-    public func now() -> Instant { current.withLock { $0 } }
-
-    /// Moves the clock.
-    public func set(_ instant: Instant) { current.withLock { $0 = instant } }
-
-    /// Moves the clock forward.
-    public func advance(by interval: Interval) { current.withLock { $0 = $0 + interval } }
-}
-
 /// UUIDv7 (RFC 9562 §5.7) from a clock and the system's random generator; ids of one source never go backwards.
 public final class UUIDv7Source: IDSource {
     private let clock: any Clock

@@ -81,9 +81,6 @@ public final class PasswordHasher: Sendable {
     /// How many wait for their turn; for tests.
     package var waiting: Int { turns.waiting }
 
-    /// Whether `hash` was made at another cost than new ones are, so that it should be replaced at the next sign-in.
-    public func needsRehash(_ hash: String) -> Bool { Bcrypt.cost(of: hash) != cost }
-
     /// Runs `work` on the pool when the requester's turn comes, if that is soon enough for an answer.
     private func paced<Value: Sendable>(
         _ requester: HashRequester,

@@ -14,6 +14,10 @@ public enum TextFormat: Sendable, CustomStringConvertible {
     case timeZone
     /// Scheme, colon and something after it, without spaces or control characters (RFC 3986).
     case uri
+    /// Of a-z, 0-9, _ and . (AU-1); rules of length are apart.
+    case username
+    /// Whole numbers with a dot or a hyphen between each two: `2026-01`, `2.1`.
+    case version
 
     /// The form in words: "a UUID".
     public var description: String {
@@ -24,6 +28,8 @@ public enum TextFormat: Sendable, CustomStringConvertible {
         case .month: "a month, YYYY-MM"
         case .timeZone: "an IANA time zone or an offset such as +05:30"
         case .uri: "a URI"
+        case .username: "of a-z, 0-9, _ and . only"
+        case .version: "numbers with dots or hyphens between them"
         }
     }
 
@@ -36,6 +42,8 @@ public enum TextFormat: Sendable, CustomStringConvertible {
         case .month: CalendarDate(text + "-01") != nil
         case .timeZone: Zone(text) != nil
         case .uri: Self.isURI(text)
+        case .username: !text.isEmpty && text.utf8.allSatisfy(Self.isUsernameByte)
+        case .version: Self.isVersion(text)
         }
     }
 
@@ -79,6 +87,17 @@ public enum TextFormat: Sendable, CustomStringConvertible {
     private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
         (48...57).contains(byte) || (65...90).contains(byte) || (97...122).contains(byte)
     }
+
+    private static func isUsernameByte(_ byte: UInt8) -> Bool {
+        isDigit(byte) || (97...122).contains(byte) || byte == UInt8(ascii: "_") || byte == UInt8(ascii: ".")
+    }
+
+    private static func isVersion(_ text: String) -> Bool {
+        text.utf8.split(omittingEmptySubsequences: false) { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-") }
+            .allSatisfy { !$0.isEmpty && $0.allSatisfy(isDigit) }
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { (48...57).contains(byte) }
 
     private static func isURI(_ text: String) -> Bool {
         let utf8 = text.utf8

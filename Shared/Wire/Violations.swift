@@ -119,17 +119,6 @@ public struct Violations: Sendable {
         if !isWithin || number.isNaN { outOfBounds(min, max, path, field, index) }
     }
 
-    /// `pattern`: the whole text matches.
-    public mutating func pattern(
-        _ text: String,
-        _ pattern: Pattern,
-        at path: FieldPath,
-        _ field: StaticString,
-        index: Int? = nil
-    ) {
-        if !pattern.matches(text) { add("must match \(pattern.source)", at: path, field, index: index) }
-    }
-
     /// `in`: one of a few texts.
     public mutating func member(
         _ text: String,

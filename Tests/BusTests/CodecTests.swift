@@ -166,9 +166,9 @@ import Testing
 }
 
 @Suite struct DeliveryTests {
-    @Test func `both forms of the ack subject`() {
+    @Test func `both forms of the reply subject`() {
         let short = Delivery("$JS.ACK.EVT.reader.3.17.9.1700000000123456789.42")
-        #expect(short?.count == 3 && short?.streamSequence == 17)
+        #expect(short?.streamSequence == 17 && short?.consumerSequence == 9)
         #expect(short?.timestamp == Instant(microseconds: 1_700_000_000_123_456))
         #expect(Delivery("$JS.ACK.domain.hash.EVT.reader.3.17.9.1700000000123456789.42") == short)
         #expect(Delivery("$JS.ACK.domain.hash.EVT.reader.3.17.9.1700000000123456789.42.random") == short)

@@ -41,6 +41,17 @@ enum Notes {
     }
 }
 
+/// Makes a durable consumer whose messages must be acknowledged: the services make none.
+func makeAcknowledgingConsumer(of stream: String, _ durable: String, _ bus: BusConnection) async throws {
+    let configuration = #"{"durable_name":"\#(durable)","deliver_policy":"all","ack_policy":"explicit"}"#
+    let reply = try await bus.request(
+        "$JS.API.CONSUMER.DURABLE.CREATE.\(stream).\(durable)",
+        body: Array(#"{"stream_name":"\#(stream)","config":\#(configuration)}"#.utf8),
+        deadline: SystemClock.now() + .seconds(10)
+    )
+    #expect(!String(decoding: reply.body, as: UTF8.self).contains(#""error""#))
+}
+
 /// A logger that keeps quiet.
 let quiet: Logger = {
     var logger = Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }

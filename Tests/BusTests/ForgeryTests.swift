@@ -32,7 +32,7 @@ extension BrokerTests {
                 { user: operator, password: p },
                 { user: deputy, password: p },
                 { user: notes, password: p, permissions: {
-                    publish: ["_INBOX.>", "rpc.mallory.>", "$JS.API.CONSUMER.MSG.NEXT.*.notes", "$JS.ACK.*.notes.>"]
+                    publish: ["_INBOX.>", "rpc.mallory.>", "$JS.API.CONSUMER.MSG.NEXT.*.notes""]
                     subscribe: ["rpc.notes.>", "$SRV.>", "_INBOX.notes.>"] } },
                 { user: mallory, password: p, permissions: {
                     publish: ["_INBOX.>", "evt.mallory.>", "rpc.deputy.>", "$SRV.>", "$JS.API.>", "$JS.ACK.>"]
@@ -57,17 +57,14 @@ extension BrokerTests {
             }
             let (operator_, notes) = (try await connect("operator"), try await connect("notes"))
             let (mallory, deputy) = (try await connect("mallory"), try await connect("deputy"))
-            try await fillStreams(JetStream(connection: operator_))
+            try await fillStreams(operator_)
             let (ran, events) = (Shared(0), Shared<[String]>([]))
             let services = [
                 try await echo("notes", notes) { ran.update { $0 += 1 } },
                 try await echo("deputy", deputy) {},
             ]
             let consumption = JetStream(connection: notes).consume(stream: "EVT_NOTES", durable: "notes", batch: 10) { batch in
-                for message in batch {
-                    events.update { $0.append(String(decoding: message.body, as: UTF8.self)) }
-                    message.ack()
-                }
+                events.update { $0 += batch.map { String(decoding: $0.body, as: UTF8.self) } }
             }
             try await notes.flush()
             return World(
@@ -83,11 +80,16 @@ extension BrokerTests {
             )
         }
 
-        private func fillStreams(_ jetStream: JetStream) async throws {
+        private func fillStreams(_ bus: BusConnection) async throws {
+            let jetStream = JetStream(connection: bus)
             for name in ["notes", "mallory"] {
                 let stream = "EVT_\(name.uppercased())"
                 try await jetStream.ensureStream(StreamConfiguration(name: stream, subjects: ["evt.\(name).>"]))
-                try await jetStream.ensureConsumer(stream: stream, durable: name)
+                if name == "notes" {
+                    try await jetStream.ensureReader(stream: stream, durable: name)
+                } else {
+                    try await makeAcknowledgingConsumer(of: stream, name, bus)
+                }
             }
             let forged = (0..<40).map { number in
                 OutgoingEvent(

@@ -13,14 +13,11 @@ extension BrokerTests {
             numbers.map { OutgoingEvent(subject: "evt.test.v1.Happened", messageID: "id-\($0)", body: Array("\($0)".utf8)) }
         }
 
-        private func withStream(
-            ackWait: Interval = .seconds(30),
-            _ body: (NatsServer, BusConnection, JetStream) async throws -> Void
-        ) async throws {
+        private func withStream(_ body: (NatsServer, BusConnection, JetStream) async throws -> Void) async throws {
             try await withBus { server, bus in
                 let jetStream = JetStream(connection: bus)
                 try await jetStream.ensureStream(StreamConfiguration(name: "EVT_TEST", subjects: ["evt.test.>"]))
-                try await jetStream.ensureConsumer(stream: "EVT_TEST", durable: "reader", ackWait: ackWait)
+                try await jetStream.ensureReader(stream: "EVT_TEST", durable: "reader")
                 try await body(server, bus, jetStream)
             }
         }
@@ -100,22 +97,16 @@ extension BrokerTests {
                 _ = await jetStream.publish([event], deadline: deadline())
                 let seen = Shared<[JetStreamMessage]>([])
                 let consumption = jetStream.consume(stream: "EVT_TEST", durable: "reader", batch: 10) { batch in
-                    for message in batch {
-                        seen.update { $0.append(message) }
-                        message.ack()
-                    }
+                    seen.update { $0 += batch }
                 }
                 try await eventually("both arrive") { seen.value.count == 2 }
                 let (first, second) = (seen.value[0], seen.value[1])
                 #expect(first.subject == "evt.test.v1.Happened" && second.subject == "evt.test.v1.Other")
                 #expect(first.headers["trace"] == "t" && first.headers["Nats-Msg-Id"] == "x" && first.body == [7])
                 #expect(first.streamSequence == 1 && second.streamSequence == 2)
-                #expect(first.deliveredCount == 1)
                 #expect(first.timestamp >= before - .seconds(1) && first.timestamp <= SystemClock.now() + .seconds(1))
-                try await eventually("both are acknowledged") {
-                    let info = try await jetStream.consumerInfo(stream: "EVT_TEST", durable: "reader")
-                    return info.pending == 0 && info.ackPending == 0
-                }
+                let info = try await jetStream.consumerInfo(stream: "EVT_TEST", durable: "reader")
+                #expect(info.pending == 0 && info.delivered == 2)
                 await consumption.stop()
             }
         }
@@ -133,45 +124,8 @@ extension BrokerTests {
             }
         }
 
-        @Test func `filters choose subjects`() async throws {
-            try await withStream { _, _, jetStream in
-                try await jetStream.ensureConsumer(stream: "EVT_TEST", durable: "picky", filters: ["evt.test.v1.Other"])
-                let other = OutgoingEvent(subject: "evt.test.v1.Other", messageID: "o", body: Array("other".utf8))
-                _ = await jetStream.publish(events(1...3) + [other], deadline: deadline())
-                let bodies = try await received(1, jetStream, durable: "picky")
-                #expect(bodies == ["other"])
-            }
-        }
-
-        @Test func `what is not acknowledged comes again`() async throws {
-            try await withStream(ackWait: .milliseconds(300)) { _, _, jetStream in
-                _ = await jetStream.publish(events(1...3), deadline: deadline())
-                let deliveries = Shared<[String: [Int]]>([:])
-                let consumption = jetStream.consume(stream: "EVT_TEST", durable: "reader", batch: 10) { batch in
-                    for message in batch {
-                        let body = String(decoding: message.body, as: UTF8.self)
-                        deliveries.update { $0[body, default: []].append(message.deliveredCount) }
-                        switch (body, message.deliveredCount) {
-                        case ("1", 1): message.nak(delay: .milliseconds(50))
-                        case ("2", 1): break
-                        case ("3", _): message.term()
-                        default: message.ack()
-                        }
-                    }
-                }
-                try await eventually("two come again") {
-                    deliveries.value["1"] == [1, 2] && deliveries.value["2"] == [1, 2] && deliveries.value["3"] == [1]
-                }
-                try await eventually("all are settled") {
-                    try await jetStream.consumerInfo(stream: "EVT_TEST", durable: "reader").ackPending == 0
-                }
-                #expect(deliveries.value["3"] == [1], "what was terminated does not come again")
-                await consumption.stop()
-            }
-        }
-
         /// While the handler is held up nothing more is asked for, so nothing is on its way when the subscription ends: what the broker sends
-        /// just then arrives nowhere, and comes again after the ack wait.
+        /// just then would be lost here.
         @Test func `stopping finishes what has arrived`() async throws {
             try await withStream { _, bus, jetStream in
                 _ = await jetStream.publish(events(1...500), deadline: deadline())
@@ -179,16 +133,13 @@ extension BrokerTests {
                 func consume() -> Consumption {
                     jetStream.consume(stream: "EVT_TEST", durable: "reader", batch: 50) { batch in
                         await gate.wait()
-                        for message in batch {
-                            seen.update { $0.append(String(decoding: message.body, as: UTF8.self)) }
-                            message.ack()
-                        }
+                        seen.update { $0 += batch.map { String(decoding: $0.body, as: UTF8.self) } }
                     }
                 }
                 let first = consume()
                 try await eventually("a batch is delivered, and no more is asked for") {
                     let info = try await jetStream.consumerInfo(stream: "EVT_TEST", durable: "reader")
-                    return info.ackPending == 50 && info.waiting == 0
+                    return info.delivered == 50 && info.waiting == 0
                 }
                 let stopping = Task { await first.stop() }
                 try await eventually("the broker has ended its subscription") {
@@ -200,10 +151,8 @@ extension BrokerTests {
                 gate.open()
                 await stopping.value
                 #expect(seen.value == (1...50).map(String.init))
-                try await eventually("all that was delivered is acknowledged") {
-                    let info = try await jetStream.consumerInfo(stream: "EVT_TEST", durable: "reader")
-                    return info.ackPending == 0 && info.pending == 450
-                }
+                let info = try await jetStream.consumerInfo(stream: "EVT_TEST", durable: "reader")
+                #expect(info.delivered == 50 && info.pending == 450)
                 let second = consume()
                 try await eventually("the rest arrives") { seen.value.count == 500 }
                 await second.stop()
@@ -217,10 +166,7 @@ extension BrokerTests {
                 let seen = Shared<[Int: [String]]>([:])
                 let consumptions = others.enumerated().map { number, connection in
                     JetStream(connection: connection).consume(stream: "EVT_TEST", durable: "reader", batch: 10) { batch in
-                        for message in batch {
-                            seen.update { $0[number, default: []].append(String(decoding: message.body, as: UTF8.self)) }
-                            message.ack()
-                        }
+                        seen.update { $0[number, default: []] += batch.map { String(decoding: $0.body, as: UTF8.self) } }
                     }
                 }
                 for start in stride(from: 1, through: 1_000, by: 100) {
@@ -239,11 +185,10 @@ extension BrokerTests {
                 let jetStream = JetStream(connection: bus)
                 let seen = Shared(0)
                 let consumption = jetStream.consume(stream: "EVT_TEST", durable: "reader", batch: 10) { batch in
-                    for message in batch { message.ack() }
                     seen.update { $0 += batch.count }
                 }
                 try await jetStream.ensureStream(StreamConfiguration(name: "EVT_TEST", subjects: ["evt.test.>"]))
-                try await jetStream.ensureConsumer(stream: "EVT_TEST", durable: "reader")
+                try await jetStream.ensureReader(stream: "EVT_TEST", durable: "reader")
                 _ = await jetStream.publish(events(1...3), deadline: deadline())
                 try await eventually("they arrive") { seen.value == 3 }
                 await consumption.stop()
@@ -251,15 +196,12 @@ extension BrokerTests {
         }
 
         @Test func `a broker killed under traffic loses no event`() async throws {
-            try await withStream(ackWait: .seconds(2)) { server, bus, jetStream in
+            try await withStream { server, bus, jetStream in
                 let reader = try await server.connect("reader")
                 let order = Shared<[Int]>([])
                 let consumption = JetStream(connection: reader).consume(stream: "EVT_TEST", durable: "reader", batch: 50) {
                     batch in
-                    for message in batch {
-                        order.update { $0.append(message.streamSequence) }
-                        message.ack()
-                    }
+                    order.update { $0 += batch.map(\.streamSequence) }
                 }
                 let total = 3_000
                 let published = Shared(0)
@@ -281,9 +223,10 @@ extension BrokerTests {
                 await writer.value
                 let info = try await jetStream.streamInfo("EVT_TEST")
                 #expect(info.messages == total, "acknowledged means kept, and once")
-                try await eventually("the reader has received all", within: .seconds(30)) { Set(order.value).count == total }
+                // What the broker sent just before it was killed does not come again: it is read by its place.
+                try await eventually("the reader continues after each kill", within: .seconds(30)) { order.value.contains(total) }
                 await consumption.stop()
-                try await jetStream.ensureConsumer(stream: "EVT_TEST", durable: "second")
+                try await jetStream.ensureReader(stream: "EVT_TEST", durable: "second")
                 let bodies = try await received(total, jetStream, durable: "second", batch: 500)
                 // Of several on their way at once a later one may be kept although an earlier one was lost, and comes again.
                 #expect(bodies.compactMap { Int($0) }.sorted() == Array(1...total))
@@ -300,10 +243,7 @@ extension BrokerTests {
         ) async throws -> [String] {
             let seen = Shared<[String]>([])
             let consumption = jetStream.consume(stream: "EVT_TEST", durable: durable, batch: batch) { batch in
-                for message in batch {
-                    seen.update { $0.append(String(decoding: message.body, as: UTF8.self)) }
-                    message.ack()
-                }
+                seen.update { $0 += batch.map { String(decoding: $0.body, as: UTF8.self) } }
             }
             try await eventually("\(count) messages arrive", within: .seconds(30)) { seen.value.count >= count }
             await consumption.stop()

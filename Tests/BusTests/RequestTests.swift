@@ -1,8 +1,9 @@
-import Bus
 import Foundation
 import Kernel
 import TestSupport
 import Testing
+
+@testable import Bus
 
 /// Tests with a real broker run one after the other: each has its own, and two cores are few.
 @Suite(.serialized) struct BrokerTests {}
@@ -21,13 +22,7 @@ extension BrokerTests {
                         }
                     ]
                 )
-                let principal = Principal(
-                    userID: UserID(high: 1, low: 2),
-                    role: .admin,
-                    sessionID: SessionID(high: 3, low: 4),
-                    zone: "Europe/Berlin",
-                    plan: "premium"
-                )
+                let principal = Principal(userID: UserID(high: 1, low: 2), role: .admin, sessionID: SessionID(high: 3, low: 4))
                 let context = CallContext(requestID: "r-1", principal: principal, idempotencyKey: "key 1")
                 #expect(try await bus.call(Notes.echo, "hällo", context: context) == "echo hällo")
                 let received = try #require(seen.value)

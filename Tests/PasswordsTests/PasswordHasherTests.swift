@@ -112,14 +112,10 @@ private let someone = HashRequester(.signIn, address: nil)
         #expect(try await hasher.hash("p", for: someone).utf8.count == 60, "the turn was handed on")
     }
 
-    @Test func `costs are bounded and old hashes recognised`() async throws {
+    @Test func `costs are bounded`() {
         #expect(PasswordHasher(cost: 0).cost == 4)
         #expect(PasswordHasher(cost: 99).cost == 14)
         #expect(PasswordHasher().cost == 12)
-        let hash = try await hasher.hash("p", for: someone)
-        #expect(!hasher.needsRehash(hash))
-        #expect(PasswordHasher(cost: 5).needsRehash(hash))
-        #expect(hasher.needsRehash("$1$md5"))
     }
 
     @Test func `overload is refused at once and the rest succeeds`() async throws {

@@ -1,6 +1,7 @@
 import Kernel
 import Outbox
 import SocialAPI
+import TestSupport
 import Testing
 
 @testable import Runtime

@@ -21,13 +21,13 @@ struct TestRuleTests {
         let violations = files.filter { !$0.path.hasPrefix("Tests/Support/") }.flatMap { file in
             file.swift.codeLines.enumerated().compactMap { index, line -> Violation? in
                 let isWait = line.contains("func eventually(")
-                // The clock that only a test moves is Kernel's.
+                // The clock that only a test moves is TestSupport's.
                 let isClock = line.firstMatch(of: /(class|struct|actor) \w+: (Kernel\.)?Clock\b/) != nil
                 guard isWait || isClock else { return nil }
                 return Violation(path: file.path, line: index + 1, problem: "makes its own")
             }
         }
-        expectNone(violations, "Use TestSupport's eventually and Kernel's ManualClock.")
+        expectNone(violations, "Use TestSupport's eventually and ManualClock.")
     }
 
     @Test func `a test that differs by depth is listed in the page about tests`() throws {

@@ -2,6 +2,7 @@ import Crypto
 import Foundation
 import Kernel
 import Processes
+import TestSupport
 import Testing
 @testable import Tokens
 

@@ -14,7 +14,7 @@ struct DescriptorTests {
         #expect(try field("far").comment == "Declared last, but not the highest number.")
         let place = try #require(set.message(named: "streaksnap.kitchen.v1.Place")?.fields.first)
         #expect(
-            place.rules.required && place.rules.minLength == 1 && place.rules.maxLength == 20 && place.rules.pattern == "[a-z]+"
+            place.rules.required && place.rules.minLength == 1 && place.rules.maxLength == 20 && place.rules.format == .username
         )
         let spice = try #require(set.enumeration(named: "streaksnap.kitchen.v1.Spice"))
         #expect(spice.values.map(\.jsonName) == ["unspecified", "pepper", "chili_powder", "negative"])

@@ -7,15 +7,6 @@ extension ModuleEmitter {
         for message in file.allMessages {
             source.line()
             try source.block("extension \(message.path.joined(separator: "."))") { source in
-                let patterns = message.fields.filter { !$0.rules.pattern.isEmpty }
-                for field in patterns {
-                    do { _ = try Pattern(field.rules.pattern) } catch {
-                        throw GeneratorError("\(message.name).\(field.name): pattern: \(error)")
-                    }
-                    let literal = SourceText.literal(field.rules.pattern)
-                    source.line("private static let \(patternName(field)) = Wire.Pattern(checked: \(literal))")
-                }
-                if !patterns.isEmpty { source.line() }
                 let head = "public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath)"
                 guard withRules.contains(message.fullName) else { return source.line(head + " {}") }
                 try source.block(head) { source in
@@ -28,8 +19,6 @@ extension ModuleEmitter {
         }
         return source.text
     }
-
-    private func patternName(_ field: ProtoField) -> String { SwiftName.bare(field.name) + "Pattern" }
 
     private func check(_ field: ProtoField, _ message: ProtoMessage, _ source: inout SourceText) throws {
         try refuseMisplaced(field, message)
@@ -110,7 +99,6 @@ extension ModuleEmitter {
             var count = "\(value).count"
             if case .string = field.kind { count = "\(value).utf8.count" }
             if !bytes.isEmpty { checks.append("violations.bytes(\(count), \(bytes), \(place))") }
-            if !rules.pattern.isEmpty { checks.append("violations.pattern(\(value), Self.\(patternName(field)), \(place))") }
             if !rules.allowed.isEmpty {
                 let allowed = rules.allowed.map(SourceText.literal).joined(separator: ", ")
                 checks.append("violations.member(\(value), of: [\(allowed)], \(place))")
@@ -151,8 +139,7 @@ extension ModuleEmitter {
         default: break
         }
         let onlyStrings =
-            rules.minLength != nil || rules.maxLength != nil || !rules.pattern.isEmpty || !rules.allowed.isEmpty
-            || rules.format != 0
+            rules.minLength != nil || rules.maxLength != nil || !rules.allowed.isEmpty || rules.format != 0
         let isWrong =
             (onlyStrings && !isString) || (rules.hasTextRules && !isString && !isBytes)
             || ((rules.least != nil || rules.most != nil) && !isNumber)

@@ -9,7 +9,6 @@ struct FieldRules {
     var maxBytes: UInt64?
     var least: Int64?
     var most: Int64?
-    var pattern = ""
     var allowed: [String] = []
     var minItems: UInt64?
     var maxItems: UInt64?
@@ -23,7 +22,9 @@ struct FieldRules {
     /// Number of `(streaksnap.options.v1.field)` in google.protobuf.FieldOptions.
     static let extensionNumber = 50001
     /// Swift names of `Format` in `Wire.TextFormat`, by number.
-    static let formats = [1: "uuid", 2: "email", 3: "date", 4: "month", 5: "timeZone", 6: "uri"] as [UInt64: String]
+    static let formats: [UInt64: String] = [
+        1: "uuid", 2: "email", 3: "date", 4: "month", 5: "timeZone", 6: "uri", 7: "username", 8: "version",
+    ]
 
     /// Whether there is nothing to validate.
     var isEmpty: Bool {
@@ -33,8 +34,7 @@ struct FieldRules {
     var isTyped: Bool { !id.isEmpty || isDate }
     /// Whether a string or bytes value itself is restricted.
     var hasTextRules: Bool {
-        minLength != nil || maxLength != nil || minBytes != nil || maxBytes != nil || !pattern.isEmpty || !allowed.isEmpty
-            || format != 0
+        minLength != nil || maxLength != nil || minBytes != nil || maxBytes != nil || !allowed.isEmpty || format != 0
     }
 
     init(options: [UInt8]) throws {
@@ -49,7 +49,6 @@ struct FieldRules {
             case (5, .varint(let value)): maxBytes = value
             case (6, .varint(let value)): least = Int64(bitPattern: value)
             case (7, .varint(let value)): most = Int64(bitPattern: value)
-            case (8, .bytes(let value)): pattern = String(decoding: value, as: UTF8.self)
             case (9, .bytes(let value)): allowed.append(String(decoding: value, as: UTF8.self))
             case (10, .varint(let value)): minItems = value
             case (11, .varint(let value)): maxItems = value

@@ -145,7 +145,7 @@ public struct HTTPBinding: Hashable, Sendable {
 public struct FieldRules: Hashable, Sendable {
     /// `streaksnap.options.v1.Format`.
     public enum Format: Int32, Sendable {
-        case unspecified, uuid, email, date, month, timeZone, uri
+        case unspecified, uuid, email, date, month, timeZone, uri, username, version
     }
 
     public internal(set) var required = false
@@ -155,7 +155,6 @@ public struct FieldRules: Hashable, Sendable {
     public internal(set) var maxBytes: UInt32?
     public internal(set) var atLeast: Int64?
     public internal(set) var atMost: Int64?
-    public internal(set) var pattern = ""
     public internal(set) var oneOf: [String] = []
     public internal(set) var minItems: UInt32?
     public internal(set) var maxItems: UInt32?

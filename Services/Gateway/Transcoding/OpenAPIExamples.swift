@@ -66,7 +66,8 @@ struct OpenAPIExamples {
         case .month: return "2026-01"
         case .timeZone: return "Europe/Berlin"
         case .uri: return "https://example.com/\(field.name)"
-        case .unspecified: break
+        case .version: return "2026-01"
+        case .unspecified, .username: break
         }
         if let first = field.rules.oneOf.first { return first }
         if field.name == "id" || field.name.hasSuffix("_id") { return Self.id(field.name) }

@@ -179,8 +179,7 @@ struct OpenAPISchemas {
         if let most = rules.maxLength ?? rules.maxBytes { schema["maxLength"] = .integer(Int64(most)) }
         if let least = rules.atLeast { schema["minimum"] = .integer(least) }
         if let most = rules.atMost { schema["maximum"] = .integer(most) }
-        if !rules.pattern.isEmpty { schema["pattern"] = .string("^(?:\(rules.pattern))$") }
-        if rules.format == .month { schema["pattern"] = "^[0-9]{4}-(?:0[1-9]|1[0-2])$" }
+        if let pattern = rules.format.pattern { schema["pattern"] = .string(pattern) }
         // Clients drop what is only written from what they read: of a reply nothing is.
         if rules.secret, isInput { schema["writeOnly"] = true }
     }
@@ -239,6 +238,18 @@ extension FieldDescriptor {
             case .uri: ("string", "uri")
             default: ("string", nil)
             }
+        }
+    }
+}
+
+extension FieldRules.Format {
+    /// The regular expression of a form that OpenAPI has no name for.
+    fileprivate var pattern: String? {
+        switch self {
+        case .month: "^[0-9]{4}-(?:0[1-9]|1[0-2])$"
+        case .username: "^[a-z0-9_.]+$"
+        case .version: "^[0-9]+(?:[.-][0-9]+)*$"
+        default: nil
         }
     }
 }

@@ -96,7 +96,6 @@ enum OptionsParser {
                 default: break
                 }
             case .bytes(let inner):
-                if number == 8 { rules.pattern = try inner.text() }
                 if number == 9 { rules.oneOf.append(try inner.text()) }
                 if number == 14 { rules.example = try inner.text() }
                 if number == 15 { (rules.format, rules.isTyped) = (.uuid, true) }

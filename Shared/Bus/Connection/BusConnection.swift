@@ -102,7 +102,7 @@ public final class BusConnection: Sendable {
     public var isConnected: Bool { link.withLock { $0.handle }?.isConnected ?? false }
 
     /// The broker's limit for the size of a message, in bytes.
-    public var maxPayload: Int {
+    var maxPayload: Int {
         link.withLock { $0.handle }.map { Int(natsConnection_GetMaxPayload($0.pointer)) } ?? 0
     }
 

@@ -53,7 +53,7 @@ public final class Consumption: Sendable {
     /// Shuts it down: requests nothing more, lets the handler finish all received messages, then returns.
     ///
     /// - Parameter limit: How long the handler may take. Then its task is cancelled and awaited for 5 more seconds; the remaining
-    ///   messages will be delivered again.
+    ///   messages are lost here, and read by their places.
     public func stop(within limit: Interval = .seconds(15)) async {
         let end = Tick.now() + limit
         let (subscription, watcher, task) = state.withLock { state in
@@ -61,8 +61,7 @@ public final class Consumption: Sendable {
             return (state.subscription, state.watcher, state.task)
         }
         if let watcher { connection.removeWatcher(watcher) }
-        // Messages that the broker has already sent still arrive here. If they were dropped, they would be delivered again only
-        // after the ack wait.
+        // Messages that the broker has already sent still arrive here. It does not send them again.
         await subscription?.drain(within: min(limit, .seconds(10)))
         bell.finish()
         guard let task else { return }
@@ -150,7 +149,7 @@ public final class Consumption: Sendable {
     /// Accepts only what the broker sends in answer to our pull requests. Otherwise any client that may publish to inboxes, or read
     /// another stream, could forge events.
     ///
-    /// A delivery has the subject of its message in the stream, and a reply subject for the acknowledgement, which names stream and
+    /// A delivery has the subject of its message in the stream, and a reply subject (meant for acknowledgements) that names stream and
     /// consumer. The broker's status of a request comes to the request's inbox, without a reply subject.
     func arrived(_ message: BusMessage) {
         if message.subject.hasPrefix(inboxStart) {
@@ -162,7 +161,7 @@ public final class Consumption: Sendable {
             guard let reply = message.reply, let delivery = Delivery(reply), delivery.stream == stream,
                 delivery.consumer == durable
             else { return connection.refused(message.subject, at: "\(inbox).*") }
-            let event = JetStreamMessage(message, delivery, reply: reply, connection: connection)
+            let event = JetStreamMessage(message, delivery)
             state.withLock { state in
                 state.loop.received(now: .now())
                 state.buffer.append(event)

@@ -37,38 +37,6 @@ public final class JetStream: Sendable {
         }
     }
 
-    /// Creates a durable pull consumer, or updates the one of that name.
-    ///
-    /// - Parameters:
-    ///   - stream: The stream.
-    ///   - durable: The name; service replicas share one.
-    ///   - filters: Subjects to deliver; none: all. More than one needs nats-server 2.10.
-    ///   - ackWait: How long a message waits for its acknowledgement before it is delivered again.
-    ///   - maxAckPending: Most messages that may wait for acknowledgement.
-    /// - Throws: `JetStreamError`, `ServiceError`.
-    public func ensureConsumer(
-        stream: String,
-        durable: String,
-        filters: [String] = [],
-        ackWait: Interval = .seconds(30),
-        maxAckPending: Int = 1_000
-    ) async throws {
-        try checkName(stream)
-        try checkName(durable)
-        let consumer = JetStreamCodec.Consumer(
-            durable: durable,
-            ackWait: ackWait.nanoseconds,
-            maxAckPending: maxAckPending,
-            filter: filters.count == 1 ? filters.first : nil,
-            filters: filters.count > 1 ? filters : nil
-        )
-        _ = try await ask(
-            "CONSUMER.DURABLE.CREATE.\(stream).\(durable)",
-            JetStreamCodec.ConsumerRequest(stream: stream, config: consumer),
-            JetStreamCodec.Envelope.self
-        )
-    }
-
     /// What a stream holds.
     ///
     /// - Throws: `JetStreamError`, `ServiceError`.
@@ -163,10 +131,10 @@ public final class JetStream: Sendable {
     ///   - stream: The stream.
     ///   - durable: The consumer.
     ///   - batch: Most messages that are requested, and passed to the handler, at once.
-    ///   - epoch: The connection with which it ends (`Consumption.hasEnded`): messages in flight are then lost and, without
-    ///     acknowledgements, not delivered again, and the stream may be another one. nil: it continues over reconnects.
-    ///   - handler: Gets received messages in order, one call after the other. It acknowledges each message; one without
-    ///     acknowledgement is delivered again.
+    ///   - epoch: The connection with which it ends (`Consumption.hasEnded`): messages in flight are then lost, and the
+    ///     stream may be another one. nil: it continues over reconnects.
+    ///   - handler: Gets received messages in order, one call after the other. No message is delivered again: one that was lost is read
+    ///     by its place (`messages(in:at:atMost:)`).
     public func consume(
         stream: String,
         durable: String,

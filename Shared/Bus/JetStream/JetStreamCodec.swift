@@ -38,8 +38,6 @@ enum JetStreamCodec {
     struct ConsumerState: Decodable {
         let delivered: Sequences
         let pending: Int
-        let ackPending: Int
-        let redelivered: Int
         let waiting: Int
 
         struct Sequences: Decodable {
@@ -57,8 +55,6 @@ enum JetStreamCodec {
                 delivered: delivered.consumer,
                 deliveredStreamSequence: delivered.stream,
                 pending: pending,
-                ackPending: ackPending,
-                redelivered: redelivered,
                 waiting: waiting
             )
         }
@@ -66,8 +62,6 @@ enum JetStreamCodec {
         enum CodingKeys: String, CodingKey {
             case delivered
             case pending = "num_pending"
-            case ackPending = "num_ack_pending"
-            case redelivered = "num_redelivered"
             case waiting = "num_waiting"
         }
     }
@@ -119,31 +113,6 @@ enum JetStreamCodec {
         enum CodingKeys: String, CodingKey {
             case stream = "stream_name"
             case config
-        }
-    }
-
-    struct Consumer: Encodable {
-        let durable: String
-        let deliver = "all"
-        let ack = "explicit"
-        let replay = "instant"
-        let ackWait: Int64
-        let maxAckPending: Int
-        let maxWaiting = 512
-        /// One filter, which every broker supports, or several, which need 2.10.
-        let filter: String?
-        let filters: [String]?
-
-        enum CodingKeys: String, CodingKey {
-            case durable = "durable_name"
-            case deliver = "deliver_policy"
-            case ack = "ack_policy"
-            case replay = "replay_policy"
-            case ackWait = "ack_wait"
-            case maxAckPending = "max_ack_pending"
-            case maxWaiting = "max_waiting"
-            case filter = "filter_subject"
-            case filters = "filter_subjects"
         }
     }
 

@@ -69,10 +69,6 @@ public struct ConsumerInfo: Sendable, Equatable {
     public let deliveredStreamSequence: Int
     /// Messages that were not delivered yet: the lag.
     public let pending: Int
-    /// Messages that were delivered and not acknowledged yet.
-    public let ackPending: Int
-    /// Messages that were delivered more than once and are not acknowledged yet.
-    public let redelivered: Int
     /// Pull requests that are open at the broker.
     public let waiting: Int
 }

@@ -3,8 +3,6 @@
 public import Wire
 
 extension RegisterRequest {
-    private static let usernamePattern = Wire.Pattern(checked: "[a-z0-9_.]+")
-
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         if self.email.isEmpty {
             violations.required(at: path, "email")
@@ -19,7 +17,7 @@ extension RegisterRequest {
         }
         if let value = self.username {
             violations.length(value, min: 3, max: 30, at: path, "username")
-            violations.pattern(value, Self.usernamePattern, at: path, "username")
+            violations.format(value, .username, at: path, "username")
         }
         if let value = self.displayName {
             violations.length(value, min: 1, max: 50, at: path, "display_name")
@@ -112,8 +110,6 @@ extension Revocation {
 }
 
 extension SignInWithAppleRequest {
-    private static let usernamePattern = Wire.Pattern(checked: "[a-z0-9_.]+")
-
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         if self.identityToken.isEmpty {
             violations.required(at: path, "identity_token")
@@ -137,7 +133,7 @@ extension SignInWithAppleRequest {
         }
         if let value = self.username {
             violations.length(value, min: 3, max: 30, at: path, "username")
-            violations.pattern(value, Self.usernamePattern, at: path, "username")
+            violations.format(value, .username, at: path, "username")
         }
         if let value = self.timeZone {
             violations.format(value, .timeZone, at: path, "time_zone")

@@ -18,12 +18,10 @@ extension MyStreakStats {
 }
 
 extension UpdateMeRequest {
-    private static let usernamePattern = Wire.Pattern(checked: "[a-z0-9_.]+")
-
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         if let value = self.username {
             violations.length(value, min: 3, max: 30, at: path, "username")
-            violations.pattern(value, Self.usernamePattern, at: path, "username")
+            violations.format(value, .username, at: path, "username")
         }
         if let value = self.displayName {
             violations.length(value, min: 1, max: 50, at: path, "display_name")
@@ -41,14 +39,12 @@ extension UpdateMeRequest {
 }
 
 extension AcceptTermsRequest {
-    private static let versionPattern = Wire.Pattern(checked: "[0-9]+([.-][0-9]+)*")
-
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         if self.version.isEmpty {
             violations.required(at: path, "version")
         } else {
             violations.length(self.version, max: 32, at: path, "version")
-            violations.pattern(self.version, Self.versionPattern, at: path, "version")
+            violations.format(self.version, .version, at: path, "version")
         }
     }
 }

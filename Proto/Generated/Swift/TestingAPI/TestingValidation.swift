@@ -27,8 +27,6 @@ extension Keywords {
 }
 
 extension Ruled {
-    private static let namePattern = Wire.Pattern(checked: "[a-z0-9_.]+")
-
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         if self.needed.isEmpty {
             violations.required(at: path, "needed")
@@ -50,7 +48,7 @@ extension Ruled {
             violations.bounds(value, min: 10, at: path, "at_least")
         }
         if let value = self.name {
-            violations.pattern(value, Self.namePattern, at: path, "name")
+            violations.format(value, .username, at: path, "name")
         }
         if let value = self.size {
             violations.member(value, of: ["small", "large"], at: path, "size")
