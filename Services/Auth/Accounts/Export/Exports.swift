@@ -14,13 +14,14 @@ struct Exports: Sendable {
         repository = DataExportRepository(database: environment.database)
         sources = DataSources(environment.bus, own: PersonalDataExporter(declared, environment))
         links = try ExportLinks(environment.settings)
-        jobs = ExportJobs(
-            repository: repository,
-            sources: sources,
-            blobs: try await BlobSettings.store(environment.settings, logger: environment.logger),
-            work: environment.work,
-            ids: environment.ids,
-            logger: environment.logger
-        ).all
+        jobs =
+            ExportJobs(
+                repository: repository,
+                sources: sources,
+                blobs: try await BlobSettings.store(environment.settings, logger: environment.logger),
+                work: environment.work,
+                ids: environment.ids,
+                logger: environment.logger
+            ).all
     }
 }
