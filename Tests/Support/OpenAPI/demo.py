@@ -6,6 +6,7 @@ both post a photo, and their streak is 1. Ends with an error at the first reply 
 
 import io
 import sys
+import time
 import uuid
 from pathlib import Path
 
@@ -43,6 +44,14 @@ def register(name):
     return client, session.user
 
 
+def eventually(ask):
+    """What `ask` finds; the search learns of a new user by an event."""
+    deadline = time.monotonic() + 30
+    while not (found := ask()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return found
+
+
 def post(client, photo):
     file = types.File(payload=io.BytesIO(Path(photo).read_bytes()), file_name="photo.jpg", mime_type="image/jpeg")
     body = models.MediaUploadSnapBody(photo=file, streak_ids=["all"], caption="From a generated client")
@@ -53,7 +62,7 @@ def post(client, photo):
 
 (ada, ada_user), (ben, ben_user) = register("ada"), register("ben")
 assert data(auth_get_me.sync(client=ada)).username == ada_user.username
-found = data(social_search_users.sync(client=ada, q=ben_user.username)).users
+found = eventually(lambda: data(social_search_users.sync(client=ada, q=ben_user.username)).users)
 assert [user.user.user_id for user in found] == [ben_user.id], found
 
 asked = data(social_send_friend_request.sync(client=ada, body=models.SocialSendFriendRequestRequest(username=ben_user.username)))
