@@ -32,7 +32,7 @@ extension BrokerTests {
                 { user: operator, password: p },
                 { user: deputy, password: p },
                 { user: notes, password: p, permissions: {
-                    publish: ["_INBOX.>", "rpc.mallory.>", "$JS.API.CONSUMER.MSG.NEXT.*.notes""]
+                    publish: ["_INBOX.>", "rpc.mallory.>", "$JS.API.CONSUMER.MSG.NEXT.*.notes"]
                     subscribe: ["rpc.notes.>", "$SRV.>", "_INBOX.notes.>"] } },
                 { user: mallory, password: p, permissions: {
                     publish: ["_INBOX.>", "evt.mallory.>", "rpc.deputy.>", "$SRV.>", "$JS.API.>", "$JS.ACK.>"]

@@ -4,56 +4,56 @@ import Passwords
 import Testing
 
 /// A client that signs in.
-private let someone = HashRequester(.signIn, address: nil)
+private let requester = HashRequester(.signIn, address: nil)
 
 @Suite struct PasswordHasherTests {
     private let hasher = PasswordHasher(cost: 4)
 
     @Test func `a password verifies against its own hash only`() async throws {
-        let hash = try await hasher.hash("correct horse – Ünïcödé 🔥", for: someone)
+        let hash = try await hasher.hash("correct horse – Ünïcödé 🔥", for: requester)
         #expect(hash.hasPrefix("$2b$04$") && hash.utf8.count == 60)
-        #expect(try await hasher.verify("correct horse – Ünïcödé 🔥", against: hash, for: someone))
-        #expect(try await !hasher.verify("correct horse", against: hash, for: someone))
-        #expect(try await hasher.hash("correct horse – Ünïcödé 🔥", for: someone) != hash, "salts differ")
+        #expect(try await hasher.verify("correct horse – Ünïcödé 🔥", against: hash, for: requester))
+        #expect(try await !hasher.verify("correct horse", against: hash, for: requester))
+        #expect(try await hasher.hash("correct horse – Ünïcödé 🔥", for: requester) != hash, "salts differ")
     }
 
     @Test func `the hash is that of other implementations`() async throws {
         // From the test vectors of OpenBSD's and jBCrypt's bcrypt.
         let known = "$2a$08$HqWuK6/Ng6sg9gQzbLrgb.Tl.ZHfXLhvt/SgVyWhQqgqcZ7ZuUtye"
-        #expect(try await hasher.verify("", against: known, for: someone))
-        #expect(try await !hasher.verify("a", against: known, for: someone))
+        #expect(try await hasher.verify("", against: known, for: requester))
+        #expect(try await !hasher.verify("a", against: known, for: requester))
         let other = "$2a$06$m0CrhHm10qJ3lXRY.5zDGO3rS2KdeeWLuGmsfGlMfOxih58VYVfxe"
-        #expect(try await hasher.verify("a", against: other, for: someone))
+        #expect(try await hasher.verify("a", against: other, for: requester))
     }
 
     @Test func `what bcrypt would cut off is refused`() async throws {
         let longest = String(repeating: "x", count: 72)
-        let hash = try await hasher.hash(longest, for: someone)
-        #expect(try await hasher.verify(longest, against: hash, for: someone))
-        #expect(try await !hasher.verify(longest + "y", against: hash, for: someone), "a longer password is not its prefix")
+        let hash = try await hasher.hash(longest, for: requester)
+        #expect(try await hasher.verify(longest, against: hash, for: requester))
+        #expect(try await !hasher.verify(longest + "y", against: hash, for: requester), "a longer password is not its prefix")
         for bad in [longest + "y", "nul\0inside", String(repeating: "é", count: 37)] {
             let error = await #expect(throws: ServiceError.self) {
-                try await hasher.hash(bad, field: "new_password", for: someone)
+                try await hasher.hash(bad, field: "new_password", for: requester)
             }
             #expect(error?.reason == "VALIDATION_ERROR")
             #expect(error?.details.first?.field == "new_password")
         }
-        let prefix = try await hasher.hash("nul", for: someone)
-        #expect(try await !hasher.verify("nul\0inside", against: prefix, for: someone))
+        let prefix = try await hasher.hash("nul", for: requester)
+        #expect(try await !hasher.verify("nul\0inside", against: prefix, for: requester))
     }
 
     @Test func `a killed process is replaced and no caller notices`() async throws {
-        let hash = try await hasher.hash("p", for: someone)
+        let hash = try await hasher.hash("p", for: requester)
         for _ in 0..<3 {
             let children = hasher.processIDs
             #expect(!children.isEmpty)
             for child in children { kill(child, SIGKILL) }
-            #expect(try await hasher.verify("p", against: hash, for: someone))
+            #expect(try await hasher.verify("p", against: hash, for: requester))
         }
     }
 
     @Test func `the processes are sessions of low priority without the parent's descriptors`() async throws {
-        _ = try await hasher.hash("p", for: someone)
+        _ = try await hasher.hash("p", for: requester)
         let child = try #require(hasher.processIDs.first)
         #expect(getsid(child) == child)
         #expect(getpriority(__priority_which_t(PRIO_PROCESS.rawValue), id_t(child)) == 5)
@@ -64,14 +64,14 @@ private let someone = HashRequester(.signIn, address: nil)
     @Test func `a caller that would wait too long is refused though the queue has room`() async throws {
         let hasher = PasswordHasher(cost: 10, threads: 1, queueLimit: 100, longestWait: .milliseconds(100))
         let outcomes = await withTaskGroup(of: Bool.self) { group in
-            for _ in 0..<30 { group.addTask { (try? await hasher.hash("p", for: someone)) != nil } }
+            for _ in 0..<30 { group.addTask { (try? await hasher.hash("p", for: requester)) != nil } }
             return await group.reduce(into: [Bool]()) { $0.append($1) }
         }
         #expect(outcomes.contains(true) && outcomes.contains(false))
     }
 
     @Test func `who has no time left for the hash itself is refused at once`() async throws {
-        _ = try await hasher.hash("sets the pace", for: someone)
+        _ = try await hasher.hash("sets the pace", for: requester)
         let late = HashRequester(.signIn, address: nil, deadline: SystemClock.now())
         let error = await #expect(throws: ServiceError.self) { try await hasher.hash("p", for: late) }
         #expect(error?.code == .unavailable)
@@ -102,14 +102,14 @@ private let someone = HashRequester(.signIn, address: nil)
 
     @Test func `who is cancelled while waiting leaves the queue before anything is hashed`() async throws {
         let hasher = PasswordHasher(cost: 11, threads: 1, longestWait: .seconds(60))
-        let first = Task { try await hasher.hash("p", for: someone) }
-        let second = Task { try await hasher.hash("p", for: someone) }
+        let first = Task { try await hasher.hash("p", for: requester) }
+        let second = Task { try await hasher.hash("p", for: requester) }
         while hasher.waiting < 1 { await Task.yield() }
         second.cancel()
         await #expect(throws: CancellationError.self) { try await second.value }
         #expect(hasher.waiting == 0)
         _ = try? await first.value
-        #expect(try await hasher.hash("p", for: someone).utf8.count == 60, "the turn was handed on")
+        #expect(try await hasher.hash("p", for: requester).utf8.count == 60, "the turn was handed on")
     }
 
     @Test func `costs are bounded`() {
@@ -121,14 +121,14 @@ private let someone = HashRequester(.signIn, address: nil)
     @Test func `overload is refused at once and the rest succeeds`() async throws {
         let hasher = PasswordHasher(cost: 10, threads: 1, queueLimit: 2, longestWait: .seconds(60))
         let outcomes = await withTaskGroup(of: ServiceError.Code?.self) { group in
-            for _ in 0..<12 { group.addTask { await code { _ = try await hasher.hash("p", for: someone) } } }
+            for _ in 0..<12 { group.addTask { await code { _ = try await hasher.hash("p", for: requester) } } }
             return await group.reduce(into: []) { $0.append($1) }
         }
         #expect(outcomes.filter { $0 == nil }.count >= 3)
         #expect(outcomes.contains(.unavailable))
         #expect(outcomes.allSatisfy { $0 == nil || $0 == .unavailable })
         #expect(
-            try await hasher.verify("p", against: hasher.hash("p", for: someone), for: someone),
+            try await hasher.verify("p", against: hasher.hash("p", for: requester), for: requester),
             "the pool works on afterwards"
         )
     }

@@ -46,15 +46,15 @@ struct DeclarationTests {
     @Test(arguments: 0..<6)
     func `a new table is noticed`(service: Int) async throws {
         let module = Self.modules[service]
-        let found = try await problems(of: module, afterwards: "CREATE TABLE forgotten (user_id uuid PRIMARY KEY)")
-        #expect(found == ["forgotten is not declared"], "\(module.name)")
+        let found = try await problems(of: module, afterwards: "CREATE TABLE undeclared (user_id uuid PRIMARY KEY)")
+        #expect(found == ["undeclared is not declared"], "\(module.name)")
     }
 
     @Test(arguments: 0..<6)
     func `a new column of ids is noticed`(service: Int) async throws {
         let module = Self.modules[service]
         let table = try #require(module.personalData.flatMap(\.tables).first?.name)
-        let found = try await problems(of: module, afterwards: "ALTER TABLE \(identifier: table) ADD COLUMN someone uuid")
-        #expect(found == ["\(table).someone is neither a user nor a reference"], "\(module.name)")
+        let found = try await problems(of: module, afterwards: "ALTER TABLE \(identifier: table) ADD COLUMN visitor_id uuid")
+        #expect(found == ["\(table).visitor_id is neither a user nor a reference"], "\(module.name)")
     }
 }

@@ -99,7 +99,7 @@ struct OperationTests {
             _ = try await change(fixture, "b", operation: OperationID(high: 2, low: 2), of: Self.ben)
             let context = CallContext(principal: Principal(userID: Self.ann, role: .user), idempotencyKey: "k")
             _ = try await fixture.mutations.once(context, Note("c")) { _ in Note("d") }
-            try await fixture.database.transaction { sql in try await Mutations.forget(caller: Self.ann, sql) }
+            try await fixture.database.transaction { sql in try await Mutations.deleteReplies(to: Self.ann, sql) }
             let left = try await fixture.database.query("SELECT user_id FROM stored_reply")
             #expect(try left.map { try $0.decode(as: UserID.self) } == [Self.ben])
         }

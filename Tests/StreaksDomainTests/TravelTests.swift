@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func `A flight excuses the one who flies, not the friend who stayed at home and forgot`() throws {
+    @Test func `A flight excuses the one who flies, not the friend who stayed at home and missed`() throws {
         var story = try Story(.mutual, ["Pacific/Honolulu", "Pacific/Honolulu"], from: "2026-05-01T10:00:00Z")
         for user in [a, b] { try story.post(user, "2026-05-01T20:00:00Z") }
         try fly(&story, a, "2026-05-02T11:00:00Z", to: "Pacific/Auckland")

@@ -33,19 +33,19 @@ SELECT id, email, email, :'password_hash', username, display_name, time_zone, no
 ON CONFLICT DO NOTHING;
 
 -- The others get what auth has; users whom social has already stay as they are.
-CREATE TEMPORARY TABLE told ON COMMIT DROP AS
+CREATE TEMPORARY TABLE emitted ON COMMIT DROP AS
 SELECT a.id, a.version, a.username, a.display_name, a.avatar_key, a.time_zone, a.time_zone_since, a.status
 FROM auth.account a JOIN seeded s USING (id)
 WHERE NOT EXISTS (SELECT FROM social.profile_replica p WHERE p.user_id = a.id);
 INSERT INTO social.profile_replica
     (user_id, version, username, display_name, avatar_key, time_zone, time_zone_since, status)
-SELECT id, version, username, display_name, avatar_key, time_zone, time_zone_since, status FROM told;
+SELECT id, version, username, display_name, avatar_key, time_zone, time_zone_since, status FROM emitted;
 INSERT INTO social.search_person (user_id, username, display_name, email)
-SELECT id, username, display_name, '' FROM told WHERE status = 1;
+SELECT id, username, display_name, '' FROM emitted WHERE status = 1;
 -- Making the index anew from all entries is faster than adding them one by one; until the end searches wait.
 ALTER TABLE social.search_term DROP CONSTRAINT search_term_pkey;
 INSERT INTO social.search_term (kind, term, user_id)
-SELECT t.kind, t.term, p.id FROM told p CROSS JOIN LATERAL social.search_terms(p.username, p.display_name, '') AS t
+SELECT t.kind, t.term, p.id FROM emitted p CROSS JOIN LATERAL social.search_terms(p.username, p.display_name, '') AS t
 WHERE p.status = 1;
 ALTER TABLE social.search_term ADD CONSTRAINT search_term_pkey PRIMARY KEY (kind, term, user_id);
 COMMIT;

@@ -22,7 +22,7 @@ struct AccountLifecycle: Sendable {
         life.delete(at: work.now)
         guard let purgeAt = life.purgeAt else { throw ServiceError.internal }
         if isFirst {
-            try await Mutations.forget(caller: user, work.sql)
+            try await Mutations.deleteReplies(to: user, work.sql)
             try await change(user, to: life, signOut: true, work)
             try await work.emit(AccountDeleted(userID: user, deletedAt: work.now, purgeAt: purgeAt))
         }

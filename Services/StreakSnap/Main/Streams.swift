@@ -72,7 +72,7 @@ struct Streams: AsyncParsableCommand {
             provisioner.isComplete && bus.isConnected
         }
         let watching = Task { await provisioner.watch() }
-        await ProgramMain.untilAskedToStop()
+        await StopSignals().first()
         watching.cancel()
         await watching.value
         admin?.cancel()

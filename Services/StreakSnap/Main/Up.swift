@@ -84,8 +84,10 @@ struct Up: AsyncParsableCommand {
             let system: any RunningSystem =
                 separate
                 ? try await SeparateSystem.start(plan, logger: logger) : try await InProcessSystem.start(plan, logger: logger)
-            try await announce(system, plan)
-            await ProgramMain.untilAskedToStop()
+            try await untilReady(system, plan)
+            let signals = await StopSignals()
+            try announce(plan)
+            await signals.first()
             await system.stop()
             await streams.stop()
         } catch {
@@ -96,12 +98,15 @@ struct Up: AsyncParsableCommand {
         await environment.stop()
     }
 
-    private func announce(_ system: any RunningSystem, _ plan: Plan) async throws {
+    private func untilReady(_ system: any RunningSystem, _ plan: Plan) async throws {
         let deadline = ContinuousClock.now.advanced(by: .seconds(60))
         while !(await system.isReady()) {
             guard ContinuousClock.now < deadline else { throw NotReady(logs: plan.logFolder) }
             try await Task.sleep(for: .milliseconds(50))
         }
+    }
+
+    private func announce(_ plan: Plan) throws {
         let address = plan.address
         if let readyFile { try plan.write(address.url + "\n", to: readyFile) }
         Console.out(

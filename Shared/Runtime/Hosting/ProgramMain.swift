@@ -102,7 +102,7 @@ public enum ProgramMain {
         let program = try P(settings: settings, logger: logger, metrics: metrics)
         let admin = try AdminServer.start(settings, metrics: metrics, logger: logger) { program.isReady }
         try await program.start()
-        await untilAskedToStop()
+        await StopSignals().first()
         await program.stop()
         admin?.cancel()
     }
@@ -132,9 +132,17 @@ public enum ProgramMain {
         }
     }
 
-    /// Returns at the first SIGTERM or SIGINT.
-    public static func untilAskedToStop() async {
-        let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
+}
+
+/// SIGTERM and SIGINT, which ask a program to stop.
+public struct StopSignals: Sendable {
+    private let signals: UnixSignalsSequence
+
+    /// From now on these signals do not end the process, but `first` returns. To be made before the program says that it runs.
+    public init() async { signals = await UnixSignalsSequence(trapping: .sigterm, .sigint) }
+
+    /// Returns at the first signal, also at one that came since the trap was set. To be called once.
+    public func first() async {
         for await _ in signals { return }
     }
 }

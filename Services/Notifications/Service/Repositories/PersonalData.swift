@@ -3,7 +3,7 @@ internal import Replicas
 internal import ServiceRuntime
 
 extension PersonalData {
-    /// The log. Its texts are what the user was told, names of others included, but not of those whom a block hides (SO-7): they come back
+    /// The log. Its texts are what the user has read, names of others included, but not of those whom a block hides (SO-7): they come back
     /// when it ends. Entries of other users' logs that name the user are deleted too.
     static let log = PersonalData([
         PersonalTable(

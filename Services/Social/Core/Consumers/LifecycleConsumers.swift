@@ -23,6 +23,6 @@ enum LifecycleConsumers {
                 )
             )
         }
-        try await Mutations.forget(caller: user, work.sql)
+        try await Mutations.deleteReplies(to: user, work.sql)
     }
 }

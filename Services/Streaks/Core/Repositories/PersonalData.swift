@@ -132,7 +132,7 @@ extension PersonalData {
     private static let purged = PersonalTable(
         "purged_user",
         users: [
-            "user_id": .keep("tells when all members of a streak are erased, and that nothing of the user is to be made again")
+            "user_id": .keep("shows when all members of a streak are erased, and that nothing of the user is to be made again")
         ]
     )
 }
