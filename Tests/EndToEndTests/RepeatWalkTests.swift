@@ -22,6 +22,8 @@ private struct RepeatWalk {
     /// - Parameters:
     ///   - operation: verb and path of the description of the API.
     ///   - ids: what stands for the parameters of the path.
+    ///   - storesReply: whether the reply is stored by the key; that of a change across services is with its operation (D6), and
+    ///     the account's own are deleted with it.
     /// - Returns: the first answer.
     @discardableResult
     mutating func send(
@@ -30,7 +32,8 @@ private struct RepeatWalk {
         by token: String? = nil,
         json: String? = nil,
         form: Form? = nil,
-        repeats: Repeat = .firstAnswer
+        repeats: Repeat = .firstAnswer,
+        storesReply: Bool = true
     ) async throws -> JSON {
         walked.insert(operation)
         let parts = operation.split(separator: " ")
@@ -50,7 +53,7 @@ private struct RepeatWalk {
             #expect(second.status == first.status, "\(operation): \(second.text)")
             #expect(second.dataText == first.dataText, "\(operation)")
         }
-        #expect(try await storedReplies(key) == 1, "\(operation): its reply is not stored")
+        if storesReply { #expect(try await storedReplies(key) > 0, "\(operation): its reply is not stored") }
         return first.data
     }
 
@@ -81,7 +84,8 @@ extension ClockTests {
 
         let paths = try await home.call("GET", "/openapi.json").json["paths"]
         var described: Set<String> = []
-        for path in paths.names where !path.hasPrefix("/api/testing/") {
+        // The clock is the gateway's own, for development; `/api/testing` belongs to a service that another test brings along.
+        for path in paths.names where !path.hasPrefix("/api/testing/") && path != "/api/dev/clock" {
             for verb in paths[path].names where verb != "get" {
                 described.insert("\(verb.uppercased()) \(path)")
                 let parameters = paths[path][verb]["parameters"].list.compactMap { $0["$ref"].string }
@@ -123,31 +127,21 @@ extension ClockTests {
     }
 
     private func friends(_ walk: inout RepeatWalk) async throws {
-        let (fay, gus) = (try await Person.register("fay", at: walk.home), try await Person.register("gus", at: walk.home))
-        func ask() async throws -> String {
+        let accept = ["PUT /api/friends/{friendship_id}/respond", "PUT /api/friends/request/{friendship_id}/accept"]
+        let decline = "DELETE /api/friends/request/{friendship_id}/decline"
+        for answer in accept + [decline] {
+            let (fay, gus) = (try await Person.register("fay", at: walk.home), try await Person.register("gus", at: walk.home))
             let asked = try await walk.send(
                 "POST /api/friends/request",
                 by: fay.token,
                 json: "{\"username\":\"\(gus.username)\"}"
             )
-            return try #require(asked["friendship_id"].string)
-        }
-        try await walk.send(
-            "DELETE /api/friends/request/{friendship_id}/decline",
-            ["friendship_id": try await ask()],
-            by: gus.token
-        )
-        for way in ["PUT /api/friends/{friendship_id}/respond", "PUT /api/friends/request/{friendship_id}/accept"] {
-            let friendship = ["friendship_id": try await ask()]
-            try await walk.send(way, friendship, by: gus.token, json: way.hasSuffix("respond") ? "{\"action\":\"accept\"}" : nil)
-            try await eventually("streaks knows the friendship") {
-                try await fay.get("/api/streaks").data["streaks"].list.count == 1
-            }
-            if way.hasSuffix("respond") {
-                try await walk.send("POST /api/friends/nudge/{friend_id}", ["friend_id": gus.id], by: fay.token)
-            }
+            let friendship = ["friendship_id": try #require(asked["friendship_id"].string)]
+            let json = answer == accept[0] ? "{\"action\":\"accept\"}" : nil
+            try await walk.send(answer, friendship, by: gus.token, json: json)
+            guard answer != decline else { continue }
+            try await walk.send("POST /api/friends/nudge/{friend_id}", ["friend_id": gus.id], by: fay.token)
             try await walk.send("DELETE /api/friends/{friendship_id}", friendship, by: fay.token)
-            try await eventually("the streak has ended") { try await fay.get("/api/streaks").data["streaks"].list.isEmpty }
         }
     }
 
@@ -168,7 +162,7 @@ extension ClockTests {
             let (vic, wes) = (try await Person.register("vic", at: walk.home), try await Person.register("wes", at: walk.home))
             let streak = try await vic.befriend(wes)
             let form = Form(photo: try Photos.jpeg(UInt64(42 + index)), fields: [("streak_ids", streak)])
-            try await walk.send(way, by: vic.token, form: form)
+            try await walk.send(way, by: vic.token, form: form, storesReply: false)
             #expect(try await walk.home.sql("SELECT count(*) FROM media.snap WHERE user_id = '\(vic.id)'") == "1")
         }
     }
@@ -195,7 +189,7 @@ extension ClockTests {
             "PUT /api/milestones/{milestone_id}/shared",
             ids,
             by: pair.ann.token,
-            json: "{\"platform\":\"other\"}"
+            json: "{\"platform\":\"link\"}"
         )
         try await walk.send("DELETE /api/milestones/{milestone_id}/share", ids, by: pair.ann.token)
     }
@@ -212,7 +206,13 @@ extension ClockTests {
         let zoe = try await Person.register("zoe", at: walk.home)
         let admin = try await Person.administrator(at: walk.home)
         let proof = "{\"password\":\"\(Person.password)\"}"
-        try await walk.send("DELETE /api/auth/account", by: zoe.token, json: proof, repeats: .firstAnswerOrSignedOut)
+        try await walk.send(
+            "DELETE /api/auth/account",
+            by: zoe.token,
+            json: proof,
+            repeats: .firstAnswerOrSignedOut,
+            storesReply: false
+        )
         try await walk.send("POST /api/admin/accounts/{user_id}/restore", ["user_id": zoe.id], by: admin.token)
     }
 }

@@ -40,13 +40,19 @@ package enum AccountsFeature {
         help: "Where Apple's public keys are; https, or http on this machine."
     )
 
+    static let exportReply = Setting(
+        "auth.export-reply-bytes",
+        default: ExportMyData.mostBytes,
+        help: "Largest export of personal data that is a reply, 10,000 to 8,000,000 bytes; a larger one is made as a file."
+    )
+
     /// The feature.
     ///
     /// - Parameter declared: what all features of the service hold about users: it is exported and erased here.
     package static func feature(_ declared: @escaping @Sendable () -> [PersonalData]) -> ServiceFeature {
         ServiceFeature(
             "accounts",
-            settings: [keyFolder, bcryptCost, refreshSecret, appleClients, appleKeys] + BlobSettings.all,
+            settings: [keyFolder, bcryptCost, refreshSecret, appleClients, appleKeys, exportReply] + BlobSettings.all,
             migrations: [
                 MigrationSet("accounts", [Migration(version: 1, name: "sessions", sql: PackageResources.V0001_sessions_sql)])
             ],

@@ -115,7 +115,8 @@ struct AccountsParts {
                 exports: exports.repository,
                 sources: exports.sources,
                 links: exports.links,
-                clock: clock
+                clock: clock,
+                limit: exports.replyLimit
             )
         )
     }

@@ -10,9 +10,12 @@ final class Installation: Sendable {
     /// Does not move its clock; most tests share it.
     static let shared = Task { try await Installation() }
     /// For the tests of the development clock.
-    static let timeTravelling = Task { try await Installation(["--dev-clock"]) }
+    static let timeTravelling = Task { try await Installation(["--dev-clock"], environment: smallExports) }
     /// Seven processes that may be killed.
-    static let separate = Task { try await Installation(["--separate"]) }
+    static let separate = Task { try await Installation(["--separate"], environment: smallExports) }
+
+    /// So that a file of several pages needs a few thousand rows.
+    private static let smallExports = ["STREAKSNAP_AUTH_EXPORT_REPLY_BYTES": "400000"]
 
     let http: HTTPClient
     let data: URL

@@ -1,5 +1,6 @@
 internal import BlobConfiguration
 internal import Kernel
+internal import Runtime
 internal import ServiceRuntime
 
 /// How exports of personal data are put together (AU-10).
@@ -7,6 +8,8 @@ struct Exports: Sendable {
     let repository: DataExportRepository
     let sources: DataSources
     let links: ExportLinks
+    /// The largest document that is a reply, in bytes.
+    let replyLimit: Int
     let jobs: [Job]
 
     /// - Throws: `Settings.Invalid`.
@@ -14,6 +17,12 @@ struct Exports: Sendable {
         repository = DataExportRepository(database: environment.database)
         sources = DataSources(environment.bus, own: PersonalDataExporter(declared, environment))
         links = try ExportLinks(environment.settings)
+        replyLimit = try environment.settings.get(AccountsFeature.exportReply)
+        guard (10_000...ExportMyData.mostBytes).contains(replyLimit) else {
+            throw Settings.Invalid(
+                "--auth-export-reply-bytes must be from 10000 to \(ExportMyData.mostBytes), not \(replyLimit)."
+            )
+        }
         jobs =
             ExportJobs(
                 repository: repository,

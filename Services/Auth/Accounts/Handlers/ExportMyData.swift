@@ -10,16 +10,18 @@ struct ExportMyData: QueryHandler {
     let sources: DataSources
     let links: ExportLinks
     let clock: any Clock
+    /// The largest document that is a reply, in bytes.
+    let limit: Int
 
     /// What a reply on the bus holds (`max_payload` of the broker), with room for its envelope.
-    private static let mostBytes = 8_000_000
+    static let mostBytes = 8_000_000
 
     func handle(_: ExportMyDataRequest, _ context: CallContext) async throws -> ExportMyDataReply {
         let user = try context.requireUser()
         guard try await accounts.find(user) != nil else { throw ServiceError.sessionRevoked }
         let now = clock.now()
         if let export = try await exports.find(user), let reply = reply(for: export, now) { return reply }
-        if let json = try await sources.document(of: user, at: now, limit: Self.mostBytes, context: context) {
+        if let json = try await sources.document(of: user, at: now, limit: limit, context: context) {
             return ExportMyDataReply(json: json)
         }
         let export = try await exports.request(user, now: now)
