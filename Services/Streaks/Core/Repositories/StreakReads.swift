@@ -65,11 +65,10 @@ package struct StreakReads: Sendable {
             """ : " FROM mine"
         let rows = try await database.query(
             """
-            WITH mine AS (SELECT s.*, other.user_id AS partner, me.newest_date AS yours, other.newest_date AS theirs
+            WITH mine AS (SELECT s.*, other.user_id AS partner, other.newest_date AS theirs
                 FROM (\(chosen(selection, user))) AS s
-                JOIN streak_member me ON me.streak_id = s.id AND me.user_id = \(user)
                 JOIN streak_member other ON other.streak_id = s.id AND other.user_id <> \(user))
-            SELECT \(StreakRow.columns), partner, yours, theirs, \(Self.zone("\(user)", now)),
+            SELECT \(StreakRow.columns), partner, own_newest, theirs, \(Self.zone("\(user)", now)),
                 \(Self.zone("mine.partner", now))\(profile)
             WHERE \(withHidden ? "true" : BlockReplica.isShown("mine.partner", to: user))
             ORDER BY mine.started_at, mine.id
@@ -141,7 +140,7 @@ package struct StreakReads: Sendable {
     private func chosen(_ selection: StreakSelection, _ user: UserID) -> Query {
         switch selection {
         case .one(let id):
-            return "SELECT * FROM streak WHERE id = \(id) AND kind = \(kind.rawValue)"
+            return MemberRepository.rows(of: user, only: id, "kind = \(kind.rawValue)")
         case .running:
             return ofMember(user, [.active], "true")
         case .unended(let friends):
