@@ -67,8 +67,14 @@ struct Feature {
 }
 
 /// The targets of a service that is a list of features: pure rules, what its features share (`core`), the features, the list of them, its
-/// thin executable.
-func service(_ name: String, core: [Target.Dependency], features: [Feature], list: [Target.Dependency] = []) -> [Target] {
+/// thin executable, and its tests, which see all of these and what else they use (`tested`).
+func service(
+    _ name: String,
+    core: [Target.Dependency],
+    features: [Feature],
+    list: [Target.Dependency] = [],
+    tested: [Target.Dependency] = []
+) -> [Target] {
     let common: [Target.Dependency] = ["Kernel", "Bus", "Database", "Outbox", "Runtime", "ServiceRuntime"]
     let api: [Target.Dependency] = [.byName(name: "\(name)Domain"), .byName(name: "\(name)API"), "Wire", "CommonAPI"]
     let parts = [Feature("Core", core)] + features
@@ -93,8 +99,17 @@ func service(_ name: String, core: [Target.Dependency], features: [Feature], lis
                 path: "Services/\(name)/Main",
                 swiftSettings: strict
             ),
+            tests(
+                "\(name)ServiceTests",
+                hosting + apis + (["Domain", "Service"] + parts.map(\.name)).map { .byName(name: name + $0) } + tested
+            ),
         ]
 }
+
+/// The messages of all services, and the copies of facts that they keep of each other.
+let apis: [Target.Dependency] = [
+    "AuthAPI", "SocialAPI", "StreaksAPI", "MediaAPI", "NotificationsAPI", "BillingAPI", "CommonAPI", "Replicas",
+]
 
 /// What tests of a service, or of what hosts one, need.
 let hosting: [Target.Dependency] = [
@@ -198,6 +213,10 @@ let services: [[Target]] = [
         features: [
             Feature("Accounts", blobs + ["SocialAPI", "Passwords", "Tokens", "OutgoingHTTP", "WorkPool", crypto, logging]),
             Feature("Profiles", ["MediaAPI", "Replicas"], hasTables: false),
+        ],
+        tested: [
+            "GatewayService", "OutgoingHTTP", crypto, hummingbird, .product(name: "JWTKit", package: "jwt-kit"),
+            .product(name: "CryptoExtras", package: "swift-crypto"),
         ]
     ),
     service(
@@ -212,7 +231,8 @@ let services: [[Target]] = [
             Feature("Mutual", ["AuthAPI", "BillingAPI", "MediaAPI", "SocialAPI", "Replicas", logging]),
             Feature("Prompts", ["Replicas"]), Feature("Progress", []), Feature("Reminders", []),
         ],
-        list: ["StreaksReplay"]
+        list: ["StreaksReplay"],
+        tested: ["StreaksReplay"]
     ),
     [
         .target(
@@ -230,7 +250,8 @@ let services: [[Target]] = [
             Feature("Avatars", blobs + ["Images", logging]),
             Feature("Cards", blobs + ["SocialAPI", "StreaksAPI", "Images", "Replicas", crypto, logging]),
         ],
-        list: blobs + [logging]
+        list: blobs + [logging],
+        tested: blobs + ["Images", crypto]
     ),
     service("Notifications", apis: ["AuthAPI", "NotificationsAPI", "SocialAPI", "StreaksAPI"], extra: ["Replicas"]),
     service("Billing", apis: ["AuthAPI", "BillingAPI", "StreaksAPI"]),
@@ -309,34 +330,13 @@ let testTargets: [Target] = [
     tests("RuntimeTests", hosting + ["Replicas", "AuthAPI", "BillingAPI", "SocialAPI", "CommonAPI", "mutation-victim"]),
     program("mutation-victim", "Helpers/mutation-victim", hosting),
     tests(
-        "SocialServiceTests",
-        hosting + [
-            "SocialService", "SocialCore", "SocialFriends", "SocialSafety", "SocialDomain", "SocialAPI", "StreaksAPI", "MediaAPI",
-            "AuthAPI", "CommonAPI", "Replicas",
-        ]
-    ),
-    tests(
         "ChaosTests",
         ["Processes", "TestSupport", "chaos", "streaksnap", "auth", "social", "streaks", "media", "notifications", "billing"]
             + ["gateway"]
     ),
     tests("SoakTests", ["Processes", "TestSupport", "soak", "streaks", "billing"]),
     tests("BillingServiceTests", hosting + ["BillingService", "BillingAPI", "StreaksAPI"]),
-    tests(
-        "StreaksServiceTests",
-        hosting + [
-            "StreaksReplay", "StreaksService", "StreaksCore", "StreaksMutual", "StreaksProgress", "StreaksPrompts",
-            "StreaksReminders", "StreaksDomain", "StreaksAPI", "MediaAPI", "SocialAPI", "BillingAPI", "AuthAPI", "Replicas",
-        ]
-    ),
     tests("TokensTests", ["Tokens", "Kernel", "Processes", "TestSupport", crypto]),
-    tests(
-        "AuthServiceTests",
-        hosting + [
-            "AuthService", "AuthDomain", "AuthAPI", "GatewayService", "OutgoingHTTP", crypto, hummingbird,
-            .product(name: "JWTKit", package: "jwt-kit"), .product(name: "CryptoExtras", package: "swift-crypto"),
-        ]
-    ),
     tests(
         "PersonalDataTests",
         ["AuthService", "SocialService", "StreaksService", "MediaService", "NotificationsService", "BillingService"]
@@ -351,11 +351,6 @@ let testTargets: [Target] = [
             .product(name: "NIOHTTP1", package: "swift-nio"), .product(name: "NIOEmbedded", package: "swift-nio"),
         ],
         resources: [.copy("Fixtures")]
-    ),
-    tests(
-        "MediaServiceTests",
-        hosting + blobs + ["MediaService", "MediaCore", "MediaCards", "MediaDomain", "MediaAPI", "SocialAPI"]
-            + ["Replicas", "Images", crypto]
     ),
     tests(
         "DomainTests",
