@@ -50,8 +50,10 @@ extension RestartTests {
         let (photo, before) = (try Photos.jpeg(62), Set(home.incoming))
         var refusals = 0
         try await eventually("five uploads have found no media") {
-            let pid = process("media", of: home)
-            if let pid { kill(pid, SIGKILL) }
+            if let pid = process("media", of: home), kill(pid, SIGKILL) == 0 {
+                // One that reaches a dying process has no answer for 30 s.
+                try await eventually("media is gone") { process("media", of: home) != pid }
+            }
             for _ in 0..<5 where (try? await mia.upload(photo, key: "refused"))?.status == 503 { refusals += 1 }
             return refusals >= 5
         }
