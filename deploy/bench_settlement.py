@@ -185,9 +185,9 @@ def seed(servers, due, crowd, dates, covered):
     for first in range(1, total + 1, step):
         n = f"generate_series({first}, {min(total, first + step - 1)}) AS n"
         session.ask(f"""
-            INSERT INTO streak (id, kind, members, started_at, status, current_count, longest_count, last_completed_date, open_date,
+            INSERT INTO streak (id, kind, members, newest_dates, started_at, status, current_count, longest_count, last_completed_date, open_date,
                 deadline_at, at_risk_from, next_due, contribution_count, settled_at)
-            SELECT {streak}, 1, ARRAY[{user_a}, {user_b}], {missed} - {50 + dates} + interval '20 hours',
+            SELECT {streak}, 1, ARRAY[{user_a}, {user_b}], ARRAY[{missed} - 1, {missed} - 1], {missed} - {50 + dates} + interval '20 hours',
                 1, {50 + dates}, {50 + dates}, {missed} - 1, {missed}, due, due - interval '6 hours', due,
                 {2 * (50 + dates)}, {missed} + interval '1 hour'
             FROM (SELECT n, CASE WHEN n <= {due} THEN {missed} + 1 + interval '12 hours' ELSE now() + interval '2 days' END AT TIME ZONE 'UTC' AS due
@@ -195,8 +195,8 @@ def seed(servers, due, crowd, dates, covered):
     session.ask("SET maintenance_work_mem = '512MB'")
     for index in indexes:
         session.ask(index)
-    session.ask(f"""INSERT INTO streak_member (streak_id, user_id, joined_at, newest_date)
-        SELECT id, person, started_at, {missed} - 1 FROM streak, unnest(members) AS person ORDER BY 1, 2""")
+    session.ask(f"""INSERT INTO streak_member (streak_id, user_id, joined_at)
+        SELECT id, person, started_at FROM streak, unnest(members) AS person ORDER BY 1, 2""")
     due_streaks = f"generate_series(1, {due}) AS n"
     session.ask(f"""
         INSERT INTO streak_checkpoint (streak_id, settled_through, current_count, longest_count, last_completed_date, run_start, freezes,

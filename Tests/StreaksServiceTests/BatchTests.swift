@@ -80,6 +80,17 @@ private struct Outcome: Error, Equatable {
         )
     }
 
+    /// The streaks whose row says something else of the newest dates than their contributions.
+    private func streaksWhoseNewestDatesDiffer(_ world: World) async throws -> [StreakID] {
+        try await world.database.query(
+            """
+            SELECT id FROM streak WHERE newest_dates IS DISTINCT FROM ARRAY(
+                SELECT (SELECT max(on_date) FROM contribution WHERE streak_id = streak.id AND user_id = member)
+                FROM unnest(members) WITH ORDINALITY AS each (member, place) ORDER BY place)
+            """
+        ).map { try $0.decode(as: StreakID.self) }
+    }
+
     /// Settles in a transaction that is rolled back.
     private func outcome(of streaks: [StreakID], atOnce: Int, _ world: World) async throws -> Outcome {
         do {
@@ -124,6 +135,7 @@ private struct Outcome: Error, Equatable {
         try await withWorld(at: "2026-03-01T12:00:00Z") { world in
             var random = Seeded(seed)
             let streaks = try await live(world, &random).shuffled(using: &random)
+            #expect(try await streaksWhoseNewestDatesDiffer(world) == [])
             let alone = try await outcome(of: streaks.sorted(), atOnce: 1, world)
             #expect(!alone.emitted.isEmpty, "nothing was due")
             for size in [streaks.count, 5] {

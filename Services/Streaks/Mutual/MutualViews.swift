@@ -89,7 +89,8 @@ struct MutualViews: Sendable {
     ) -> MutualStreak {
         let row = streak.row
         func hasPosted(_ member: UserID, _ date: CalendarDate) -> Bool {
-            guard let newest = streak.newest[member], newest > date else { return streak.newest[member] == date }
+            let newest = row.newestDate(of: member)
+            guard let newest, newest > date else { return newest == date }
             return posted.contains(PostedDate(streak: row.id, user: member, date: date))
         }
         let isAtRisk = row.status == .active && row.atRiskFrom.map { now > $0 } ?? false
@@ -122,8 +123,8 @@ struct MutualViews: Sendable {
         func earliest(_ streak: SeenStreak) -> CalendarDate? {
             let yours = [streak.yourDate, streak.row.openDate].compactMap { $0 }.min()
             let theirs = [streak.partnerDate, streak.row.openDate].compactMap { $0 }.min()
-            let isDoubtful = [(streak.newest[user], yours), (streak.newest[streak.partnerID], theirs)].contains { newest, date in
-                newest.flatMap { newest in date.map { newest > $0 } } ?? false
+            let isDoubtful = [(user, yours), (streak.partnerID, theirs)].contains { member, date in
+                streak.row.newestDate(of: member).flatMap { newest in date.map { newest > $0 } } ?? false
             }
             return isDoubtful ? [yours, theirs].compactMap { $0 }.min() : nil
         }

@@ -6,6 +6,8 @@ CREATE TABLE streak (
     kind smallint NOT NULL,
     -- Whose it is now, in the order of their ids: a copy of `streak_member`, kept by a trigger, for settlement.
     members uuid[] NOT NULL DEFAULT '{}',
+    -- The newest date that each of them has contributed for, at the same places: shows who has posted today without reading the ledger.
+    newest_dates date[] NOT NULL DEFAULT '{}',
     started_at timestamptz NOT NULL,
     -- StreakStatus of the proto: 1 active, 2 broken, 3 ended.
     status smallint NOT NULL DEFAULT 1,
@@ -27,7 +29,8 @@ CREATE TABLE streak (
     broken_off_at timestamptz,
     broken_off_by uuid,
     -- Effects up to this instant have been emitted (SD-5).
-    settled_at timestamptz NOT NULL
+    settled_at timestamptz NOT NULL,
+    CHECK (cardinality(newest_dates) = cardinality(members))
 );
 CREATE INDEX streak_due ON streak (kind, next_due) WHERE next_due IS NOT NULL;
 
@@ -38,29 +41,11 @@ CREATE TABLE streak_member (
     user_id uuid NOT NULL,
     joined_at timestamptz NOT NULL,
     left_at timestamptz,
-    -- The newest date the member has contributed for: shows who has posted today without reading the ledger.
-    newest_date date,
     PRIMARY KEY (streak_id, user_id)
 );
 CREATE INDEX streak_member_user ON streak_member (user_id) WHERE left_at IS NULL;
 -- For export and erasure, which want them all.
 CREATE INDEX streak_member_former ON streak_member (user_id) WHERE left_at IS NOT NULL;
-
-CREATE FUNCTION copy_members(changed uuid[]) RETURNS void LANGUAGE sql SET search_path FROM CURRENT AS $$
-    UPDATE streak SET members = ARRAY(
-        SELECT user_id FROM streak_member WHERE streak_id = streak.id AND left_at IS NULL ORDER BY user_id)
-    WHERE id = ANY(changed)
-$$;
-CREATE FUNCTION members_came() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
-BEGIN PERFORM copy_members(ARRAY(SELECT DISTINCT streak_id FROM changed)); RETURN NULL; END $$;
-CREATE FUNCTION member_left() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
-BEGIN PERFORM copy_members(ARRAY[NEW.streak_id]); RETURN NULL; END $$;
-CREATE TRIGGER members_came AFTER INSERT ON streak_member REFERENCING NEW TABLE AS changed
-    FOR EACH STATEMENT EXECUTE FUNCTION members_came();
-CREATE TRIGGER members_went AFTER DELETE ON streak_member REFERENCING OLD TABLE AS changed
-    FOR EACH STATEMENT EXECUTE FUNCTION members_came();
-CREATE TRIGGER member_left AFTER UPDATE OF left_at ON streak_member FOR EACH ROW
-    WHEN (OLD.left_at IS DISTINCT FROM NEW.left_at) EXECUTE FUNCTION member_left();
 
 -- What there can be one streak of at a time until it ends: the pair of a mutual streak (MS-1), the user of a check-in.
 CREATE TABLE streak_identity (
@@ -80,6 +65,25 @@ CREATE TABLE contribution (
     operation_id uuid NOT NULL,
     PRIMARY KEY (streak_id, on_date, user_id)
 );
+
+-- The copy of whose a streak is in its row.
+CREATE FUNCTION copy_members(changed uuid[]) RETURNS void LANGUAGE sql SET search_path FROM CURRENT AS $$
+    UPDATE streak SET (members, newest_dates) = (
+        SELECT coalesce(array_agg(user_id ORDER BY user_id), '{}'), coalesce(array_agg(newest ORDER BY user_id), '{}')
+        FROM (SELECT user_id, (SELECT max(on_date) FROM contribution c WHERE c.streak_id = m.streak_id AND c.user_id = m.user_id) AS newest
+              FROM streak_member m WHERE m.streak_id = streak.id AND m.left_at IS NULL) AS member)
+    WHERE id = ANY(changed)
+$$;
+CREATE FUNCTION members_came() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+BEGIN PERFORM copy_members(ARRAY(SELECT DISTINCT streak_id FROM changed)); RETURN NULL; END $$;
+CREATE FUNCTION member_left() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+BEGIN PERFORM copy_members(ARRAY[NEW.streak_id]); RETURN NULL; END $$;
+CREATE TRIGGER members_came AFTER INSERT ON streak_member REFERENCING NEW TABLE AS changed
+    FOR EACH STATEMENT EXECUTE FUNCTION members_came();
+CREATE TRIGGER members_went AFTER DELETE ON streak_member REFERENCING OLD TABLE AS changed
+    FOR EACH STATEMENT EXECUTE FUNCTION members_came();
+CREATE TRIGGER member_left AFTER UPDATE OF left_at ON streak_member FOR EACH ROW
+    WHEN (OLD.left_at IS DISTINCT FROM NEW.left_at) EXECUTE FUNCTION member_left();
 
 -- What keeps a streak over missed dates: recovery tokens (RC-2, RC-3), insurance, shields (CI-3, TS-3).
 CREATE TABLE streak_cover (

@@ -186,12 +186,9 @@ struct LedgerRepository: Sendable {
         guard !new.isEmpty else { return }
         _ = try await sql.execute(
             """
-            WITH new AS (SELECT * FROM unnest(\(new.map(\.0)), \(new.map(\.2.user)), \(new.map(\.2.date)), \(new.map(\.2.receivedAt)),
-                    \(new.map(\.2.recordedAt)), \(new.map(\.1)))
-                    AS c (streak_id, user_id, on_date, received_at, recorded_at, operation_id)),
-                newest AS (UPDATE streak_member m SET newest_date = greatest(m.newest_date, new.on_date) FROM new
-                    WHERE m.streak_id = new.streak_id AND m.user_id = new.user_id)
-            INSERT INTO contribution (streak_id, user_id, on_date, received_at, recorded_at, operation_id) SELECT * FROM new
+            INSERT INTO contribution (streak_id, user_id, on_date, received_at, recorded_at, operation_id)
+            SELECT * FROM unnest(\(new.map(\.0)), \(new.map(\.2.user)), \(new.map(\.2.date)), \(new.map(\.2.receivedAt)),
+                \(new.map(\.2.recordedAt)), \(new.map(\.1)))
             """
         )
     }

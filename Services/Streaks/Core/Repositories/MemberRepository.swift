@@ -38,13 +38,13 @@ enum MemberRepository {
         )
     }
 
-    /// The rows of `streak` of a user that meet a condition, and as `own_newest` the newest date that the user has contributed for.
+    /// The rows of `streak` of a user that meet a condition.
     ///
     /// By the member's entries: OFFSET 0 keeps the planner, whatever statistics say, from joining with all streaks instead.
     static func rows(of user: UserID, only streak: StreakID? = nil, _ condition: Query) -> Query {
         let only: Query = streak.map { "AND m.streak_id = \($0)" } ?? ""
         return """
-            SELECT s.*, m.newest_date AS own_newest FROM streak_member m CROSS JOIN LATERAL (
+            SELECT s.* FROM streak_member m CROSS JOIN LATERAL (
                 SELECT * FROM streak WHERE id = m.streak_id AND \(condition) OFFSET 0) AS s
             WHERE m.user_id = \(user) AND m.left_at IS NULL \(only)
             """

@@ -10,8 +10,6 @@ package struct SeenStreak: Sendable {
     package let row: StreakRow
     /// The other member.
     package let partnerID: UserID
-    /// The newest date that each has contributed for.
-    package let newest: [UserID: CalendarDate]
     /// The reader's date by their own clock, and the partner's by theirs.
     package let yourDate: CalendarDate
     package let partnerDate: CalendarDate
@@ -65,10 +63,9 @@ package struct StreakReads: Sendable {
             """ : " FROM mine"
         let rows = try await database.query(
             """
-            WITH mine AS (SELECT s.*, other.user_id AS partner, other.newest_date AS theirs
-                FROM (\(chosen(selection, user))) AS s
-                JOIN streak_member other ON other.streak_id = s.id AND other.user_id <> \(user))
-            SELECT \(StreakRow.columns), partner, own_newest, theirs, \(Self.zone("\(user)", now)),
+            WITH mine AS (SELECT s.*, members[CASE WHEN members[1] = \(user) THEN 2 ELSE 1 END] AS partner
+                FROM (\(chosen(selection, user))) AS s)
+            SELECT \(StreakRow.columns), partner, \(Self.zone("\(user)", now)),
                 \(Self.zone("mine.partner", now))\(profile)
             WHERE \(withHidden ? "true" : BlockReplica.isShown("mine.partner", to: user))
             ORDER BY mine.started_at, mine.id
@@ -78,22 +75,18 @@ package struct StreakReads: Sendable {
         var clocks = try await clocks(at: now, of: rows, user)
         return try rows.map { row in
             let partner: UserID = try row.get(at: first)
-            var newest: [UserID: CalendarDate] = [:]
-            newest[user] = try row.get(at: first + 1, as: CalendarDate?.self)
-            newest[partner] = try row.get(at: first + 2, as: CalendarDate?.self)
             let (yours, theirs) = (
-                clocks.reading(of: user, inZone: try row.get(at: first + 3)),
-                clocks.reading(of: partner, inZone: try row.get(at: first + 4))
+                clocks.reading(of: user, inZone: try row.get(at: first + 1)),
+                clocks.reading(of: partner, inZone: try row.get(at: first + 2))
             )
             return SeenStreak(
                 row: try StreakRow(row),
                 partnerID: partner,
-                newest: newest,
                 yourDate: yours.date,
                 partnerDate: theirs.date,
                 yourNewest: yours.newest,
                 partnerNewest: theirs.newest,
-                partner: withPartners ? try summary(of: partner, row, at: first + 5) : nil
+                partner: withPartners ? try summary(of: partner, row, at: first + 3) : nil
             )
         }
     }
@@ -103,8 +96,8 @@ package struct StreakReads: Sendable {
         let first = StreakRow.columnCount
         var missing: Set<UserID> = []
         for row in rows {
-            if try row.get(at: first + 3, as: String?.self) == nil { missing.insert(user) }
-            if try row.get(at: first + 4, as: String?.self) == nil { missing.insert(try row.get(at: first)) }
+            if try row.get(at: first + 1, as: String?.self) == nil { missing.insert(user) }
+            if try row.get(at: first + 2, as: String?.self) == nil { missing.insert(try row.get(at: first)) }
         }
         return Clocks(now: now, others: missing.isEmpty ? [:] : try await ZoneRepository.histories(of: Array(missing), database))
     }

@@ -67,14 +67,18 @@ enum StreakRepository {
             UPDATE streak SET status = new.status, current_count = new.count, longest_count = new.longest,
                 last_completed_date = new.completed, open_date = new.open, deadline_at = new.deadline, at_risk_from = new.risk,
                 next_due = new.due, broken_by = new.breaker, broken_at = new.broken, missed_date = new.missed, ended_at = new.ended,
-                contribution_count = contribution_count + new.contributions, settled_at = new.settled
+                contribution_count = contribution_count + new.contributions, settled_at = new.settled,
+                newest_dates = CASE WHEN new.contributor IS NULL THEN newest_dates ELSE ARRAY(
+                    SELECT CASE WHEN member = new.contributor THEN greatest(newest, new.contributed) ELSE newest END
+                    FROM unnest(members, newest_dates) WITH ORDINALITY AS each (member, newest, place) ORDER BY place) END
             FROM unnest(\(changes.map(\.row.id)), \(states.map(\.status.stored)), \(states.map { Int32($0.count) }),
                 \(states.map { Int32($0.longest) }), \(states.map(\.lastCompletedDate)), \(states.map(\.openDate)),
                 \(states.map(\.deadlineAt)), \(states.map(\.atRiskFrom)), \(states.map(\.nextDue)), \(states.map(\.brokenBy)),
                 \(states.map(\.brokenAt)), \(states.map(\.missedDate)), \(changes.map(\.change.ledger.endedAt)),
-                \(changes.map { Int32($0.entries.contributions.count) }), \(states.map(\.asOf)))
+                \(changes.map { Int32($0.entries.contributions.count) }), \(states.map(\.asOf)),
+                \(changes.map(\.contribution?.user)), \(changes.map(\.contribution?.date)))
                 AS new (id, status, count, longest, completed, open, deadline, risk, due, breaker, broken, missed, ended, contributions,
-                    settled)
+                    settled, contributor, contributed)
             WHERE streak.id = new.id
             """
         )
