@@ -175,7 +175,7 @@ let sharedModules: [Target] = [
     ),
     shared("BlobStore", ["Kernel", "WorkPool", "OutgoingHTTP", crypto, logging]),
     // Not in Runtime: only who stores blobs pays for libcurl.
-    shared("BlobConfiguration", ["BlobStore", "Runtime", logging]),
+    shared("BlobConfiguration", ["BlobStore", "Kernel", "Runtime", logging]),
     shared("WorkPool", ["Kernel"]),
     shared("Gzip", ["CZlib"]),
     shared("OutgoingHTTP", ["Kernel", "WorkPool", "CCurl"]),

@@ -2,6 +2,7 @@ public import Bus
 public import Database
 public import Kernel
 public import Outbox
+public import ServiceRuntime
 internal import SocialAPI
 
 /// Who blocks whom, in a service's own schema: fed by `social`'s events, complete from a snapshot (SO-7, D13).
@@ -86,6 +87,14 @@ public struct BlockReplica: Sendable {
             after = last.blockID
         }
         try await database.execute("INSERT INTO block_snapshot (loaded_at) VALUES (clock_timestamp()) ON CONFLICT DO NOTHING")
+    }
+
+    /// Fetches the blocks of before the first event, once for each schema.
+    public var snapshotJob: Job {
+        Job("block_snapshot", every: .seconds(60)) { _ in
+            try await loadSnapshotOnce(context: .expiring(in: .minutes(10)))
+            return 0
+        }
     }
 
     private func store(_ state: BlockState, _ sql: Transaction) async throws {

@@ -3,6 +3,7 @@ public import Bus
 public import Database
 public import Kernel
 public import Outbox
+public import ServiceRuntime
 
 /// All users' profile summaries in a service's own schema: fed by events, complete from a snapshot, and asked for on a miss (D13).
 public struct ProfileReplica: Sendable {
@@ -122,6 +123,14 @@ public struct ProfileReplica: Sendable {
         guard try await database.query("SELECT 1 FROM profile_snapshot").isEmpty else { return }
         _ = try await loadSnapshot(context: context)
         try await database.execute("INSERT INTO profile_snapshot (loaded_at) VALUES (clock_timestamp()) ON CONFLICT DO NOTHING")
+    }
+
+    /// Fetches the profiles of before the first event, once for each schema.
+    public var snapshotJob: Job {
+        Job("profile_snapshot", every: .seconds(60)) { _ in
+            try await loadSnapshotOnce(context: .expiring(in: .minutes(10)))
+            return 0
+        }
     }
 
     private func take(_ reply: GetSummariesReply) async throws -> [Profile] {

@@ -4,47 +4,16 @@ import Testing
 /// Every route of the descriptor, walked by those who may not use it. A route or a parameter that is new fails here until it is known
 /// what it means.
 struct SecurityWalkTests {
-    /// One operation of the description of the API.
-    private struct Operation: Sendable, CustomStringConvertible {
-        let verb: String
-        let path: String
-        let auth: String
-        let parameters: [String]
-        let body: JSON
-        let isUpload: Bool
-
-        var description: String { "\(verb) \(path)" }
-    }
-
     private struct Walk {
         let home: Installation
-        let operations: [Operation]
+        let operations: [APIOperation]
         let schemas: JSON
 
         init() async throws {
             home = try await Installation.shared.value
             let page = try await home.call("GET", "/openapi.json").json
             schemas = page["components"]["schemas"]
-            var operations: [Operation] = []
-            // The routes of a service that another test brings along come and go.
-            for path in page["paths"].names.sorted() where !path.hasPrefix("/api/testing/") {
-                for verb in page["paths"][path].names.sorted() {
-                    let operation = page["paths"][path][verb]
-                    let content = operation["requestBody"]["content"]
-                    operations.append(
-                        Operation(
-                            verb: verb.uppercased(),
-                            path: path,
-                            auth: operation["x-auth"].string ?? "",
-                            parameters: operation["parameters"].list.filter { $0["in"].string == "path" }
-                                .compactMap { $0["name"].string },
-                            body: content["application/json"]["schema"],
-                            isUpload: !content["multipart/form-data"].isNull
-                        )
-                    )
-                }
-            }
-            self.operations = operations
+            operations = APIOperation.all(in: page)
         }
 
         /// A body that the rules of its schema accept; members that are ids are those given.
@@ -115,7 +84,8 @@ struct SecurityWalkTests {
         return (ada, ids, friendship)
     }
 
-    private func send(_ operation: Operation, _ walk: Walk, _ ids: [String: String], token: String?) async throws -> HTTPReply {
+    private func send(_ operation: APIOperation, _ walk: Walk, _ ids: [String: String], token: String?) async throws -> HTTPReply
+    {
         var path = operation.path
         for name in operation.parameters {
             let id = try #require(ids[name] ?? ["username": "unknown", "token": "none"][name], "teach this test what \(name) is")

@@ -41,12 +41,7 @@ package enum ProfilesFeature {
                 listProfileSnapshots: ListProfileSnapshots(accounts: accounts)
             ),
             consumers: blocks.handlers() + [AvatarConsumer(writer: core.writer).handler],
-            jobs: [
-                Job("block_snapshot", every: .seconds(60)) { _ in
-                    try await blocks.loadSnapshotOnce(context: .expiring(in: .minutes(10)))
-                    return 0
-                }
-            ]
+            jobs: [blocks.snapshotJob]
         )
     }
 

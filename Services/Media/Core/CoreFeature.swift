@@ -42,10 +42,7 @@ package enum CoreFeature {
     private static func jobs(_ core: MediaCore, _ environment: ServiceEnvironment, ownFolders: [String]) -> [Job] {
         let (blobs, database) = (core.blobs, environment.database)
         return [
-            Job("block_snapshot", every: .seconds(60)) { _ in
-                try await core.blocks.loadSnapshotOnce(context: .expiring(in: .minutes(10)))
-                return 0
-            },
+            core.blocks.snapshotJob,
             AbandonedUploads(blobs: blobs).job,
             HiddenPairs(pairs: HiddenPairRepository(database: database), blobs: blobs, clock: environment.clock).job,
             PhotoOwners(folders: ownFolders, owners: OwnerRepository(database: database), blobs: blobs).job,

@@ -11,8 +11,7 @@ package struct MediaLinks: Sendable {
     /// Links end at multiples of this: those made within it are the same, so that an app that loads its feed again finds the pictures in its cache.
     static let step = Interval.minutes(15)
 
-    private let signer: SignedURL
-    private let base: String
+    private let signed: BlobLinks
     private let avatars: AvatarLinks
     /// Some 500 B each.
     private let made = RecentlyUsed<Subject, String>(capacity: 20_000)
@@ -29,10 +28,8 @@ package struct MediaLinks: Sendable {
     /// - Parameter base: the public address before `/media/…`; empty for relative links.
     /// - Throws: `Settings.Invalid` for a secret below 32 characters.
     package init(secret: String, base: String) throws {
-        guard secret.utf8.count >= 32 else { throw Settings.Invalid("--media-signing-key must have at least 32 characters.") }
-        self.signer = SignedURL(secret: Array(secret.utf8))
-        self.base = base.hasSuffix("/") ? String(base.dropLast()) : base
-        self.avatars = AvatarLinks(base: base)
+        signed = try BlobLinks(secret: secret, base: base)
+        avatars = AvatarLinks(base: base)
     }
 
     /// From the settings of the service.
@@ -49,13 +46,13 @@ package struct MediaLinks: Sendable {
         let (end, step) = (now + Self.lifetime, Self.step)
         let subject = Subject(key: key, viewer: viewer, expires: Instant(seconds: end.seconds - end.seconds % step.seconds))
         if let link = made[subject] { return link }
-        let link = signer.sign(key: try BlobKey(key), expires: subject.expires, viewer: viewer, base: base)
+        let link = signed.link(try BlobKey(key), for: viewer, expires: subject.expires)
         made[subject] = link
         return link
     }
 
     /// A path of the public address.
-    package func address(_ path: String) -> String { base + path }
+    package func address(_ path: String) -> String { signed.address(path) }
 
     /// The link to one of an avatar's renditions.
     package func avatar(_ key: BlobKey) -> String { avatars.url(key.description) ?? "" }

@@ -53,10 +53,7 @@ public enum NotificationsModule: ServiceModule {
                 + entries.socialHandlers + entries.reminderHandlers + entries.accountHandlers + LifecycleConsumers.all,
             jobs: [
                 Job("old_notifications", every: .seconds(600)) { now in try await log.purge(before: now - .days(90)) },
-                Job("block_snapshot", every: .seconds(60)) { _ in
-                    try await blocks.loadSnapshotOnce(context: .expiring(in: .minutes(10)))
-                    return 0
-                },
+                blocks.snapshotJob,
             ]
         )
     }

@@ -25,12 +25,7 @@ package enum CoreFeature {
             let core = try SocialCore(environment, followers)
             return FeatureParts(
                 consumers: [core.profiles.handler()] + LifecycleConsumers.all,
-                jobs: [
-                    Job("profile_snapshot", every: .seconds(60)) { _ in
-                        try await core.profiles.loadSnapshotOnce(context: .expiring(in: .minutes(10)))
-                        return 0
-                    }
-                ]
+                jobs: [core.profiles.snapshotJob]
             )
         }
     }

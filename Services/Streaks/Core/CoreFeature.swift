@@ -53,10 +53,7 @@ package enum CoreFeature {
                 metrics: environment.metrics
             ).job,
             OutageJob(writer: core.writer, work: environment.work, clock: environment.clock).job,
-            Job("block_snapshot", every: .seconds(60)) { _ in
-                try await core.blocks.loadSnapshotOnce(context: .expiring(in: .minutes(10)))
-                return 0
-            },
+            core.blocks.snapshotJob,
         ]
     }
 }

@@ -39,7 +39,8 @@ public struct JSONLogHandler: LogHandler {
         }
     }
 
-    static func quoted(_ text: String) -> String {
+    /// A JSON string.
+    package static func quoted(_ text: String) -> String {
         var result = "\""
         for scalar in text.unicodeScalars {
             switch scalar {

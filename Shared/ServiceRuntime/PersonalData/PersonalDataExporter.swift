@@ -98,9 +98,9 @@ public struct PersonalDataExporter: Sendable {
             var json: String = try row.get(at: 0)
             for (index, made) in rules.enumerated() {
                 let source: String? = try row.get(at: 2 + index)
-                let value = try source.map { JSONText.quoted(try made.rule(user, $0)) } ?? "null"
+                let value = try source.map { JSONLogHandler.quoted(try made.rule(user, $0)) } ?? "null"
                 json.removeLast()
-                json += ", \(JSONText.quoted(made.name)): \(value)}"
+                json += ", \(JSONLogHandler.quoted(made.name)): \(value)}"
             }
             return ExportedRow(json: json, key: try row.get(at: 1))
         }

@@ -26,19 +26,15 @@ struct GetWalk: Sendable {
     private let routes: [Route]
 
     init(_ home: Installation) async throws {
-        let paths = try await home.call("GET", "/openapi.json").json["paths"]
-        // The routes of a service that another test brings along come and go.
-        routes = paths.names.sorted().filter { !$0.hasPrefix("/api/testing/") }.compactMap { path in
-            let operation = paths[path]["get"]
+        routes = APIOperation.all(in: try await home.call("GET", "/openapi.json").json).compactMap { operation in
             // What the gateway answers by itself belongs to no user.
-            guard !operation.isNull, operation["tags"][0].string != "gateway",
-                ["user", "none", "guest"].contains(operation["x-auth"].string)
+            guard operation.verb == "GET", operation.json["tags"][0].string != "gateway",
+                ["user", "none", "guest"].contains(operation.auth)
             else { return nil }
-            let parameters = operation["parameters"].list
             return Route(
-                path: path,
-                names: parameters.filter { $0["in"].string == "path" }.compactMap { $0["name"].string },
-                queries: parameters.filter { $0["in"].string == "query" }.compactMap { parameter in
+                path: operation.path,
+                names: operation.parameters,
+                queries: operation.json["parameters"].list.filter { $0["in"].string == "query" }.compactMap { parameter in
                     parameter["name"].string.map { ($0, parameter["required"].bool == true) }
                 }
             )

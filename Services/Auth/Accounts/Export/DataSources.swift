@@ -59,23 +59,22 @@ struct DataSources: Sendable {
         if answers.values.contains(where: \.isTooLarge) { return nil }
         let missing = sources.indices.filter { answers[$0]?.text == nil }.map { sources[$0].name }
         guard missing.isEmpty else { throw Self.incomplete(missing) }
-        let members = sources.indices.map { "\"\(sources[$0].name)\":{\(answers[$0]?.text ?? "")}" }
+        let members = sources.indices.compactMap { answers[$0]?.text }
         let document = Self.head(user, now) + members.joined(separator: ",") + "}"
         return document.utf8.count <= limit ? document : nil
     }
 
     private static func answer(_ index: Int, _ source: Source, _ user: UserID, limit: Int, _ context: CallContext) async -> Answer
     {
-        var member = DocumentMember()
+        var member = DocumentMember(source, of: user)
         var text = ""
-        var request: ExportPersonalDataRequest? = ExportPersonalDataRequest(userID: user)
-        while let asked = request {
-            guard let page = try? await source.page(asked, context) else { return Answer(index: index) }
-            text += member.text(of: page.parts)
-            guard text.utf8.count <= limit else { return Answer(index: index, isTooLarge: true) }
-            request = page.next(of: user)
-        }
-        return Answer(index: index, text: text + member.end)
+        do {
+            while let piece = try await member.next(context) {
+                text += piece
+                guard text.utf8.count <= limit else { return Answer(index: index, isTooLarge: true) }
+            }
+        } catch { return Answer(index: index) }
+        return Answer(index: index, text: text)
     }
 
     /// How the document begins; the members of the services follow, and a closing brace.
@@ -89,12 +88,5 @@ struct DataSources: Sendable {
             details: missing.map { ServiceError.Detail(field: $0, message: "does not answer") },
             retryAfter: 10
         )
-    }
-}
-
-extension ExportPersonalDataReply {
-    /// The request for the page after this one; nil when this is the last.
-    func next(of user: UserID) -> ExportPersonalDataRequest? {
-        nextKey.isEmpty ? nil : ExportPersonalDataRequest(userID: user, key: nextKey, after: nextAfter)
     }
 }

@@ -1,5 +1,4 @@
 internal import Bus
-internal import CommonAPI
 internal import Kernel
 
 /// A whole document in pieces of a page each, asked for one after the other: memory does not grow with the document.
@@ -14,38 +13,26 @@ struct ExportStream: AsyncSequence, Sendable {
 
     struct Iterator: AsyncIteratorProtocol {
         let stream: ExportStream
+        /// The source whose member is read; one more than there are when the document is complete.
         private var index = 0
-        private var member = DocumentMember()
-        private var request: ExportPersonalDataRequest?
-        private var isAtEnd = false
+        private var member: DocumentMember?
 
         init(stream: ExportStream) { self.stream = stream }
 
         mutating func next() async throws -> [UInt8]? {
-            guard !isAtEnd else { return nil }
             guard index < stream.sources.count else {
-                isAtEnd = true
-                return Array("}".utf8)
+                defer { index = stream.sources.count + 1 }
+                return index == stream.sources.count ? Array("}".utf8) : nil
             }
             // A sequence that ends when its task is cancelled would look whole.
             try Task.checkCancellation()
-            let source = stream.sources[index]
-            var text = ""
-            if request == nil {
-                text = index == 0 ? DataSources.head(stream.user, stream.now) : ","
-                text += "\"\(source.name)\":{"
-            }
-            let asked = request ?? ExportPersonalDataRequest(userID: stream.user)
+            var member = member ?? DocumentMember(stream.sources[index], of: stream.user)
+            let start = self.member != nil ? "" : index == 0 ? DataSources.head(stream.user, stream.now) : ","
             let context = CallContext.expiring(in: .seconds(10), principal: Principal(role: .service))
-            let page = try await source.page(asked, context)
-            text += member.text(of: page.parts)
-            request = page.next(of: stream.user)
-            if request == nil {
-                text += member.end + "}"
-                member = DocumentMember()
-                index += 1
-            }
-            return Array(text.utf8)
+            let text = try await member.next(context) ?? ""
+            self.member = member.isComplete ? nil : member
+            if member.isComplete { index += 1 }
+            return Array((start + text).utf8)
         }
     }
 }

@@ -7,7 +7,7 @@ internal import ServiceRuntime
 struct Exports: Sendable {
     let repository: DataExportRepository
     let sources: DataSources
-    let links: ExportLinks
+    let links: BlobLinks
     /// The largest document that is a reply, in bytes.
     let replyLimit: Int
     let jobs: [Job]
@@ -16,7 +16,7 @@ struct Exports: Sendable {
     init(_ environment: ServiceEnvironment, _ declared: [PersonalData]) async throws {
         repository = DataExportRepository(database: environment.database)
         sources = DataSources(environment.bus, own: PersonalDataExporter(declared, environment))
-        links = try ExportLinks(environment.settings)
+        links = try BlobLinks(environment.settings)
         replyLimit = try environment.settings.get(AccountsFeature.exportReply)
         guard (10_000...ExportMyData.mostBytes).contains(replyLimit) else {
             throw Settings.Invalid(

@@ -1,5 +1,6 @@
 internal import AuthAPI
 internal import AuthCore
+internal import BlobConfiguration
 internal import Bus
 internal import Kernel
 
@@ -8,11 +9,13 @@ struct ExportMyData: QueryHandler {
     let accounts: AccountRepository
     let exports: DataExportRepository
     let sources: DataSources
-    let links: ExportLinks
+    let links: BlobLinks
     let clock: any Clock
     /// The largest document that is a reply, in bytes.
     let limit: Int
 
+    /// How long a link to a file works.
+    private static let linkLifetime = Interval.hours(24)
     /// What a reply on the bus holds (`max_payload` of the broker), with room for its envelope.
     static let mostBytes = 8_000_000
 
@@ -32,7 +35,7 @@ struct ExportMyData: QueryHandler {
     private func reply(for export: DataExport, _ now: Instant) -> ExportMyDataReply? {
         switch export.state {
         case .preparing: Self.preparing(since: export.requestedAt)
-        case .ready(let key): ExportMyDataReply(url: links.link(key, now: now))
+        case .ready(let key): ExportMyDataReply(url: links.link(key, expires: now + Self.linkLifetime))
         case .beingDeleted: nil
         }
     }

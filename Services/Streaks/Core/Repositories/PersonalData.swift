@@ -16,7 +16,7 @@ extension PersonalData {
                 "streak_identity": "what there can be one streak of: deleted when the streak ends, which the erasure does first",
                 "outage": "times in which no user could reach the service",
             ]
-        ) { environment in steps(try StreaksCore(environment, extensions).writer) }
+        ) { environment in steps(StreakWriter(database: environment.database, extensions)) }
     }
 
     /// What no table can express.
