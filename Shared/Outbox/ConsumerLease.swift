@@ -17,7 +17,7 @@ struct ConsumerLease: Sendable {
     /// How long a replica that died holds up the others.
     let length: Duration
     /// How often it is renewed.
-    var renewal: Duration { length / 6 }
+    var renewal: Duration { length / 3 }
     private var seconds: Double { length / .seconds(1) }
 
     /// How far the feature is; nil in it when it has consumed nothing yet.

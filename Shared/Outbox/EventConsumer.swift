@@ -41,6 +41,7 @@ public final class EventConsumer: Sendable {
     static let batchLimit = Duration.seconds(120)
     /// The streams this replica reads now.
     let turns = Mutex<[String: ConsumerTurn]>([:])
+    let retryWatch = RetryWatch()
 
     /// - Parameters:
     ///   - service: the service that consumes.
@@ -165,6 +166,7 @@ public final class EventConsumer: Sendable {
                 "an event failed and will be tried again",
                 metadata: ["event": "\(event.id)", "subject": "\(event.subject)", "error": "\(error)"]
             )
+            retryWatch.somethingWaits()
             return try await attempt(event, lease) { [self] work in
                 try await enqueue(event, attempts: 1, error: "\(error)", work.sql)
             }

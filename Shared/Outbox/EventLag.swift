@@ -81,7 +81,7 @@ extension EventConsumer {
     }
 
     private func position(in stream: String) async throws -> Int {
-        // Our own is noted once in a second.
+        // Our own is noted only as often as the lease is renewed.
         if let turn = turns.withLock({ $0[stream] }) { return turn.position?.sequence ?? 0 }
         let rows = try await database.query(
             "SELECT position FROM consumer_lease WHERE feature = \(feature) AND stream = \(stream)"

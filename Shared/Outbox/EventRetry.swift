@@ -1,5 +1,6 @@
 internal import Database
 internal import Kernel
+private import Synchronization
 
 /// The queue of events whose handler failed.
 extension EventConsumer {
@@ -23,6 +24,17 @@ extension EventConsumer {
             do { if try await retry(try row.decode(as: EventID.self)) { dealtWith += 1 } } catch { failure = error }
         }
         if let failure, dealtWith == 0 { throw failure }
+        return dealtWith
+    }
+
+    /// The same for a job that runs often. While nothing has failed here lately it looks only once a second: for what another replica, or a
+    /// process before this one, put aside.
+    ///
+    /// - Returns: how many were dealt with; 0 also when it did not look.
+    public func retryIfDue() async throws -> Int {
+        guard retryWatch.isTimeToLook() else { return 0 }
+        let dealtWith = try await retryDue()
+        if dealtWith > 0 { retryWatch.somethingWaits() }
         return dealtWith
     }
 
@@ -80,6 +92,29 @@ extension EventConsumer {
                 "error": "\(failure)",
             ]
         )
+    }
+}
+
+/// Whether it is worth asking the database for events to try again.
+final class RetryWatch: Sendable {
+    private struct State {
+        var looked: ContinuousClock.Instant?
+        var busyUntil: ContinuousClock.Instant?
+    }
+
+    private let state = Mutex(State())
+
+    /// An event was put aside, or tried again: others may follow at once.
+    func somethingWaits() { state.withLock { $0.busyUntil = .now.advanced(by: .seconds(10)) } }
+
+    /// - Returns: whether to look now; then it counts as done.
+    func isTimeToLook(at now: ContinuousClock.Instant = .now) -> Bool {
+        state.withLock { state in
+            let isIdle = state.busyUntil.map { $0 < now } ?? true
+            if isIdle, let looked = state.looked, looked.advanced(by: .seconds(1)) > now { return false }
+            state.looked = now
+            return true
+        }
     }
 }
 

@@ -91,7 +91,7 @@ public final class StreamProvisioner: Sendable {
     /// Provisions at once, and again whenever something is missing, until the task is cancelled. A broker that is away is waited for.
     ///
     /// - Parameter interval: how often the broker is checked.
-    public func watch(every interval: Duration = .seconds(1)) async {
+    public func watch(every interval: Duration = .seconds(2)) async {
         var isProvisioned = false
         var failures = 0
         while !Task.isCancelled {

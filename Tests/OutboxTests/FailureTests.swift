@@ -1,13 +1,29 @@
 import Bus
 import Database
 import Kernel
-import Outbox
 import Synchronization
 import TestSupport
 import Testing
 import Wire
 
+@testable import Outbox
+
 struct Refused: Error {}
+
+@Suite struct RetryWatchTests {
+    @Test func `while nothing fails the database is asked once a second, and at once after a failure`() {
+        let watch = RetryWatch()
+        let start = ContinuousClock.now
+        #expect(watch.isTimeToLook(at: start))
+        #expect(!watch.isTimeToLook(at: start.advanced(by: .milliseconds(999))))
+        #expect(watch.isTimeToLook(at: start.advanced(by: .milliseconds(1_000))))
+        watch.somethingWaits()
+        for step in 0..<5 { #expect(watch.isTimeToLook(at: start.advanced(by: .milliseconds(1_200 + 200 * step)))) }
+        let later = ContinuousClock.now.advanced(by: .seconds(11))
+        #expect(watch.isTimeToLook(at: later))
+        #expect(!watch.isTimeToLook(at: later.advanced(by: .milliseconds(200))))
+    }
+}
 
 @Suite("An event whose handler fails", .serialized, .timeLimit(.minutes(3)))
 struct FailureTests {

@@ -267,7 +267,7 @@ public final class ServiceHost<Module: ServiceModule>: Program {
 
     private func housekeeping(relay: OutboxRelay, mutations: Mutations, consumers: [EventConsumer]) -> [Job] {
         consumers.map { consumer in
-            Job("event_retry_\(consumer.feature)", every: .milliseconds(200)) { _ in try await consumer.retryDue() }
+            Job("event_retry_\(consumer.feature)", every: .milliseconds(200)) { _ in try await consumer.retryIfDue() }
         } + [
             Job("purge", every: .seconds(600)) { now in
                 try await relay.purge()
