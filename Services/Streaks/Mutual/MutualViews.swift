@@ -89,7 +89,7 @@ struct MutualViews: Sendable {
     ) -> MutualStreak {
         let row = streak.row
         func hasPosted(_ member: UserID, _ date: CalendarDate) -> Bool {
-            let newest = row.newestDate(of: member)
+            let newest = streak.newestDate(of: member)
             guard let newest, newest > date else { return newest == date }
             return posted.contains(PostedDate(streak: row.id, user: member, date: date))
         }
@@ -124,7 +124,7 @@ struct MutualViews: Sendable {
             let yours = [streak.yourDate, streak.row.openDate].compactMap { $0 }.min()
             let theirs = [streak.partnerDate, streak.row.openDate].compactMap { $0 }.min()
             let isDoubtful = [(user, yours), (streak.partnerID, theirs)].contains { member, date in
-                streak.row.newestDate(of: member).flatMap { newest in date.map { newest > $0 } } ?? false
+                streak.newestDate(of: member).flatMap { newest in date.map { newest > $0 } } ?? false
             }
             return isDoubtful ? [yours, theirs].compactMap { $0 }.min() : nil
         }

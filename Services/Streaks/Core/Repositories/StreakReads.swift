@@ -10,6 +10,8 @@ package struct SeenStreak: Sendable {
     package let row: StreakRow
     /// The other member.
     package let partnerID: UserID
+    /// The newest date that each member has contributed for, in the order of `row.members`.
+    fileprivate let newestDates: [CalendarDate?]
     /// The reader's date by their own clock, and the partner's by theirs.
     package let yourDate: CalendarDate
     package let partnerDate: CalendarDate
@@ -18,6 +20,11 @@ package struct SeenStreak: Sendable {
     package let partnerNewest: CalendarDate
     /// nil when it was not asked for, or the profile replica does not have the partner yet.
     package let partner: UserSummary?
+
+    /// The newest date that a member has contributed for.
+    package func newestDate(of user: UserID) -> CalendarDate? {
+        row.members.firstIndex(of: user).flatMap { newestDates[$0] }
+    }
 
     /// The earliest date that is not over for the streak (SD-4, PH-4).
     package var openFrom: CalendarDate { min(yourNewest, partnerNewest) }
@@ -66,7 +73,7 @@ package struct StreakReads: Sendable {
             WITH mine AS (SELECT s.*, members[CASE WHEN members[1] = \(user) THEN 2 ELSE 1 END] AS partner
                 FROM (\(chosen(selection, user))) AS s)
             SELECT \(StreakRow.columns), partner, \(Self.zone("\(user)", now)),
-                \(Self.zone("mine.partner", now))\(profile)
+                \(Self.zone("mine.partner", now)), newest_dates\(profile)
             WHERE \(withHidden ? "true" : BlockReplica.isShown("mine.partner", to: user))
             ORDER BY mine.started_at, mine.id
             """
@@ -82,11 +89,12 @@ package struct StreakReads: Sendable {
             return SeenStreak(
                 row: try StreakRow(row),
                 partnerID: partner,
+                newestDates: try row.get(at: first + 3),
                 yourDate: yours.date,
                 partnerDate: theirs.date,
                 yourNewest: yours.newest,
                 partnerNewest: theirs.newest,
-                partner: withPartners ? try summary(of: partner, row, at: first + 3) : nil
+                partner: withPartners ? try summary(of: partner, row, at: first + 4) : nil
             )
         }
     }

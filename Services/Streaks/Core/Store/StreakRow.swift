@@ -8,8 +8,6 @@ package struct StreakRow: Sendable {
     package let kind: StreakKind
     /// Whose it is now, in the order of their ids.
     package let members: [UserID]
-    /// The newest date that each member has contributed for, in their order.
-    private let newestDates: [CalendarDate?]
     package let startedAt: Instant
     package let status: StreakState.Status
     package let count: Int32
@@ -33,18 +31,12 @@ package struct StreakRow: Sendable {
     /// The member of a pair who is not `user`; nil when there is none.
     package func partner(of user: UserID) -> UserID? { members.first { $0 != user } }
 
-    /// The newest date that a member has contributed for.
-    package func newestDate(of user: UserID) -> CalendarDate? {
-        members.firstIndex(of: user).flatMap { newestDates[$0] }
-    }
-
     /// In the order `init` reads them.
     package static let columns: Query = """
         id, kind, members, started_at, status, current_count, longest_count, last_completed_date, open_date, deadline_at, at_risk_from,
-        next_due, broken_by, broken_at, ended_at, contribution_count, settled_at, broken_off_at, broken_off_by,
-        newest_dates
+        next_due, broken_by, broken_at, ended_at, contribution_count, settled_at, broken_off_at, broken_off_by
         """
-    package static let columnCount = 20
+    package static let columnCount = 19
 
     /// - Parameter row: begins with `columns`.
     /// - Throws: `DatabaseError`; `INTERNAL` for a kind that this build does not know.
@@ -53,7 +45,6 @@ package struct StreakRow: Sendable {
         guard let kind = StreakKind(rawValue: try row.get(at: 1)) else { throw ServiceError.internal }
         self.kind = kind
         members = try row.get(at: 2)
-        newestDates = try row.get(at: 19)
         startedAt = try row.get(at: 3)
         status = try StreakState.Status(stored: try row.get(at: 4))
         count = try row.get(at: 5)
