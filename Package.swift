@@ -181,7 +181,7 @@ let sharedModules: [Target] = [
     shared("OutgoingHTTP", ["Kernel", "WorkPool", "CCurl"]),
     shared("Images", ["Kernel", "WorkPool", "CVips", logging]),
     shared("Passwords", ["Kernel", "WorkPool", "CCrypt", "CHashProcess"]),
-    shared("Tokens", ["Kernel", crypto, .product(name: "JWTKit", package: "jwt-kit")]),
+    shared("Tokens", ["Bus", "Kernel", crypto, .product(name: "JWTKit", package: "jwt-kit")]),
     shared("Processes", ["CSpawn"]),
     shared("DevEnvironment", ["Kernel", "Processes", crypto, logging]),
 ]
@@ -215,7 +215,7 @@ let services: [[Target]] = [
             Feature("Profiles", ["MediaAPI", "Replicas"], hasTables: false),
         ],
         tested: [
-            "GatewayService", "OutgoingHTTP", crypto, hummingbird, .product(name: "JWTKit", package: "jwt-kit"),
+            "GatewayService", "OutgoingHTTP", "Tokens", crypto, hummingbird, .product(name: "JWTKit", package: "jwt-kit"),
             .product(name: "CryptoExtras", package: "swift-crypto"),
         ]
     ),
@@ -263,10 +263,11 @@ let gateway: [Target] = [
     .target(
         name: "GatewayService",
         dependencies: [
-            "Transcoding", "Kernel", "Bus", "BlobConfiguration", "BlobStore", "Gzip", "Tokens", "Runtime", hummingbird, logging,
+            "Transcoding", "Kernel", "Bus", "BlobConfiguration", "BlobStore", "Gzip", "Tokens", "Runtime", crypto, hummingbird,
+            logging,
             .product(name: "HummingbirdCore", package: "hummingbird"),
-            .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
-            .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
+            .product(name: "NIOHTTP1", package: "swift-nio"),
         ],
         path: "Services/Gateway",
         exclude: ["Main", "Transcoding", "README.md"],
@@ -277,8 +278,8 @@ let gateway: [Target] = [
         name: "streaksnap",
         dependencies: [
             "AuthService", "SocialService", "StreaksService", "MediaService", "NotificationsService", "BillingService",
-            "GatewayService", "Runtime", "ServiceRuntime", "Outbox", "Bus", "Kernel", "DevEnvironment", "Images", arguments,
-            logging,
+            "GatewayService", "Runtime", "ServiceRuntime", "Outbox", "Tokens", "Bus", "Kernel", "DevEnvironment", "Images",
+            arguments, logging,
         ],
         path: "Services/StreakSnap/Main",
         swiftSettings: strict
@@ -321,8 +322,9 @@ let testTargets: [Target] = [
         "EndToEndTests",
         [
             "Bus", "Wire", "Kernel", "AuthAPI", "BillingAPI", "CommonAPI", "SocialAPI", "StreaksAPI", "StreaksDomain",
-            "TestingAPI", "DevEnvironment", "TestSupport", "Images", "Processes", logging,
-        ]
+            "TestingAPI", "DevEnvironment", "TestSupport", "Tokens", "Images", "Processes", logging,
+        ],
+        resources: [.copy("Fixtures")]
     ),
     program("outbox-victim", "Helpers/outbox-victim", ["Outbox", "Bus", "Database", "Kernel", "Wire", logging]),
     program("guestbook", "Helpers/guestbook", hosting + ["TestingAPI"]),
@@ -347,7 +349,7 @@ let testTargets: [Target] = [
         "GatewayTests",
         [
             "GatewayService", "Transcoding", "BlobStore", "Gzip", "Tokens", "Runtime", "Bus", "Kernel", "Processes",
-            "TestSupport", hummingbird, logging, .product(name: "NIOCore", package: "swift-nio"),
+            "TestSupport", crypto, hummingbird, logging, .product(name: "NIOCore", package: "swift-nio"),
             .product(name: "NIOHTTP1", package: "swift-nio"), .product(name: "NIOEmbedded", package: "swift-nio"),
         ],
         resources: [.copy("Fixtures")]

@@ -1,17 +1,15 @@
 internal import BlobConfiguration
 internal import BlobStore
 internal import Bus
-internal import Hummingbird
 internal import HummingbirdCore
 internal import Kernel
 public import Logging
 public import Runtime
-internal import ServiceLifecycle
 private import Synchronization
 internal import Tokens
 internal import Transcoding
 
-/// One running gateway: HTTP in, bus requests out. Start: bus → services' routes and keys → port. Stop: port → requests → bus.
+/// One running gateway: HTTP in, bus requests out. Start: bus → services' routes, keys and revocations → port. Stop: port → requests → bus.
 public final class GatewayHost: Program {
     public static let name = "gateway"
     public static let about = "HTTP in, bus requests out"
@@ -22,14 +20,15 @@ public final class GatewayHost: Program {
     private let metrics: Metrics
     private let clock: any Clock
     private let crossOrigin: CrossOrigin
+    private let drainTimeout: Duration
     private let parts = Mutex(Parts())
+    private let draining = Draining()
 
     private struct Parts {
         var bus: BusConnection?
         var health: HealthRoutes?
         var revocations: BusSubscription?
-        var group: ServiceGroup?
-        var server: Task<Void, any Error>?
+        var listener: HTTPListener?
         var helpers: [Task<Void, Never>] = []
         var spans: Task<Void, Never>?
         var port = 0
@@ -43,16 +42,21 @@ public final class GatewayHost: Program {
         self.logger = logger
         self.metrics = metrics.labelled([("service", "gateway")])
         self.clock = try settings.get(CommonSettings.developmentClock) ? DevelopmentClock() : SystemClock()
+        self.drainTimeout = .seconds(try settings.get(GatewaySettings.drainTimeout))
         self.crossOrigin = try CrossOrigin(try settings.get(GatewaySettings.corsOrigins))
     }
 
     /// The port it listens on; 0 unless it does.
     public var port: Int { parts.withLock { $0.port } }
 
-    /// Brings the gateway up.
+    /// Connections that are served now.
+    var openConnections: Int { parts.withLock { $0.listener }?.openConnections ?? 0 }
+
+    /// Brings the gateway up: it listens when it knows its routes, signing keys and revocations, or when `gateway.ready-timeout` is over.
     ///
     /// - Throws: `Settings.Invalid`; the bus's or the operating system's error when it cannot connect or listen.
     public func start() async throws {
+        let place = try place()
         let tracer = try Tracer(settings, service: "gateway", logger: logger, metrics: metrics)
         let bus = try await BusConnection.waiting(
             try BusConfiguration(settings, name: "gateway"),
@@ -60,17 +64,18 @@ public final class GatewayHost: Program {
             metrics: metrics,
             tracer: tracer
         )
-        let catalog = ServiceCatalog(bus: bus, logger: logger)
+        let services = try settings.get(GatewaySettings.services).split(separator: ",").map(String.init)
+        let catalog = ServiceCatalog(bus: bus, expected: services, logger: logger)
         let verifier = TokenVerifier(clock: clock)
         let revocations = Revocations()
-        let feed = RevocationFeed(bus: bus, catalog: catalog, revocations: revocations, clock: clock, logger: logger)
+        let feed = RevocationFeed(bus: bus, revocations: revocations, logger: logger)
         let subscription = try feed.listen()
-        let expected = Set(try settings.get(GatewaySettings.services).split(separator: ",").map(String.init))
         let health = HealthRoutes(
             bus: bus,
             catalog: catalog,
-            expected: expected,
-            canJudgeTokens: { verifier.hasKeys && revocations.isComplete },
+            expected: Set(services),
+            canJudgeTokens: { verifier.hasKeys && feed.isReady },
+            isDraining: { [draining] in draining.hasBegun },
             clock: clock
         )
         let authenticator = Authenticator(verifier: verifier, revocations: revocations)
@@ -82,25 +87,29 @@ public final class GatewayHost: Program {
             parts.revocations = subscription
             parts.spans = Task { await tracer.run() }
             parts.helpers = [
-                Task { await catalog.run(expecting: expected) }, Task { await keys.run() }, Task { await feed.run() },
+                Task { await catalog.run() }, Task { await keys.run() }, Task { await feed.run() },
             ]
         }
-        let port = try await listen(responder)
-        parts.withLock { $0.port = port }
+        if let clock = clock as? DevelopmentClock {
+            clock.show(in: metrics)
+            let follower = DevelopmentClockFollower(clock: clock, bus: bus, logger: logger, restoresState: true)
+            parts.withLock { $0.helpers.append(Task { await follower.run() }) }
+        }
+        try await untilReady(health)
+        try await listen(responder, on: place)
     }
 
     /// Whether every service answers and tokens can be verified.
     public var isReady: Bool { parts.withLock { $0.health }?.isReady ?? false }
 
-    /// Takes no more connections, finishes what runs, closes the bus.
+    /// Takes no more connections, answers what the open ones ask (`http.drain-timeout`), finishes what runs, closes the bus.
     public func stop() async {
+        draining.begin()
         let parts = parts.withLock { parts -> Parts in
             defer { parts = Parts() }
             return parts
         }
-        // Graceful: no new connections, and every request that runs gets its answer.
-        await parts.group?.triggerGracefulShutdown()
-        _ = try? await parts.server?.value
+        await parts.listener?.drain(within: drainTimeout)
         for task in parts.helpers { task.cancel() }
         parts.revocations?.cancel()
         await parts.bus?.close()
@@ -153,52 +162,47 @@ public final class GatewayHost: Program {
         )
     }
 
-    private func listen(_ responder: GatewayResponder) async throws -> Int {
+    private func place() throws -> HTTPListener.Place {
+        if let descriptor = try InheritedSocket.take() { return .inherited(descriptor) }
+        return .address(host: try settings.get(GatewaySettings.host), port: try settings.get(GatewaySettings.port))
+    }
+
+    private func untilReady(_ health: HealthRoutes) async throws {
+        let started = ContinuousClock.now
+        let deadline = started.advanced(by: .seconds(try settings.get(GatewaySettings.readyTimeout)))
+        var readiness = Readiness(expecting: health.expected, now: started)
+        while !readiness.isReached(health.view, now: .now) {
+            guard ContinuousClock.now < deadline else {
+                let missing = health.reasons.joined(separator: ", ")
+                return logger.warning("listening before everything is known", metadata: ["missing": "\(missing)"])
+            }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+
+    private func listen(_ responder: GatewayResponder, on place: HTTPListener.Place) async throws {
         var quiet = logger
         quiet.logLevel = .error
-        let (ports, announce) = AsyncStream.makeStream(of: Int.self)
         // A client that is refused as too slow gets the time to read that.
         let closing = Duration.seconds(Int64(try settings.get(GatewaySettings.bodyTimeout)) + 5)
-        let http = HTTP1Channel.Configuration(
-            additionalChannelHandlers: [BodyDeadline(closing)],
-            idleTimeout: .seconds(Int64(try settings.get(GatewaySettings.idleTimeout)))
-        )
-        let refusals = Refusals(ids: responder.ids, crossOrigin: responder.crossOrigin, metrics: responder.metrics)
-        let application = Application(
-            responder: responder,
-            server: HTTPServerBuilder { responder in
-                GatewayChannel(http: HTTP1Channel(responder: responder, configuration: http), refusals: refusals)
-            },
+        let http = HTTP1Channel(
+            responder: HTTPService(responder).answer,
             configuration: .init(
-                address: .hostname(try settings.get(GatewaySettings.host), port: try settings.get(GatewaySettings.port)),
-                serverName: nil,
-                availableConnectionsDelegate: MaximumAvailableConnections(try settings.get(GatewaySettings.maxConnections))
-            ),
-            onServerRunning: { channel in
-                announce.yield(channel.localAddress?.port ?? 0)
-                announce.finish()
-            },
-            logger: quiet
-        )
-        let group = ServiceGroup(
-            configuration: ServiceGroupConfiguration(
-                services: [.init(service: application, successTerminationBehavior: .gracefullyShutdownGroup)],
-                logger: quiet
+                additionalChannelHandlers: [BodyDeadline(closing)],
+                idleTimeout: .seconds(Int64(try settings.get(GatewaySettings.idleTimeout)))
             )
         )
-        let server = Task {
-            defer { announce.finish() }
-            try await group.run()
-        }
+        let refusals = Refusals(ids: responder.ids, crossOrigin: responder.crossOrigin, metrics: responder.metrics)
+        let listener = HTTPListener(
+            GatewayChannel(http: http, refusals: refusals),
+            most: try settings.get(GatewaySettings.maxConnections),
+            logger: quiet
+        )
+        let port = try await listener.listen(on: place)
         parts.withLock { parts in
-            parts.group = group
-            parts.server = server
+            parts.listener = listener
+            parts.port = port
         }
-        for await port in ports {
-            logger.info("listening", metadata: ["port": "\(port)"])
-            return port
-        }
-        try await server.value
-        throw Settings.Invalid("The HTTP server ended before it listened.")
+        logger.info("listening", metadata: ["port": "\(port)", "inherited": "\(place.isInherited)"])
     }
 }

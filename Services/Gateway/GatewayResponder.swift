@@ -8,20 +8,20 @@ internal import NIOCore
 internal import Runtime
 internal import Transcoding
 
-/// What Hummingbird hands over with a request; nothing is kept per request beyond it.
-struct GatewayContext: InitializableFromSource {
+/// What comes with a request; nothing is kept per request beyond it.
+struct GatewayContext: Sendable {
     /// Who is at the other end of the connection.
     let peer: IPAddress?
     let channel: any Channel
 
-    init(source: ApplicationRequestContextSource) {
-        self.channel = source.channel
-        self.peer = source.channel.remoteAddress?.ipAddress.flatMap { IPAddress($0) }
+    init(channel: any Channel) {
+        self.channel = channel
+        self.peer = channel.remoteAddress?.ipAddress.flatMap { IPAddress($0) }
     }
 }
 
 /// The way of every HTTP request: the gateway's own few routes, or match → authenticate → transcode → bus → transcode (D2).
-struct GatewayResponder: HTTPResponder {
+struct GatewayResponder: Sendable {
     let catalog: ServiceCatalog
     let authenticator: Authenticator
     let bus: BusConnection
@@ -37,7 +37,7 @@ struct GatewayResponder: HTTPResponder {
     let crossOrigin: CrossOrigin
     let bodyTimeout: Duration
 
-    func respond(to request: Request, context: GatewayContext) async throws -> Response {
+    func respond(to request: Request, context: GatewayContext) async -> Response {
         var request = request
         if request.headers[.expect] != nil {
             request.body = RequestBody(asyncSequence: AwaitedBody(body: request.body, channel: context.channel))
@@ -113,19 +113,22 @@ struct GatewayResponder: HTTPResponder {
         switch match {
         case .found(let route, let path): return try await call(route, path, request, exchange, &course)
         case .methodNotAllowed(let allow):
+            try requireAllRoutes()
             var response = exchange.failure(
                 ServiceError(.unimplemented, "METHOD_NOT_ALLOWED", "This path takes \(allow.joined(separator: ", ")).")
             )
             response.headers[.allow] = allow.joined(separator: ", ")
             return response
         case .notFound:
-            // A gateway that has just started does not have every service's routes yet: the path may well exist.
-            guard catalog.knows(own.health.expected) else {
-                throw ServiceError.unavailable("Not every service has been found yet.")
-            }
+            try requireAllRoutes()
             throw ServiceError.notFound("route")
         case .malformed: throw ServiceError(.invalidArgument, "MALFORMED_PATH", "The path is not percent-encoded correctly.")
         }
+    }
+
+    /// A gateway that has just started may not have every service's routes yet: path and method may well exist.
+    private func requireAllRoutes() throws(ServiceError) {
+        guard catalog.knows(own.health.expected) else { throw .unavailable("Not every service has been found yet.") }
     }
 
     /// The methods that a path takes; nil when there is no such path.
@@ -161,7 +164,7 @@ struct GatewayResponder: HTTPResponder {
                 query: request.uri.query ?? ""
             )
         }
-        let context = CallContext(
+        var context = CallContext(
             requestID: exchange.requestID,
             trace: exchange.trace,
             deadline: deadline,
@@ -169,13 +172,17 @@ struct GatewayResponder: HTTPResponder {
             idempotencyKey: idempotencyKey,
             clientAddress: course.client
         )
+        // A change without a key gets one, so that it may be sent again when an instance does not answer.
+        let honoursKeys = catalog.honoursKeys(route.service)
+        if honoursKeys, !route.policy.idempotent { context.makeKey() }
         let reply: [UInt8]
         do {
             reply = try await bus.callRaw(
                 subject: route.subject,
                 body: body,
                 context: context,
-                idempotent: route.policy.idempotent
+                idempotent: route.policy.idempotent,
+                honoursKeys: honoursKeys
             )
         } catch let error as ServiceError {
             // Maybe no handler has seen the upload, or none is there. A client that asks again sends the bytes again; one that has hung up

@@ -26,6 +26,11 @@ public enum GatewaySettings {
         default: 2_048,
         help: "Requests handled at once; more are answered UNAVAILABLE at once."
     )
+    static let drainTimeout = Setting(
+        "http.drain-timeout",
+        default: 30,
+        help: "Seconds an idle connection is kept when the gateway stops; what it sends until then is answered."
+    )
     static let trustedProxies = Setting(
         "http.trusted-proxies",
         default: "",
@@ -53,10 +58,16 @@ public enum GatewaySettings {
         help: "Services that must answer before /readyz says so, separated by commas."
     )
 
+    static let readyTimeout = Setting(
+        "gateway.ready-timeout",
+        default: 10,
+        help: "Seconds to wait at the start for routes, signing keys and revocations before listening without them."
+    )
+
     /// All of them.
     public static let all: [any AnySetting] =
         BlobSettings.all + [
             port, host, idleTimeout, bodyTimeout, maxConnections, maxInFlight, trustedProxies, corsOrigins, userRate, addressRate,
-            services,
+            services, drainTimeout, readyTimeout,
         ]
 }

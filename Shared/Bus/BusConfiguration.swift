@@ -27,8 +27,15 @@ public struct BusConfiguration: Sendable {
         }
     }
 
-    /// `nats://127.0.0.1:4222`; several servers of one cluster with commas between them.
+    /// `nats://127.0.0.1:4222`; several servers of one cluster with commas between them, of which any may be away.
     public var url: String
+    /// The servers in `url`.
+    public var servers: [String] {
+        url.split(separator: ",").map { part in
+            String(part.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
+        }
+        .filter { !$0.isEmpty }
+    }
     /// The name of this connection in the broker's monitoring.
     public var name: String
     /// A user of the broker, with `password`.

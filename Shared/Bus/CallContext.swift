@@ -10,8 +10,10 @@ public struct CallContext: Sendable {
     public var deadline: Instant
     /// Who the request is made for; nil when unknown.
     public var principal: Principal?
-    /// The client's idempotency key (PF-4).
+    /// The client's idempotency key (PF-4), or the one that the gateway has made for a change without.
     public var idempotencyKey: String?
+    /// For how long a repeat with the key gets the first answer; nil for as long as the service keeps it for clients, 24 h.
+    public var keyLifetime: Interval?
     /// The client's address as the gateway saw it; nil for work without a client's request.
     public var clientAddress: IPAddress?
 
@@ -38,6 +40,13 @@ public struct CallContext: Sendable {
         self.principal = principal
         self.idempotencyKey = idempotencyKey
         self.clientAddress = clientAddress
+    }
+
+    /// Gives a change without a key one of 128 unguessable bits, so that it may be sent again: its reply is stored for two minutes.
+    public mutating func makeKey() {
+        guard idempotencyKey == nil else { return }
+        idempotencyKey = Entropy.name()
+        keyLifetime = .minutes(2)
     }
 
     /// A context whose deadline is `timeout` from now.
@@ -84,6 +93,7 @@ enum HeaderName {
     static let requestID = "request-id"
     static let deadline = "deadline"
     static let idempotencyKey = "idempotency-key"
+    static let keyLifetime = "idempotency-key-seconds"
     static let user = "principal-user"
     static let role = "principal-role"
     static let session = "principal-session"
@@ -96,11 +106,12 @@ extension CallContext {
     /// The context as headers.
     var headers: BusHeaders {
         var headers = BusHeaders()
-        headers.reserveCapacity(8)
+        headers.reserveCapacity(9)
         headers.append(HeaderName.traceparent, trace.description)
         headers.append(HeaderName.requestID, requestID)
         headers.append(HeaderName.deadline, String(deadline.milliseconds))
         if let idempotencyKey { headers.append(HeaderName.idempotencyKey, idempotencyKey) }
+        if let keyLifetime { headers.append(HeaderName.keyLifetime, String(keyLifetime.microseconds / 1_000_000)) }
         if let clientAddress { headers.append(HeaderName.clientAddress, clientAddress.description) }
         guard let principal else { return headers }
         headers.append(HeaderName.role, principal.role.rawValue)
@@ -131,6 +142,7 @@ extension CallContext {
             idempotencyKey: headers[HeaderName.idempotencyKey],
             clientAddress: headers[HeaderName.clientAddress].flatMap { IPAddress($0) }
         )
+        keyLifetime = headers[HeaderName.keyLifetime].flatMap { Int64($0) }.flatMap { $0 > 0 ? .seconds($0) : nil }
     }
 }
 

@@ -67,10 +67,13 @@ public struct Endpoint: Sendable {
     public var handle: Handler
 
     /// An endpoint that works on bytes.
+    ///
+    /// - Parameter subject: nil means that of the RPC, `rpc.auth.v1.Register`.
     public init(
         service: String,
         version: String,
         name: String,
+        subject: String? = nil,
         timeout: Interval = .seconds(30),
         metadata: [String: String] = [:],
         handle: @escaping Handler
@@ -78,7 +81,7 @@ public struct Endpoint: Sendable {
         self.service = service
         self.version = version
         self.name = name
-        self.subject = "rpc.\(service).\(version).\(name)"
+        self.subject = subject ?? "rpc.\(service).\(version).\(name)"
         self.timeout = timeout
         self.metadata = metadata
         self.handle = handle

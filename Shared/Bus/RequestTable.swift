@@ -1,11 +1,13 @@
 internal import Kernel
 
-/// The outcome of a request.
+/// What comes of waiting for a request.
 enum RequestOutcome<Reply: Sendable>: Sendable {
     /// A reply arrived.
     case reply(Reply)
-    /// The broker reports that there is no responder.
-    case noResponders
+    /// The broker reports that there is no responder; with `instance`, that this one no longer exists.
+    case noResponders(instance: InstanceID?)
+    /// No reply yet, at the time the waiter named. The request stays open.
+    case silence
     /// The deadline passed.
     case expired
     /// The caller's task was cancelled.
@@ -20,33 +22,38 @@ enum RequestOutcome<Reply: Sendable>: Sendable {
 /// before or after the wait begins; the first decides, later ones are ignored. So a reply may overtake the code that sends, and
 /// many requests can be sent before the first is awaited.
 ///
+/// A request that is sent again (`keep`) stays until its owner removes it: it may be awaited many times, and each reply to any of its sendings
+/// is one outcome, in the order of arrival.
+///
 /// The owner chooses the tokens of requests. A reply with an unknown token changes nothing and costs one lookup.
 struct RequestTable<Waiter: Sendable, Reply: Sendable>: TimedValue {
+    typealias Outcome = RequestOutcome<Reply>
+
     /// What the owner must do.
     enum Action: Sendable {
         case nothing
-        case resume(Waiter, RequestOutcome<Reply>)
+        case resume(Waiter, Outcome)
     }
 
-    private enum Slot: Sendable {
-        case open(Tick)
-        case waiting(Tick, Waiter)
-        case settled(RequestOutcome<Reply>)
+    private struct Slot: Sendable {
+        let deadline: Tick
+        var waiter: Waiter?
+        /// When the waiter wants to know that there is no reply yet.
+        var silentAt = Tick.never
+        /// What came while none waited.
+        var outcomes: [Outcome] = []
+        /// Whether it stays after an outcome.
+        var isKept = false
 
-        var deadline: Tick {
-            switch self {
-            case .open(let deadline), .waiting(let deadline, _): deadline
-            case .settled: .never
-            }
-        }
+        var wakeAt: Tick { outcomes.isEmpty ? min(deadline, silentAt) : .never }
     }
 
     private var slots: [UInt64: Slot] = [:]
     private var closed: ServiceError?
-    /// Never later than any deadline.
+    /// Never later than any time of a slot.
     private var earliest = Tick.never
 
-    /// When the owner must call `expire` at the latest; nil when no deadline is known.
+    /// When the owner must call `expire` at the latest; nil when no time is known.
     var wakeAt: Tick? { earliest == .never ? nil : earliest }
 
     /// How many requests are open.
@@ -57,86 +64,90 @@ struct RequestTable<Waiter: Sendable, Reply: Sendable>: TimedValue {
     /// - Returns: False when the token is in use: the owner chooses another.
     /// - Throws: The error that the table was closed with.
     mutating func open(_ token: UInt64, deadline: Tick) throws(ServiceError) -> Bool {
+        if let closed { throw closed }
         guard slots[token] == nil else { return false }
-        try reopen(token, deadline: deadline)
+        slots[token] = Slot(deadline: deadline)
+        earliest = min(earliest, deadline)
         return true
     }
 
-    /// Opens a request again under its old token, so that the reply to either sending counts.
-    mutating func reopen(_ token: UInt64, deadline: Tick) throws(ServiceError) {
+    /// The request is about to be sent again: from now on it stays until `remove`.
+    mutating func keep(_ token: UInt64, deadline: Tick) throws(ServiceError) {
         if let closed { throw closed }
-        slots[token] = .open(deadline)
-        earliest = min(earliest, deadline)
+        var slot = slots[token] ?? Slot(deadline: deadline)
+        slot.isKept = true
+        slots[token] = slot
+        earliest = min(earliest, slot.wakeAt)
     }
 
-    /// A task waits for the outcome.
-    mutating func wait(_ token: UInt64, _ waiter: Waiter) -> Action {
-        switch slots[token] {
-        case .open(let deadline):
-            slots[token] = .waiting(deadline, waiter)
-            return .nothing
-        case .settled(let outcome):
-            slots[token] = nil
-            return .resume(waiter, outcome)
-        case .waiting, nil:
-            return .resume(waiter, .failed(closed ?? .internal))
-        }
-    }
-
-    /// The request is decided: by a reply, a cancellation, or a failure to send.
-    mutating func settle(_ token: UInt64, _ outcome: RequestOutcome<Reply>) -> Action {
-        switch slots[token] {
-        case .open:
-            slots[token] = .settled(outcome)
-            return .nothing
-        case .waiting(_, let waiter):
-            slots[token] = nil
-            return .resume(waiter, outcome)
-        case .settled, nil:
+    /// A task waits for the next outcome, until `silentAt` at the latest.
+    mutating func wait(_ token: UInt64, _ waiter: Waiter, silentAt: Tick = .never) -> Action {
+        guard var slot = slots[token], slot.waiter == nil else { return .resume(waiter, .failed(closed ?? .internal)) }
+        if slot.outcomes.isEmpty {
+            (slot.waiter, slot.silentAt) = (waiter, silentAt)
+            slots[token] = slot
+            earliest = min(earliest, slot.wakeAt)
             return .nothing
         }
+        let outcome = slot.outcomes.removeFirst()
+        slots[token] = slot.isKept ? slot : nil
+        return .resume(waiter, outcome)
     }
 
-    /// No task will wait for this request.
+    /// Something came of the request: a reply, a cancellation, or a failure to send.
+    mutating func settle(_ token: UInt64, _ outcome: Outcome) -> Action {
+        guard var slot = slots[token] else { return .nothing }
+        guard let waiter = slot.waiter else {
+            // Of a request that is sent once, the first event decides.
+            if slot.isKept || slot.outcomes.isEmpty { slots[token]?.outcomes.append(outcome) }
+            return .nothing
+        }
+        if slot.isKept {
+            (slot.waiter, slot.silentAt) = (nil, .never)
+            slots[token] = slot
+        } else {
+            slots[token] = nil
+        }
+        return .resume(waiter, outcome)
+    }
+
+    /// No task will wait for this request any more.
     mutating func remove(_ token: UInt64) {
-        if case .waiting = slots[token] { return }
+        if slots[token]?.waiter != nil { return }
         slots[token] = nil
     }
 
-    /// Checks for deadlines that have passed.
+    /// Checks for times that have passed.
     ///
-    /// - Returns: The continuations to resume with `.expired`.
-    mutating func expire(now: Tick) -> [Waiter] {
-        var waiters: [Waiter] = []
+    /// - Returns: The continuations to resume.
+    mutating func expire(now: Tick) -> [Action] {
+        var actions: [Action] = []
         earliest = .never
         for (token, slot) in slots {
-            if slot.deadline > now {
+            if slot.wakeAt > now {
+                earliest = min(earliest, slot.wakeAt)
+            } else if slot.deadline <= now {
+                let action = settle(token, .expired)
+                if case .resume = action { actions.append(action) }
+            } else if let waiter = slot.waiter {
+                slots[token]?.waiter = nil
+                slots[token]?.silentAt = .never
                 earliest = min(earliest, slot.deadline)
-            } else if case .waiting(_, let waiter) = slot {
-                slots[token] = nil
-                waiters.append(waiter)
-            } else {
-                slots[token] = .settled(.expired)
+                actions.append(.resume(waiter, .silence))
             }
         }
-        return waiters
+        return actions
     }
 
     /// The connection has ended: nothing more can be opened.
     ///
-    /// - Returns: The continuations to resume with `.failed(error)`.
-    mutating func close(_ error: ServiceError) -> [Waiter] {
+    /// - Returns: The continuations to resume.
+    mutating func close(_ error: ServiceError) -> [Action] {
         closed = error
-        var waiters: [Waiter] = []
-        for (token, slot) in slots {
-            switch slot {
-            case .waiting(_, let waiter):
-                slots[token] = nil
-                waiters.append(waiter)
-            case .open: slots[token] = .settled(.failed(error))
-            case .settled: continue
-            }
+        return Array(slots.keys).compactMap { token in
+            let action = settle(token, .failed(error))
+            if case .resume = action { return action }
+            return nil
         }
-        return waiters
     }
 }

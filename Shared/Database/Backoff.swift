@@ -61,6 +61,9 @@ struct Recovery {
         notBefore = now + backoff.delay(failures: failures, seed: now)
     }
 
+    /// The server says nothing, and its connections are given up: it counts as away until the next attempt succeeds.
+    mutating func gaveUp() { failures += 1 }
+
     /// A connection died.
     mutating func lost(_ slot: Int) { missing.append(slot) }
 }

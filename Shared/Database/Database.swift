@@ -4,8 +4,10 @@ internal import Synchronization
 
 /// A service's database: a small pool of pipelined connections, driven by one thread of its own (D7).
 ///
-/// Single statements share connections; a transaction or session has one of its own. The server may be down at start or later:
-/// statements then wait for at most `acquireTimeout`, `health` shows it, and the pool reconnects by itself.
+/// Single statements share connections; a transaction or session has one of its own. The server may be down at start or later: `health`
+/// shows it, and the pool reconnects by itself. While no connection is up, statements wait until the first attempt to connect has ended, at
+/// most `reconnectWait`; once one has failed they fail at once with `unavailable`. A server that says nothing is asked for a further
+/// connection; one that does not take it counts as away too (D20).
 ///
 /// A result is held in memory as a whole: use `LIMIT` where the number of rows is not bounded. Statements on one connection run in
 /// order, so a slow single statement delays those behind it; use a session for long ones.

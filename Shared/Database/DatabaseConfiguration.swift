@@ -12,13 +12,21 @@ public struct DatabaseConfiguration: Sendable {
     public var poolSize: Int
     /// Time limit of one statement on the server; default 10 s, at least 1 ms.
     public var statementTimeout: Interval
-    /// How long a transaction may be idle between statements before the server closes its connection; default 30 s.
+    /// How long a transaction may be idle between statements before the server closes its connection; default 5 s: a replica that is
+    /// frozen in the middle of a transaction must not hold its locks for longer.
     public var idleInTransactionTimeout: Interval
-    /// How long a statement or transaction waits for a connection; default 5 s.
+    /// How long a statement or transaction waits for a connection; default 5 s. While no connection is up it is at most `reconnectWait`.
     public var acquireTimeout: Interval
+    /// How long a statement or transaction waits while no connection is up and it is not known yet whether the server can be reached;
+    /// default 1 s. Once an attempt to connect has failed, it waits no longer.
+    public var reconnectWait: Interval
+    /// How long the server may say nothing, while an answer is awaited, before it is asked for a further connection; default 1 s.
+    public var silenceBeforeProbe: Interval
+    /// How long the server has for that. Then it counts as away, and all connections are closed. Default 2 s.
+    public var probeTimeout: Interval
     /// How long one attempt to connect may take, in whole seconds, at least 2 (libpq's granularity); default 5 s.
     public var connectTimeout: Interval
-    /// The longest pause between two attempts to connect; default 5 s. The first pause is 50 ms, each next one twice as long.
+    /// The longest pause between two attempts to connect; default 1 s. The first pause is 50 ms, each next one twice as long.
     public var maximumReconnectDelay: Interval
     /// Statements and transactions that may wait for a connection; further ones fail at once. Default 10,000.
     public var maximumWaiting: Int
@@ -42,10 +50,13 @@ public struct DatabaseConfiguration: Sendable {
         self.applicationName = applicationName
         self.poolSize = poolSize
         self.statementTimeout = statementTimeout
-        idleInTransactionTimeout = .seconds(30)
+        idleInTransactionTimeout = .seconds(5)
         acquireTimeout = .seconds(5)
         connectTimeout = .seconds(5)
-        maximumReconnectDelay = .seconds(5)
+        reconnectWait = .seconds(1)
+        silenceBeforeProbe = .seconds(1)
+        probeTimeout = .seconds(2)
+        maximumReconnectDelay = .seconds(1)
         maximumWaiting = 10_000
         maximumInFlight = 64
         statementCacheSize = 256
@@ -71,6 +82,9 @@ public struct DatabaseConfiguration: Sendable {
         try require(timeouts.contains(statementTimeout), "statementTimeout")
         try require(timeouts.contains(idleInTransactionTimeout), "idleInTransactionTimeout")
         try require(timeouts.contains(acquireTimeout), "acquireTimeout")
+        try require(timeouts.contains(reconnectWait), "reconnectWait")
+        try require(timeouts.contains(silenceBeforeProbe), "silenceBeforeProbe")
+        try require(timeouts.contains(probeTimeout), "probeTimeout")
         try require(timeouts.contains(maximumReconnectDelay), "maximumReconnectDelay")
         try require(timeouts.contains(stopTimeout), "stopTimeout")
         try require((Interval.seconds(2)...Interval.seconds(600)).contains(connectTimeout), "connectTimeout")
@@ -96,12 +110,17 @@ public struct DatabaseHealth: Sendable, Equatable {
     public var connectionsLost = 0
     /// Failed attempts to connect since the last success.
     public var failedAttempts = 0
+    /// Whether the server refused a statement in the last 10 s for want of something: disk, memory (`DatabaseError.isServerUnable`).
+    public var isExhausted = false
 
     /// A pool without connections.
     public init() {}
 
     /// Whether a statement would be sent now.
     public var isAvailable: Bool { connections > 0 }
+
+    /// Whether a statement would be sent now, and the server refused none lately for want of disk or memory.
+    public var isWell: Bool { isAvailable && !isExhausted }
 }
 
 extension Interval {

@@ -1,3 +1,5 @@
+public import Kernel
+
 /// A failure of the database layer: a closed code and the few facts a repository may act on.
 ///
 /// The description is deliberately generic. Values, SQL text and server messages never appear in it, so that it may be logged anywhere.
@@ -93,6 +95,18 @@ public struct DatabaseError: Error, Hashable, Sendable {
         }
     }
 
+    /// Whether the server said that it cannot do it now, whatever the statement: its disk is full, it lacks memory or connections, it starts
+    /// up, shuts down or is a standby (PostgreSQL 15 manual, appendix A).
+    public var isServerUnable: Bool {
+        guard let sqlState else { return false }
+        return Self.unableStates.contains(sqlState) || Self.unableClasses.contains { sqlState.hasPrefix($0) }
+    }
+
+    /// Connection exceptions, insufficient resources, interventions by the operator or the system.
+    private static let unableClasses = ["08", "53", "57P", "58"]
+    /// A transaction on a standby that only reads, and one that the server ended for being idle.
+    private static let unableStates: Set<String> = ["25006", "25P03"]
+
     /// Our own code, in PostgreSQL's style: a prepared statement no longer matches its table. The server sends 0A000, which also
     /// has other meanings.
     static let stalePlanState = "0ASTP"
@@ -130,6 +144,19 @@ extension DatabaseError {
         case "55P03": .lockTimeout
         case "57014": .statementTimeout
         default: .server
+        }
+    }
+}
+
+extension DatabaseError: ServiceErrorConvertible {
+    /// `UNAVAILABLE` for whatever passes without a change of the request: the database is away, full, overloaded or in the middle of
+    /// something else. Nil for the rest, which is a bug. A change whose outcome is unknown is `UNAVAILABLE` too: a repeat with the same
+    /// idempotency key finds out.
+    public var serviceError: ServiceError? {
+        if isConnectionFailure || isRetryable || isServerUnable { return .unavailable() }
+        switch code {
+        case .overloaded, .outcomeUnknown, .lockTimeout, .stopped: return .unavailable()
+        default: return nil
         }
     }
 }

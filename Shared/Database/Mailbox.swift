@@ -12,6 +12,8 @@ final class Mailbox: Sendable {
         case refused(Connector.Refusal)
         /// A cancellation has reached the server, or has failed.
         case cancellationSent(slot: Int, generation: UInt64)
+        /// A silent server took, or refused, a further connection.
+        case probed(UInt64)
         case stop(UnsafeContinuation<Void, Never>)
         /// No more commands will come.
         case abandon

@@ -12,6 +12,10 @@ extension Reactor {
             guard let connection = connections[slot], connection.generation == generation else { return }
             connection.cancelDeadline = nil
             sendHeld(on: connection)
+        case .probed(let number):
+            guard probe?.number == number else { return }
+            probe = nil
+            lastHeard = now
         case .stop(let waiter):
             stopWaiters.append(waiter)
             stopDeadline = stopDeadline ?? now + configuration.stopTimeout.nanoseconds
@@ -94,6 +98,7 @@ extension Reactor {
 
     private func connected(_ handle: Connector.Handle) {
         guard let slot = recovery.attempting, stopDeadline == nil else { return handle.close() }
+        lastHeard = now
         if recovery.failures > 0 { logger.notice("the database is back", metadata: ["failedAttempts": "\(recovery.failures)"]) }
         recovery.succeeded()
         generations += 1
@@ -118,6 +123,7 @@ extension Reactor {
             )
         }
         endFirstAttempt()
+        if isAway { refuseWaiting() }
     }
 
     private func endFirstAttempt() {
@@ -154,12 +160,15 @@ extension Reactor {
 
     /// Ends statements that have waited too long.
     func lookAtWaits() {
-        let latest = now - min(now, configuration.acquireTimeout.nanoseconds)
+        listenForSilence()
+        let limit = connections.contains { $0 != nil } ? configuration.acquireTimeout : configuration.reconnectWait
+        let wait = min(limit, configuration.acquireTimeout).nanoseconds
+        let latest = now - min(now, wait)
         while let job = pending.first, job.submitted <= latest || !job.isPending {
             pending.removeFirst()
             if job.isPending { finish(job, .failure(DatabaseError(.unavailable))) }
         }
-        while let lease = leaseQueue.first, lease.deadline <= now {
+        while let lease = leaseQueue.first, lease.deadline + wait <= now + configuration.acquireTimeout.nanoseconds {
             let error = DatabaseError(health.isAvailable ? .leaseTimeout : .unavailable)
             drop(lease, .lost(error), error)
         }
@@ -201,7 +210,7 @@ extension Reactor {
             case .submit(let job): finish(job, .failure(DatabaseError(.stopped)))
             case .connected(let handle): handle.close()
             case .stop(let waiter): stopWaiters.append(waiter)
-            case .cancel, .refused, .cancellationSent, .abandon: break
+            case .cancel, .refused, .cancellationSent, .probed, .abandon: break
             }
         }
         endFirstAttempt()

@@ -6,6 +6,7 @@ extension Reactor {
         case .idle:
             guard !job.role.endsLease else { return endUnused(lease, job) }
             guard !job.role.isCleanUp else { return }
+            guard !isAway else { return finish(job, .failure(DatabaseError(.unavailable))) }
             guard leaseQueue.count < configuration.maximumWaiting else {
                 return finish(job, .failure(DatabaseError(.overloaded)))
             }

@@ -14,6 +14,7 @@ extension Reactor {
         }
         if job.role != .script { job.statement = registry.statement(job.text, types: job.binds.slots.map(\.type.oid)) }
         if let lease = job.lease { return route(job, on: lease) }
+        guard !isAway else { return finish(job, .failure(DatabaseError(.unavailable))) }
         guard pending.count < configuration.maximumWaiting else { return finish(job, .failure(DatabaseError(.overloaded))) }
         job.place = .pending
         pending.append(job)
@@ -108,6 +109,7 @@ extension Reactor {
         let isAlive = connection.read()
         if isAlive, connection.watchesWriting { write(on: connection) }
         connection.lastProgress = now
+        lastHeard = now
         while connections[connection.slot] === connection, !connection.pipeline.isEmpty || connection.script != nil {
             if connection.script != nil {
                 guard answerScript(on: connection) else { break }
@@ -152,6 +154,7 @@ extension Reactor {
             }
             sendAgain(job)
         case .failure(let error):
+            if error.isServerUnable { exhaustedAt.store(now, ordering: .relaxed) }
             if mayPrepareAgain(job, after: error, on: connection) { return sendAgain(job) }
             let isWithdrawn = job.isCancelled && error.code == .statementTimeout
             finish(job, .failure(isWithdrawn ? CancellationError() : error))
@@ -175,6 +178,7 @@ extension Reactor {
     /// Requeues a single statement that had no effect, once, alone in its sync.
     func sendAgain(_ job: Job) {
         guard job.continuation != nil else { return job.place = .over }
+        guard !isAway else { return finish(job, .failure(DatabaseError(.unavailable))) }
         job.isRetry = true
         job.place = .pending
         pending.append(job)

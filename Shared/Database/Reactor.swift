@@ -37,6 +37,14 @@ final class Reactor: @unchecked Sendable {
     private let epoll: Int32
     private var nextTick: UInt64 = 0
     var nextSweep: UInt64 = 0
+    /// When the server last said anything, on any connection.
+    var lastHeard: UInt64 = 0
+    /// The further connection by which a silent server is asked whether it is there.
+    var probe: Probe?
+    /// How many there were.
+    var probes: UInt64 = 0
+    /// When the server last refused a statement for want of something; 0 for never.
+    let exhaustedAt = Atomic<UInt64>(0)
     /// Whether a connection waits for the server, for any reason.
     private var isAwaitingServer = false
     private var lastPublished = DatabaseHealth()
@@ -45,6 +53,8 @@ final class Reactor: @unchecked Sendable {
     static let tick: UInt64 = 20_000_000
     /// How long the loop waits for a silent server, in addition to the statement's time limit.
     static let silenceGrace: UInt64 = 5_000_000_000
+    /// How long a server that refused something for want of disk or memory counts as exhausted.
+    private static let exhaustion: UInt64 = 10_000_000_000
     /// The epoll mark of the eventfd; the mark of a connection is its slot.
     private static let mailboxMark = UInt64.max
 
@@ -72,7 +82,12 @@ final class Reactor: @unchecked Sendable {
     deinit { close(epoll) }
 
     /// The state of the pool after the loop's last turn.
-    var currentHealth: DatabaseHealth { publishedHealth.withLock { $0 } }
+    var currentHealth: DatabaseHealth {
+        var health = publishedHealth.withLock { $0 }
+        let refused = exhaustedAt.load(ordering: .relaxed)
+        health.isExhausted = refused > 0 && monotonicNanoseconds() < refused + Self.exhaustion
+        return health
+    }
 
     /// Starts the thread; returns when all connections are up, or an attempt has failed.
     ///

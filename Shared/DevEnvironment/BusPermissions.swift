@@ -23,6 +23,9 @@ public struct BusPermissions: Sendable, Equatable {
         "billing": ["auth", "streaks"],
     ]
 
+    /// Services that are asked only whether they have applied an event (`ProtectiveEvents`), beyond those that are called.
+    public static let awaited: [String: [String]] = ["social": ["notifications"]]
+
     /// Whose events each feature of a service consumes. The operator's process makes a durable consumer for each (`streaksnap streams`).
     public static let sources: [String: [String: [String]]] = [
         "auth": ["core": ["billing", "streaks"], "accounts": ["social"], "profiles": ["media", "social"]],
@@ -40,21 +43,33 @@ public struct BusPermissions: Sendable, Equatable {
     private static func service(named name: String) -> BusPermissions {
         // What users with an open stream of server-sent events receive.
         let live = name == "notifications" ? ["live.>"] : []
-        let calls = (callees[name] ?? []).map { "rpc.\($0).>" }
+        // Which sessions ended, and whether the stream of that is still the one it has filled.
+        let revocations = name == "auth" ? ["revoked.>", "$JS.API.STREAM.INFO.REVOKED"] : []
+        let calls =
+            (callees[name] ?? []).flatMap { ["rpc.\($0).>", "inst.\($0).>"] }
+            + (awaited[name] ?? []).flatMap { service in
+                let method = "rpc.\(service).v1.AwaitEvents"
+                return [method, "inst.\(service).*.\(method)", "inst.\(service).*.ping", "inst.\(service).ping"]
+            }
         let features = (sources[name] ?? [:]).sorted { $0.key < $1.key }
         let events = features.flatMap { feature, sources in sources.flatMap { consuming($0, as: "\(name)-\(feature)") } }
         return BusPermissions(
             user: name,
-            publish: ["_INBOX.>", "evt.\(name).>", "relay.\(name).>"] + calls + live + unique(events) + [readingClock],
-            subscribe: ["rpc.\(name).>", "relay.\(name).>", "dev.clock.>", "$SRV.>", "_INBOX.\(name).>"]
+            publish: ["_INBOX.>", "evt.\(name).>", "relay.\(name).>"] + calls + live + revocations + unique(events) + [
+                ownStream(of: name), readingClock,
+            ],
+            subscribe: ["rpc.\(name).>", "inst.\(name).>", "relay.\(name).>", "dev.clock.>", "$SRV.>", "_INBOX.\(name).>"]
         )
     }
 
     /// Clients reach only the gateway, so it may call every service.
     private static let gateway = BusPermissions(
         user: "gateway",
-        publish: ["_INBOX.>", "rpc.>", "$SRV.>", "dev.clock.>", readingClock],
-        subscribe: ["live.>", "evt.auth.v1.SessionsRevoked", "dev.clock.>", "$SRV.>", "_INBOX.gateway.>"]
+        publish: [
+            "_INBOX.>", "rpc.>", "inst.>", "$SRV.>", "dev.clock.>", readingClock, "$JS.API.STREAM.INFO.REVOKED",
+            "$JS.API.STREAM.MSG.GET.REVOKED",
+        ],
+        subscribe: ["live.>", "revoked.>", "dev.clock.>", "$SRV.>", "_INBOX.gateway.>"]
     )
 
     /// Reading a stream through a durable consumer of one's own (`EventConsumer.durableName`), and by the places of its messages.
@@ -69,6 +84,9 @@ public struct BusPermissions: Sendable, Equatable {
             "$JS.API.STREAM.MSG.GET.\(stream)",
         ]
     }
+
+    /// Asking how long the service's own stream is, and since when there is one: whether the broker still has what was published.
+    private static func ownStream(of name: String) -> String { "$JS.API.STREAM.INFO.EVT_\(name.uppercased())" }
 
     /// Two features may read one stream.
     private static func unique(_ subjects: [String]) -> [String] {

@@ -5,7 +5,8 @@ public import Logging
 ///
 /// `start` takes the folder's lock, makes what is missing (secrets, cluster, roles, schemas, configuration), starts both servers
 /// on 127.0.0.1 and waits until they answer. What exists is used again. The servers are started again when they end by
-/// themselves, and end when this process ends, however it ends. Logs are in `logs/`.
+/// themselves, the broker also when its JetStream no longer answers (after a full disk); they end when this process ends, however it
+/// ends. Logs are in `logs/`.
 public actor DevEnvironment {
     private let configuration: DevEnvironmentConfiguration
     private let logger: Logger
@@ -56,7 +57,7 @@ public actor DevEnvironment {
                 try await PostgresServer.start(configuration, passwords: postgresPasswords, logger: logger)
             }
         } catch {
-            await nats.server.stop()
+            await nats.stop()
             throw error
         }
         let address = "127.0.0.1:\(postgres.port)/\(PostgresRoles.database)"
@@ -82,7 +83,7 @@ public actor DevEnvironment {
         guard let running else { return }
         self.running = nil
         // Postgres last: services that still finish work write there.
-        await running.nats.server.stop()
+        await running.nats.stop()
         await running.postgres.server.stop()
     }
 

@@ -6,6 +6,14 @@ internal import Processes
 struct NATSServer: Sendable {
     let server: SupervisedServer
     let port: UInt16
+    private let watch: Task<Void, Never>
+
+    /// Ends it, and what looks after it.
+    func stop() async {
+        watch.cancel()
+        await server.stop()
+        await watch.value
+    }
 
     static func start(
         _ configuration: DevEnvironmentConfiguration,
@@ -52,7 +60,9 @@ struct NATSServer: Sendable {
             await Blocking.run { Ports.greeting(of: port)?.hasPrefix("INFO ") ?? false }
         }
         logger.info("nats-server is ready", metadata: ["port": "\(port)", "version": "\(version.0).\(version.1)"])
-        return NATSServer(server: server, port: port)
+        let probe = JetStreamProbe(port: port, user: "operator", password: passwords["operator"] ?? "")
+        let watch = JetStreamWatch(server: server, probe: probe, logger: logger)
+        return NATSServer(server: server, port: port, watch: Task { await watch.run() })
     }
 
     /// Major and minor version.

@@ -65,10 +65,20 @@ enum Ports {
 
     /// What a server says first when one connects; nil when it says nothing within a second. Blocks.
     static func greeting(of port: UInt16) -> String? {
+        guard let descriptor = connected(to: port, timeout: 1) else { return nil }
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: 4096)
+        let count = recv(descriptor, &bytes, bytes.count, 0)
+        return count > 0 ? String(decoding: bytes[..<count], as: UTF8.self) : nil
+    }
+
+    /// A connection, to be closed by the caller; nil when there is none.
+    ///
+    /// - Parameter timeout: how long receiving waits, in seconds.
+    static func connected(to port: UInt16, timeout: Int) -> Int32? {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var limit = timeval(tv_sec: 1, tv_usec: 0)
+        var limit = timeval(tv_sec: timeout, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
@@ -79,9 +89,10 @@ enum Ports {
                 connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
             }
         }
-        guard isConnected else { return nil }
-        var bytes = [UInt8](repeating: 0, count: 4096)
-        let count = recv(descriptor, &bytes, bytes.count, 0)
-        return count > 0 ? String(decoding: bytes[..<count], as: UTF8.self) : nil
+        guard isConnected else {
+            close(descriptor)
+            return nil
+        }
+        return descriptor
     }
 }

@@ -1,7 +1,7 @@
 private import Foundation
 private import Glibc
 public import Logging
-internal import Processes
+package import Processes
 
 /// The executables of the services as processes beside a private environment, each started again when it ends by itself.
 public actor ServiceProcesses {
@@ -13,12 +13,24 @@ public actor ServiceProcesses {
         public var path: String
         /// Its whole environment but for `SWIFT_BACKTRACE`, which it inherits: whether it writes into its log where it crashed.
         public var environment: [String: String]
+        /// A socket for it to accept from, which stays open while it restarts; several may share one.
+        package var listener: ListeningSocket?
 
         /// An executable.
         public init(name: String, path: String, environment: [String: String]) {
             self.name = name
             self.path = path
             self.environment = environment
+        }
+
+        /// Opens a socket for it to accept from (`LISTEN_FDS`).
+        ///
+        /// - Parameters:
+        ///   - host: an IPv4 address of this machine; 0.0.0.0 for all.
+        ///   - port: 1 to 65535.
+        /// - Throws: an error that says why the address cannot be listened on.
+        public mutating func listen(host: String, port: UInt16) throws {
+            listener = try ListeningSocket(host: host, port: port)
         }
     }
 
@@ -49,7 +61,8 @@ public actor ServiceProcesses {
                 arguments: [],
                 environment: executable.environment.merging(inherited) { own, _ in own },
                 deathSignal: "TERM",
-                output: log
+                output: log,
+                listener: executable.listener
             )
             let server = SupervisedServer(
                 name: executable.name,

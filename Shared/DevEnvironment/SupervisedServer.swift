@@ -87,6 +87,19 @@ final class SupervisedServer: Sendable {
         if let pidFile { unlink(pidFile) }
     }
 
+    /// Ends the server, which is then started again. Returns when the process that runs now has ended; does nothing while none runs.
+    ///
+    /// - Parameter grace: how long it may take to end by itself. Not long: one that hangs does not react.
+    func restart(grace: Duration = .seconds(3)) async {
+        guard let child = state.withLock({ $0.isStopping ? nil : $0.child }) else { return }
+        child.signal(SIGTERM)
+        let ending = Task {
+            if (try? await Task.sleep(for: grace)) != nil { child.signal(SIGKILL) }
+        }
+        _ = await child.waitForExit()
+        ending.cancel()
+    }
+
     private func spawn() async throws -> ChildProcess {
         let child = try await ChildProcess.spawn(command)
         guard let pidFile else { return child }

@@ -77,9 +77,26 @@ public struct ServiceError: Error, Hashable, Sendable {
         ServiceError(.unavailable, "UNAVAILABLE", message, retryAfter: 1)
     }
 
+    /// `REQUEST_IN_PROGRESS`: an earlier sending of this request, or another request with its key, has not ended.
+    public static let requestInProgress = ServiceError(
+        .aborted,
+        "REQUEST_IN_PROGRESS",
+        "The first request with this key has not ended.",
+        retryAfter: 1
+    )
+
+    /// Whether it is `requestInProgress`.
+    public var isInProgress: Bool { code == .aborted && reason == Self.requestInProgress.reason }
+
     /// `DEADLINE_EXCEEDED`: the answer did not come in time.
     public static let deadlineExceeded = ServiceError(.deadlineExceeded, "DEADLINE_EXCEEDED", "The request took too long.")
 
     /// `INTERNAL`: something failed that the caller cannot fix. Only the service's log has the cause.
     public static let `internal` = ServiceError(.internal, "INTERNAL", "Something went wrong on our side.")
+}
+
+/// A failure below the rules of a service that may have a meaning for callers: a database that is away is `UNAVAILABLE`, not `INTERNAL`.
+public protocol ServiceErrorConvertible: Error {
+    /// What callers get; nil for `INTERNAL`, because they cannot do anything about it.
+    var serviceError: ServiceError? { get }
 }

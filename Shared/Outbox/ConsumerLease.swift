@@ -5,7 +5,8 @@ internal import Kernel
 /// feature has come.
 ///
 /// It spares double work. Order and single effect do not depend on it: two replicas that both believe to hold it go through the stream
-/// in the same order, and an event that one of them has begun holds up the other at the inbox.
+/// in the same order, and an event that one of them has begun holds up the other at the inbox. So a replica that was frozen and goes on does
+/// no harm, although nothing keeps the row from being taken over in the middle of its transaction.
 struct ConsumerLease: Sendable {
     /// How long one statement of it may take before it is given up.
     static let statementLimit = Duration.seconds(15)
@@ -14,10 +15,12 @@ struct ConsumerLease: Sendable {
     let stream: String
     let holder: ID<EventConsumer>
     let database: Database
-    /// How long a replica that died holds up the others.
+    /// By which the others see that this replica lives; without it they wait until the lease runs out.
+    let presence: ReplicaPresence?
+    /// How long a replica that died holds up the others when nothing shows that it did.
     let length: Duration
-    /// How often it is renewed.
-    var renewal: Duration { length / 3 }
+    /// How often it is renewed. Only then the row shows what could not be shown when it was taken.
+    var renewal: Duration { min(length / 3, .seconds(2)) }
     private var seconds: Double { length / .seconds(1) }
 
     /// How far the feature is; nil in it when it has consumed nothing yet.
@@ -27,12 +30,21 @@ struct ConsumerLease: Sendable {
 
     /// - Returns: where to go on, or nil when another replica holds it.
     @Sendable func acquire() async throws -> Position? {
+        // Standby replicas ask often, and would write each time.
+        let free = try await database.query(
+            """
+            SELECT 1 WHERE coalesce((SELECT \(LeaseRow.mayBeTaken("lease", by: "\(holder)::uuid")) FROM consumer_lease AS lease
+                WHERE feature = \(feature) AND stream = \(stream)), true)
+            """
+        )
+        guard !free.isEmpty else { return nil }
         let rows = try await database.query(
             """
-            INSERT INTO consumer_lease AS lease (feature, stream, holder, held_until)
-            VALUES (\(feature), \(stream), \(holder), clock_timestamp() + make_interval(secs => \(seconds)))
-            ON CONFLICT (feature, stream) DO UPDATE SET holder = EXCLUDED.holder, held_until = EXCLUDED.held_until
-            WHERE lease.holder = EXCLUDED.holder OR lease.held_until < clock_timestamp()
+            INSERT INTO consumer_lease AS lease (feature, stream, holder, held_until, presence)
+            VALUES (\(feature), \(stream), \(holder), clock_timestamp() + make_interval(secs => \(seconds)), \(presence?.shown))
+            ON CONFLICT (feature, stream) DO UPDATE SET holder = EXCLUDED.holder, held_until = EXCLUDED.held_until,
+                presence = EXCLUDED.presence
+            WHERE \(LeaseRow.mayBeTaken("lease", by: "EXCLUDED.holder"))
             RETURNING position, position_at
             """
         )
@@ -44,7 +56,7 @@ struct ConsumerLease: Sendable {
     func renew(at position: StreamPosition?) async throws -> Bool {
         try await database.execute(
             """
-            UPDATE consumer_lease SET held_until = clock_timestamp() + make_interval(secs => \(seconds)),
+            UPDATE consumer_lease SET held_until = clock_timestamp() + make_interval(secs => \(seconds)), presence = \(presence?.shown),
                 position = \(position?.sequence ?? 0), position_at = \(position?.timestamp)
             WHERE feature = \(feature) AND stream = \(stream) AND holder = \(holder)
             """
@@ -71,7 +83,8 @@ struct ConsumerLease: Sendable {
     }
 
     /// Enters an event in the inbox, unless another replica holds the lease. Should that one be at the same event, it waits for the end of
-    /// this transaction, or this one for its.
+    /// this transaction, or this one for its: at most a second longer than this replica does something, so that one that is frozen here does
+    /// not hold up its successor.
     func enter(_ event: StoredEvent, _ sql: Transaction) async throws -> Entry {
         let rows = try await sql.query(
             """
@@ -79,10 +92,13 @@ struct ConsumerLease: Sendable {
                 entered AS (
                     INSERT INTO inbox (event_id, feature) SELECT \(event.id)::uuid, \(feature)::text FROM held
                     ON CONFLICT DO NOTHING RETURNING 1)
-            SELECT (SELECT count(*) FROM held) = 1, (SELECT count(*) FROM entered) = 1
+            SELECT (SELECT count(*) FROM held) = 1, (SELECT count(*) FROM entered) = 1,
+                set_config('idle_in_transaction_session_timeout', '1s', true)
             """
         )
-        guard let (isHeld, isNew) = try rows.first?.decode(as: (Bool.self, Bool.self)), isHeld else { return .lost }
+        guard let (isHeld, isNew, _) = try rows.first?.decode(as: (Bool.self, Bool.self, String.self)), isHeld else {
+            return .lost
+        }
         return isNew ? .new : .consumedBefore
     }
 }

@@ -57,7 +57,14 @@ final class ConsumerTurn: Sendable {
 extension EventConsumer {
     /// Consumes one stream whenever this replica holds the lease, until the task is cancelled.
     func consume(stream: String) async {
-        let lease = ConsumerLease(feature: feature, stream: stream, holder: replica, database: database, length: leaseLength)
+        let lease = ConsumerLease(
+            feature: feature,
+            stream: stream,
+            holder: replica,
+            database: database,
+            presence: presence,
+            length: leaseLength
+        )
         var failures = 0
         while !Task.isCancelled {
             do {

@@ -33,6 +33,7 @@ public final class EventConsumer: Sendable {
     let handlers: [String: EventHandler]
     let maxAttempts: Int
     let leaseLength: Duration
+    let presence: ReplicaPresence?
     let jetStream: JetStream
     let replica: ID<EventConsumer>
     /// Messages that are asked for at once.
@@ -48,7 +49,8 @@ public final class EventConsumer: Sendable {
     ///   - feature: the feature of it; its durables, which the operator's process makes, are called `durableName`.
     ///   - handlers: those of one event type run in this order, in one transaction.
     ///   - maxAttempts: tries before an event is parked.
-    ///   - leaseLength: how long a replica that died holds up the others, at least 100 ms.
+    ///   - leaseLength: how long a replica that died holds up the others when nothing shows that it did, at least 100 ms.
+    ///   - presence: by which the others see that it did.
     public init(
         service: String,
         feature: String,
@@ -58,7 +60,8 @@ public final class EventConsumer: Sendable {
         jetStream: JetStream,
         logger: Logger,
         maxAttempts: Int = 10,
-        leaseLength: Duration = .seconds(6)
+        leaseLength: Duration = .seconds(6),
+        presence: ReplicaPresence? = nil
     ) {
         self.feature = feature
         self.durable = Self.durableName(service: service, feature: feature)
@@ -69,6 +72,7 @@ public final class EventConsumer: Sendable {
         self.logger = logger
         self.maxAttempts = maxAttempts
         self.leaseLength = leaseLength
+        self.presence = presence
         self.replica = work.ids.make()
     }
 
@@ -77,6 +81,9 @@ public final class EventConsumer: Sendable {
 
     /// Services whose events this consumer handles: `auth`, …
     public var sources: [String] { Set(handlers.values.map(\.source)).sorted() }
+
+    /// The types of events that it handles: `evt.auth.v1.AccountDeleted`, …
+    public var subjects: Set<String> { Set(handlers.keys) }
 
     /// Streams this consumer reads: `EVT_AUTH`, …
     public var streams: [String] { sources.map(Self.streamName) }
@@ -180,6 +187,7 @@ public final class EventConsumer: Sendable {
         _ body: @escaping @Sendable (UnitOfWork) async throws -> Void
     ) async throws -> Bool {
         try await work.run(trace: event.trace, requestID: event.requestID) { [self] work in
+            let work = work.continuing(event)
             switch try await lease.enter(event, work.sql) {
             case .lost: return false
             case .consumedBefore: return true
@@ -211,7 +219,7 @@ public final class EventConsumer: Sendable {
 extension DatabaseError {
     /// Whether the failure says nothing about the event: the same transaction may succeed in a moment.
     var mayPass: Bool {
-        if isConnectionFailure || isRetryable { return true }
+        if isConnectionFailure || isRetryable || isServerUnable { return true }
         switch code {
         case .outcomeUnknown, .overloaded, .lockTimeout, .stopped: return true
         default: return false

@@ -8,11 +8,13 @@ private import Synchronization
 ///
 /// One replica of a service relays at a time (a lease row); the others are standby and wake it over the bus. It is woken after a commit in its
 /// own process, and every replica polls every `pollInterval` as a fallback. A row is published at least once: the event id is the
-/// `Nats-Msg-Id`, and inboxes make the effect happen once.
+/// `Nats-Msg-Id`, and inboxes make the effect happen once. What the broker has lost is published again (`OutboxStream`).
 public final class OutboxRelay: Sendable {
     /// Rows of one batch. After a midnight each query steps over the index entries of some thousand rows that were just published, so a batch
     /// should not be small.
     private static let batch = 1_000
+    /// How long a standby replica that sees events wait leaves them to the active one before it looks whether that one lives.
+    private static let standbyPause = Duration.milliseconds(200)
     /// Rows that one statement deletes.
     private static let purged = 5_000
     /// How long one batch may wait for the broker.
@@ -26,11 +28,13 @@ public final class OutboxRelay: Sendable {
     private let jetStream: JetStream
     private let bus: BusConnection
     private let service: String
+    private let stream: OutboxStream
     private let replica: ID<OutboxRelay>
     private let logger: Logger
     private let pollInterval: Duration
     /// How long a replica that died holds up the others. Two that overlap publish some events twice, in the same order.
     private let leaseLength: Duration
+    private let presence: ReplicaPresence?
     private let signal = WakeSignal()
     private let turn = Mutex(Turn())
 
@@ -45,7 +49,8 @@ public final class OutboxRelay: Sendable {
     /// - Parameters:
     ///   - service: the bus name; its stream is `EVT_<SERVICE>`.
     ///   - pollInterval: how long an event may wait when a wake-up was lost.
-    ///   - leaseLength: how long a replica that died holds up the others, at least 100 ms; tests do not wait for six seconds.
+    ///   - leaseLength: how long a replica that died holds up the others when nothing shows that it did, at least 100 ms.
+    ///   - presence: by which the others see that it did.
     public init(
         database: Database,
         jetStream: JetStream,
@@ -54,16 +59,19 @@ public final class OutboxRelay: Sendable {
         ids: any IDSource,
         logger: Logger,
         pollInterval: Duration = .milliseconds(500),
-        leaseLength: Duration = .seconds(6)
+        leaseLength: Duration = .seconds(6),
+        presence: ReplicaPresence? = nil
     ) {
         self.database = database
         self.jetStream = jetStream
         self.bus = bus
         self.service = service
+        self.stream = OutboxStream(service: service, database: database, jetStream: jetStream, logger: logger)
         self.replica = ids.make()
         self.logger = logger
         self.pollInterval = pollInterval
         self.leaseLength = leaseLength
+        self.presence = presence
     }
 
     /// Says that there may be rows to publish. Cheap; many calls become one round.
@@ -85,14 +93,17 @@ public final class OutboxRelay: Sendable {
                     began = .now
                 }
                 failures = 0
-                await signal.wait(atMost: pollInterval)
+                await signal.wait(atMost: isOthersTurn ? min(pollInterval, Self.standbyPause) : pollInterval)
             } catch is CancellationError {
                 break
             } catch {
                 failures += 1
                 if Task.isCancelled { break }
-                logger.warning("events wait in the outbox", metadata: ["error": "\(error)", "failures": "\(failures)"])
-                try? await Task.sleep(for: .milliseconds(min(5_000, 100 << min(failures, 6))))
+                // The first, and then ever more rarely.
+                if failures & (failures - 1) == 0 {
+                    logger.warning("events wait in the outbox", metadata: ["error": "\(error)", "failures": "\(failures)"])
+                }
+                try? await Task.sleep(for: .milliseconds(min(1_000, 100 << min(failures, 4))))
             }
         }
         // The task is cancelled by now, and what is cancelled sends no statement.
@@ -129,22 +140,39 @@ public final class OutboxRelay: Sendable {
         // A standby replica reads no rows: it would do so in vain again and again while the active one publishes thousands.
         if !isMyTurn {
             guard !isOthersTurn else { return try wakeTheActive() }
-            guard try await isAnyWaiting() else { return (0, false) }
+            var hasWork = try await hasStreamLostEvents()
+            if !hasWork { hasWork = try await isAnyWaiting() }
+            guard hasWork else { return (0, false) }
             guard try await takesLease() else { return try wakeTheActive() }
         }
-        let rows = try await waiting()
-        guard !rows.isEmpty else { return (0, false) }
-        let (published, refused, failed) = await send(rows)
-        if !refused.isEmpty {
-            logger.error("the broker refuses an event", metadata: ["aggregates": "\(refused.sorted().joined(separator: " "))"])
+        if stream.isCheckDue, try await !stream.check() {
+            try await stream.recover { [self] in
+                if isMyTurn { return true }
+                return try await takesLease()
+            }
+            guard try await stream.check() else { return (0, true) }
         }
-        if !published.isEmpty {
-            _ = try await database.execute(
-                "UPDATE outbox SET published_at = clock_timestamp() WHERE id = ANY(\(published))"
+        let rows = try await waiting()
+        guard !rows.isEmpty, let end = stream.end else { return (0, false) }
+        let sending = await send(rows, generation: end.generation)
+        if !sending.refused.isEmpty {
+            logger.error(
+                "the broker refuses an event",
+                metadata: ["aggregates": "\(sending.refused.sorted().joined(separator: " "))"]
             )
         }
-        guard !failed else { throw ServiceError.unavailable("The broker did not take every event.") }
+        let published = sending.published
+        if !published.isEmpty {
+            try await stream.note(published, upTo: sending.highest, generation: end.generation)
+        }
+        guard !sending.hasFailed else { throw ServiceError.unavailable("The broker did not take every event.") }
         return (published.count, rows.count == Self.batch || published.count < rows.count)
+    }
+
+    /// Whether the broker has lost events while nothing waits here. It is not asked often, and one that is away says nothing.
+    private func hasStreamLostEvents() async throws -> Bool {
+        guard stream.isCheckDue else { return false }
+        do { return try await !stream.check() } catch let error as DatabaseError { throw error } catch { return false }
     }
 
     /// How many committed events still wait; 0 when the outbox is quiet.
@@ -211,8 +239,11 @@ public final class OutboxRelay: Sendable {
         let event: StoredEvent
         let messageID: String
 
-        var message: OutgoingEvent {
-            OutgoingEvent(subject: event.subject, messageID: messageID, headers: event.headers, body: event.body)
+        /// - Parameter sequence: where the stream must end for the broker to take it.
+        func message(after sequence: Int) -> OutgoingEvent {
+            var headers = event.headers
+            headers["Nats-Expected-Last-Sequence"] = "\(sequence)"
+            return OutgoingEvent(subject: event.subject, messageID: messageID, headers: headers, body: event.body)
         }
     }
 
@@ -242,36 +273,64 @@ public final class OutboxRelay: Sendable {
         }
     }
 
+    /// What became of a batch.
+    private struct Sending {
+        /// What the broker has.
+        var published: [EventID] = []
+        /// The highest number of those in the stream.
+        var highest = 0
+        /// The aggregates of which it will never take an event.
+        var refused: Set<String> = []
+        /// The aggregates of which an event was not taken.
+        var failed: Set<String> = []
+        var hasFailed = false
+    }
+
     /// Sends in rounds, in each the next event of every aggregate: none leaves before the broker has the one before it, whatever the broker
     /// had already and whatever is lost. One that fails holds up its own aggregate only. No round begins late in the time of the batch: many
     /// events of one aggregate leave one by one, and the rest of them with the next batch.
     ///
-    /// - Returns: what the broker has, the aggregates of which it will never take an event, and whether any was not taken.
-    private func send(_ rows: [Waiting]) async -> (published: [EventID], refused: Set<String>, failed: Bool) {
+    /// - Parameter generation: that of the stream; should it change meanwhile, the rest is left.
+    private func send(_ rows: [Waiting], generation: Int64) async -> Sending {
         let start = SystemClock.now()
         let deadline = start + Self.publishLimit
-        var (published, refused, hasFailed): ([EventID], Set<String>, Bool) = ([], [], false)
+        var sending = Sending()
         var waiting = rows
         while !waiting.isEmpty, SystemClock.now() - start < Self.lastRound {
-            var sent: Set<String> = []
-            var (round, later): ([Waiting], [Waiting]) = ([], [])
-            for row in waiting {
-                if sent.insert(row.event.aggregate).inserted { round.append(row) } else { later.append(row) }
+            guard let end = stream.end, end.generation == generation else {
+                sending.hasFailed = true
+                break
             }
-            let results = await jetStream.publish(round.map(\.message), deadline: deadline)
-            var failed: Set<String> = []
+            var aggregates: Set<String> = []
+            let round = waiting.filter { aggregates.insert($0.event.aggregate).inserted }
+            let results = await jetStream.publish(
+                round.enumerated().map { $1.message(after: end.last + $0) },
+                deadline: deadline
+            )
+            var taken: Set<EventID> = []
+            var (isElsewhere, isUnknown) = (false, false)
             for (row, result) in zip(round, results) {
                 switch result {
-                case .success: published.append(row.id)
+                case .success(let ack):
+                    taken.insert(row.id)
+                    sending.published.append(row.id)
+                    sending.highest = max(sending.highest, ack.sequence)
+                    stream.advance(to: ack.sequence)
+                case .failure(let error as JetStreamError) where error.code == JetStreamError.wrongLastSequence:
+                    isElsewhere = true
                 case .failure(let error):
-                    failed.insert(row.event.aggregate)
-                    if Self.isRefusal(error) { refused.insert(row.event.aggregate) }
+                    sending.failed.insert(row.event.aggregate)
+                    if Self.isRefusal(error) { sending.refused.insert(row.event.aggregate) }
+                    isUnknown = isUnknown || !(error is JetStreamError || Self.isRefusal(error))
                 }
             }
-            waiting = later.filter { !failed.contains($0.event.aggregate) }
-            hasFailed = hasFailed || !failed.isEmpty
+            // Nothing is known of the end after an event without an answer, and nothing of the stream while the broker is away.
+            if isUnknown { stream.forget() }
+            if isElsewhere, !isUnknown { _ = try? await stream.check() }
+            waiting = waiting.filter { !taken.contains($0.id) && !sending.failed.contains($0.event.aggregate) }
         }
-        return (published, refused, hasFailed)
+        sending.hasFailed = sending.hasFailed || !sending.failed.isEmpty
+        return sending
     }
 
     /// Whether trying again cannot help.
@@ -295,17 +354,20 @@ public final class OutboxRelay: Sendable {
 
     /// Takes the lease, or keeps it.
     private func takesLease() async throws -> Bool {
-        let now = ContinuousClock.now
+        let (now, shown) = (ContinuousClock.now, presence?.shown)
         let taken = try await database.execute(
             """
-            UPDATE outbox_lease SET holder = \(replica), held_until = clock_timestamp() + make_interval(secs => \(leaseLength / .seconds(1)))
-            WHERE holder = \(replica) OR held_until < clock_timestamp()
+            UPDATE outbox_lease SET holder = \(replica), held_until = clock_timestamp() + make_interval(secs => \(leaseLength / .seconds(1))),
+                presence = \(shown)
+            WHERE \(LeaseRow.mayBeTaken("outbox_lease", by: "\(replica)::uuid"))
             """
         )
         turn.withLock {
-            // Renewed at half time, so that it never runs out in the middle of a batch.
-            $0.mineUntil = taken == 1 ? now.advanced(by: leaseLength / 2) : nil
-            $0.otherUntil = taken == 1 ? nil : now.advanced(by: pollInterval)
+            // Renewed at half time, so that it never runs out in the middle of a batch; sooner when the row does not show yet that we live.
+            let isHidden = presence != nil && shown == nil
+            let term = isHidden ? min(leaseLength / 2, .milliseconds(500)) : leaseLength / 2
+            $0.mineUntil = taken == 1 ? now.advanced(by: term) : nil
+            $0.otherUntil = taken == 1 ? nil : now.advanced(by: min(pollInterval, Self.standbyPause))
         }
         return taken == 1
     }

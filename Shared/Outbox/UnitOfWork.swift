@@ -15,6 +15,8 @@ public struct UnitOfWork: Sendable {
     private let trace: String
     private let requestID: String
     private let emission: Emission
+    /// What protective events of it are for; nil when no reply waits for them.
+    private let protection: ProtectionKey?
 
     /// Most bytes of an event: what every broker takes, with room for headers. More would never leave the outbox.
     public static let mostEventBytes = 900 << 10
@@ -28,18 +30,50 @@ public struct UnitOfWork: Sendable {
         func note() { happened.store(true, ordering: .relaxed) }
     }
 
-    init(sql: Transaction, now: Instant, ids: any IDSource, trace: String, requestID: String, emission: Emission) {
+    init(
+        sql: Transaction,
+        now: Instant,
+        ids: any IDSource,
+        trace: String,
+        requestID: String,
+        emission: Emission,
+        protection: ProtectionKey? = nil
+    ) {
         self.sql = sql
         self.now = now
         self.ids = ids
         self.trace = trace
         self.requestID = requestID
         self.emission = emission
+        self.protection = protection
     }
 
     /// The same unit of work on behalf of the request that caused an event.
     func continuing(_ event: StoredEvent) -> UnitOfWork {
-        UnitOfWork(sql: sql, now: now, ids: ids, trace: event.trace, requestID: event.requestID, emission: emission)
+        UnitOfWork(
+            sql: sql,
+            now: now,
+            ids: ids,
+            trace: event.trace,
+            requestID: event.requestID,
+            emission: emission,
+            protection: event.id.cast(to: ProtectiveEvents.self)
+        )
+    }
+
+    /// The same unit of work, of which protective events are marked: a reply waits until they have been applied (D21).
+    ///
+    /// - Parameter key: what the reply will ask for.
+    public func protecting(_ key: ProtectionKey) -> UnitOfWork {
+        UnitOfWork(
+            sql: sql,
+            now: now,
+            ids: ids,
+            trace: trace,
+            requestID: requestID,
+            emission: emission,
+            protection: key
+        )
     }
 
     /// Writes events to the outbox, in order; they leave after the commit.
@@ -82,10 +116,12 @@ public struct UnitOfWork: Sendable {
     private func insert(_ rows: [StoredEvent]) async throws {
         guard !rows.isEmpty else { return }
         emission.note()
+        var protects: Query = "NULL::uuid"
+        if let protection { protects = "CASE WHEN subject = ANY(\(ProtectiveEvents.subjects)) THEN \(protection)::uuid END" }
         _ = try await sql.execute(
             """
-            INSERT INTO outbox (id, aggregate, subject, trace, request_id, body)
-            SELECT id, aggregate, subject, \(trace), \(requestID), body
+            INSERT INTO outbox (id, aggregate, subject, trace, request_id, body, protects)
+            SELECT id, aggregate, subject, \(trace), \(requestID), body, \(protects)
             FROM unnest(\(rows.map(\.id)), \(rows.map(\.aggregate)), \(rows.map(\.subject)), \(rows.map(\.body)))
                 WITH ORDINALITY AS event (id, aggregate, subject, body, place)
             ORDER BY place

@@ -5,8 +5,8 @@ private import Synchronization
 
 /// A running child process.
 ///
-/// It inherits only three descriptors and blocks no signal. Its parent-death signal depends on the *thread* that made it
-/// (prctl(2)), so all children are made on one thread that never ends.
+/// It inherits only three descriptors, and the command's listening socket if there is one, and blocks no signal. Its parent-death signal
+/// depends on the *thread* that made it (prctl(2)), so all children are made on one thread that never ends.
 package final class ChildProcess: Sendable {
     package let pid: Int32
     private let exit = Mutex<ExitState>(ExitState())
@@ -55,7 +55,12 @@ package final class ChildProcess: Sendable {
     private static func start(_ command: Command, executable: String, launcher: String) throws -> ChildProcess {
         var arguments = [launcher, "--pdeathsig", command.deathSignal]
         if let user = command.user { arguments += ["--reuid=\(user)", "--regid=\(user)", "--init-groups"] }
-        arguments += ["--", executable] + command.arguments
+        arguments.append("--")
+        // LISTEN_PID must be the child's id, which only the child knows before it runs.
+        if command.listener != nil {
+            arguments += ["/bin/sh", "-c", "LISTEN_FDS=1 LISTEN_PID=$$; export LISTEN_FDS LISTEN_PID; exec \"$@\"", "sh"]
+        }
+        arguments += [executable] + command.arguments
         let environment = command.environment.map { "\($0.key)=\($0.value)" }
 
         var actions = posix_spawn_file_actions_t()
@@ -68,8 +73,9 @@ package final class ChildProcess: Sendable {
         } else {
             posix_spawn_file_actions_adddup2(&actions, 1, 2)
         }
+        if let listener = command.listener { posix_spawn_file_actions_adddup2(&actions, listener.descriptor, 3) }
         // The child must not inherit descriptors that other threads open, before this or meanwhile.
-        posix_spawn_file_actions_addclosefrom_np(&actions, 3)
+        posix_spawn_file_actions_addclosefrom_np(&actions, command.listener == nil ? 3 : 4)
 
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)

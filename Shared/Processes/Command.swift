@@ -18,6 +18,8 @@ package struct Command: Sendable {
     package var output: String
     /// The file that standard error is appended to; nil: the same as `output`.
     package var errors: String?
+    /// A socket for it to accept from, as its descriptor 3 (sd_listen_fds(3)).
+    package var listener: ListeningSocket?
 
     package init(
         executable: String,
@@ -27,7 +29,8 @@ package struct Command: Sendable {
         deathSignal: String = "KILL",
         input: String? = nil,
         output: String,
-        errors: String? = nil
+        errors: String? = nil,
+        listener: ListeningSocket? = nil
     ) {
         self.executable = executable
         self.arguments = arguments
@@ -37,6 +40,7 @@ package struct Command: Sendable {
         self.input = input
         self.output = output
         self.errors = errors
+        self.listener = listener
     }
 
     /// The environment of this process, with changes.

@@ -1,5 +1,6 @@
 import AuthAPI
 import Bus
+import CommonAPI
 import Database
 import Foundation
 import Hummingbird
@@ -8,14 +9,15 @@ import Logging
 import Outbox
 import OutgoingHTTP
 import Runtime
-import ServiceRuntime
 import Synchronization
 import TestSupport
 import Testing
+import Tokens
 import Wire
 
 @testable import AuthService
 @testable import GatewayService
+@testable import ServiceRuntime
 
 /// `auth` in this process, on a broker, a database and a key folder of its own.
 final class World: Sendable {
@@ -53,11 +55,23 @@ final class World: Sendable {
         apple = try await AppleServer.start()
         bus = try await BusConnection.connect(BusConfiguration(url: nats.url), logger: PostgresServer.silence)
         try await JetStream(connection: bus).ensureStream(.events(ofService: "auth"))
+        try await JetStream(connection: bus).ensureStream(RevocationStream.configuration())
         database = Database(
             DatabaseConfiguration(connectionString: databaseURL, schema: "auth", poolSize: 4),
             logger: PostgresServer.silence
         )
         try await database.start()
+        // Of the services that apply what protects a user there are none.
+        for name in ["social", "streaks", "media", "notifications"] {
+            let other = BusService(
+                connection: bus,
+                name: name,
+                version: "1.0.0",
+                endpoints: [Endpoint(EventBarrier.method(of: name)) { _, _ in Empty() }],
+                logger: PostgresServer.silence
+            )
+            try await other.start()
+        }
         for features in features { try await addReplica(features: features) }
         if !travelling { try await startGateway() }
     }
@@ -109,6 +123,7 @@ final class World: Sendable {
         let settings = Settings(
             values: [
                 "nats.url": nats.url, "http.port": "0", "http.address-rate": "0", "gateway.services": "auth",
+                "http.drain-timeout": "1",
                 "blob.folder": nats.files.appendingPathComponent("blobs").path,
                 "media.signing-key": String(repeating: "k", count: 40), "http.trusted-proxies": "127.0.0.1",
             ],

@@ -142,12 +142,27 @@ import Testing
         requests.close()
     }
 
-    @Test func `a reply subject is one token of sixteen digits below the inbox`() throws {
+    @Test func `a reply subject is sixteen digits below the inbox and then whose reply it is`() throws {
         let requests = PendingRequests(inboxPrefix: "_INBOX.test")
-        let prefix = String(requests.subject.dropLast())
+        let prefix = String(requests.subject.dropLast(3))
+        #expect(requests.subject.hasSuffix(".*.*"))
         #expect(prefix.hasPrefix("_INBOX.test.") && prefix.count == "_INBOX.test.".count + 33)
-        #expect(requests.replySubject(0xAB) == prefix + "00000000000000ab")
-        #expect(requests.replySubject(.max) == prefix + "ffffffffffffffff")
+        #expect(requests.replySubject(0xAB) == prefix + "00000000000000ab.any")
+        #expect(requests.replySubject(.max) == prefix + "ffffffffffffffff.any")
+        let instance = InstanceID(number: 0x1F)
+        #expect(requests.replySubject(1, instance: instance) == prefix + "0000000000000001.000000000000001f")
         #expect(PendingRequests(inboxPrefix: "_INBOX.test").subject != requests.subject)
+    }
+
+    @Test func `an instance puts its id into the subject of its reply, and nothing else is read as one`() {
+        let instance = InstanceID(number: 0xFE)
+        #expect(ReplySubject.from(instance, "_INBOX.a.1.any") == "_INBOX.a.1.00000000000000fe")
+        for other in ["_INBOX.a.1.00000000000000ff", "_INBOX.a", "_INBOX.many"] {
+            #expect(ReplySubject.from(instance, other) == other)
+        }
+        #expect(ReplySubject.instance("_INBOX.a.1.00000000000000fe") == instance)
+        for other in ["_INBOX.a.1.any", "_INBOX.a.1.0000000000000FFE", "short", ""] {
+            #expect(ReplySubject.instance(other) == nil)
+        }
     }
 }

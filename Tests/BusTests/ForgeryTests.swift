@@ -33,7 +33,7 @@ extension BrokerTests {
                 { user: deputy, password: p },
                 { user: notes, password: p, permissions: {
                     publish: ["_INBOX.>", "rpc.mallory.>", "$JS.API.CONSUMER.MSG.NEXT.*.notes"]
-                    subscribe: ["rpc.notes.>", "$SRV.>", "_INBOX.notes.>"] } },
+                    subscribe: ["rpc.notes.>", "inst.notes.>", "$SRV.>", "_INBOX.notes.>"] } },
                 { user: mallory, password: p, permissions: {
                     publish: ["_INBOX.>", "evt.mallory.>", "rpc.deputy.>", "$SRV.>", "$JS.API.>", "$JS.ACK.>"]
                     subscribe: ["rpc.mallory.>", "_INBOX.mallory.>"] } },
@@ -91,7 +91,7 @@ extension BrokerTests {
                     try await makeAcknowledgingConsumer(of: stream, name, bus)
                 }
             }
-            let forged = (0..<40).map { number in
+            let forged = (0..<80).map { number in
                 OutgoingEvent(
                     subject: "evt.mallory.v1.Happened",
                     messageID: "\(number)",
@@ -177,17 +177,21 @@ extension BrokerTests {
                 try await eventually("all have arrived") { own.value.count == 1 && others.value.count == 3 }
                 // A service that was called once knows everything but the tokens of the others.
                 let tokens = try #require(own.value.first).split(separator: ".")
-                let prefix = tokens.dropLast().joined(separator: ".")
+                let prefix = tokens.dropLast(2).joined(separator: ".")
                 let body = Array("forged".utf8)
                 for number in UInt64(0)..<2_000 {
-                    for token in ["\(number)", Hex.text(number), "s.\(number)"] {
+                    for token in ["\(number)", Hex.text(number), "s.\(number)", "\(Hex.text(number)).any"] {
                         try world.mallory.publish("\(prefix).\(token)", body: body)
                     }
                 }
                 // Right but for a digit or a token.
                 for reply in others.value {
-                    let stem = String(reply.dropLast(4))
-                    for forged in [stem, stem + "FFFF", stem + ".000", reply + "0", reply + ".0"] {
+                    let whole = String(reply.dropLast(4))
+                    let stem = String(whole.dropLast(4))
+                    for forged in [
+                        whole, stem + ".any", stem + "FFFF.any", stem + ".000.any", reply + "0", reply + ".0", whole + ".all",
+                        whole + ".00000000000000FF",
+                    ] {
                         try world.mallory.publish(forged, body: body)
                     }
                 }
@@ -233,7 +237,8 @@ extension BrokerTests {
                 let token = try world.notes.requests.open(until: Tick.now() + .seconds(600))
                 let inbox = world.consumption.inbox
                 for (target, isRefused) in [
-                    (Self.victim, true), ("$SRV.INFO.notes", true), ("\(inbox).1", true), ("\(inbox).x.y", false),
+                    (Self.victim, true), ("inst.notes.\(world.services[0].id).\(Self.victim)", true), ("inst.notes.ping", true),
+                    ("$SRV.INFO.notes", true), ("\(inbox).1", true), ("\(inbox).x.y", false),
                     (world.notes.requests.replySubject(token &+ 1), false),
                 ] {
                     let tap = Tap(world.operator_)

@@ -135,36 +135,137 @@ import Testing
 }
 
 @Suite struct CallPolicyTests {
-    private let now = Instant(seconds: 100)
-    private let deadline = Instant(seconds: 110)
+    private let silence = Self.silence()
 
-    @Test func `only idempotent methods are sent twice`() {
-        var change = CallPolicy(isIdempotent: false)
-        #expect(change.timeout(now: now, deadline: deadline) == deadline)
-        #expect(change.pause(after: .refused, jitter: 3) == nil)
-        #expect(change.pause(after: .silence, jitter: 3) == nil)
-        #expect(change.pause(after: .unsent, jitter: 3) == nil)
-        var read = CallPolicy(isIdempotent: true)
-        #expect(read.timeout(now: now, deadline: deadline) == Instant(seconds: 105))
-        #expect(read.pause(after: .silence, jitter: 3) == .zero)
-        #expect(read.timeout(now: now, deadline: deadline) == deadline)
-        #expect(read.pause(after: .refused, jitter: 3) == nil, "once")
-        var refused = CallPolicy(isIdempotent: true)
-        #expect(refused.pause(after: .refused, jitter: 3) == .milliseconds(5))
-        #expect(refused.pause(after: .silence, jitter: 3) == nil)
-        var unsent = CallPolicy(isIdempotent: true)
-        #expect(unsent.pause(after: .unsent, jitter: 3) == .milliseconds(53))
-        #expect(unsent.pause(after: .unsent, jitter: 3) == nil)
+    private static func silence(
+        isConnected: Bool = true,
+        isLost: Bool = false,
+        isInstanceLost: Bool = false,
+        after elapsed: Interval = .milliseconds(100)
+    ) -> CallPolicy.Event {
+        .silence(isConnected: isConnected, isLost: isLost, isInstanceLost: isInstanceLost, elapsed: elapsed)
     }
 
-    @Test func `a call without responders is tried again only while the bus heals`() {
-        var change = CallPolicy(isIdempotent: false)
-        #expect(change.pause(after: .noResponders(isHealing: true), jitter: 1) == .milliseconds(21))
-        #expect(change.pause(after: .noResponders(isHealing: true), jitter: 1) == .milliseconds(21))
-        #expect(change.pause(after: .noResponders(isHealing: false), jitter: 0) == nil)
-        var read = CallPolicy(isIdempotent: true)
-        #expect(read.pause(after: .noResponders(isHealing: false), jitter: 1) == .milliseconds(11))
-        #expect(read.pause(after: .noResponders(isHealing: false), jitter: 1) == nil, "one more look")
-        #expect(read.pause(after: .noResponders(isHealing: true), jitter: 1) == .milliseconds(21))
+    /// A call that was sent once.
+    private func policy(_ repeatability: Repeatability, usualTime: Interval = .milliseconds(40)) -> CallPolicy {
+        var policy = CallPolicy(repeatability, usualTime: usualTime)
+        _ = policy.sent()
+        return policy
+    }
+
+    @Test func `what may have had an effect is sent again only when it may be repeated`() {
+        var change = policy(.never)
+        for event in [CallPolicy.Event.refused(isLasting: false), .inProgress, .unsent] {
+            #expect(change.step(after: event, jitter: 3) == .fail, "\(event)")
+        }
+        #expect(change.step(after: silence, jitter: 3) == .wait(.milliseconds(100)))
+        #expect(change.step(after: Self.silence(isLost: true), jitter: 3) == .wait(.milliseconds(160)))
+        var read = policy(.idempotent)
+        #expect(read.step(after: silence, jitter: 3) == .send(after: .zero))
+        var lost = policy(.idempotent)
+        let noBudget = { false }
+        #expect(lost.step(after: Self.silence(isConnected: false), jitter: 3) == .wait(.milliseconds(50)))
+        let step = lost.step(after: Self.silence(isLost: true), jitter: 3, takeRepeat: noBudget)
+        #expect(step == .send(after: .zero), "what the broker lost costs no budget")
+    }
+
+    @Test func `a slow call is sent again at most three times, ever later, and only within the budget`() {
+        var policy = CallPolicy(.idempotent, usualTime: .milliseconds(80))
+        var waits: [Interval] = []
+        for _ in 0..<4 {
+            waits.append(policy.sent())
+            if waits.count < 4 { #expect(policy.step(after: silence, jitter: 0) == .send(after: .zero)) }
+        }
+        #expect(waits == [80, 160, 320, 640].map { .milliseconds($0) })
+        #expect(policy.step(after: silence, jitter: 0) == .wait(.seconds(1)))
+        var poor = self.policy(.idempotent)
+        #expect(poor.step(after: silence, jitter: 0) { false } == .wait(.milliseconds(100)))
+        #expect(poor.step(after: silence, jitter: 0) { true } == .send(after: .zero), "the budget has room again")
+        var slow = CallPolicy(.idempotent, usualTime: .seconds(3))
+        #expect(slow.sent() == .seconds(3))
+        _ = slow.step(after: silence, jitter: 0)
+        #expect(slow.sent() == .seconds(3))
+    }
+
+    @Test func `a change with a key is sent again when its instance is probably lost, not because it is slow`() {
+        var slow = policy(.withKey)
+        for elapsed in stride(from: Int64(100), to: 2_000, by: 300) {
+            let step = slow.step(after: Self.silence(after: .milliseconds(elapsed)), jitter: 0)
+            #expect(step == .wait(.milliseconds(150)), "\(elapsed)")
+        }
+        #expect(slow.step(after: Self.silence(after: .seconds(2)), jitter: 0) == .send(after: .zero), "without a sign")
+        _ = slow.sent()
+        #expect(slow.step(after: Self.silence(after: .seconds(3)), jitter: 0) == .wait(.milliseconds(150)), "once")
+        var frozen = policy(.withKey)
+        #expect(frozen.step(after: Self.silence(isInstanceLost: true), jitter: 0) == .send(after: .zero))
+        var read = policy(.idempotent)
+        for _ in 0..<3 { #expect(read.step(after: silence, jitter: 0) == .send(after: .zero)) }
+        #expect(read.step(after: silence, jitter: 0) != .send(after: .zero))
+        let late = read.step(after: Self.silence(isInstanceLost: true), jitter: 0) { false }
+        #expect(late == .send(after: .zero), "a read too, whatever was sent before")
+        var lost = policy(.withKey)
+        #expect(lost.step(after: Self.silence(isLost: true), jitter: 0) == .send(after: .zero))
+    }
+
+    @Test func `a refusal is followed by one retry, but not when a longer pause was asked for`() {
+        var read = policy(.idempotent)
+        #expect(read.step(after: .refused(isLasting: false), jitter: 3) == .send(after: .milliseconds(5)))
+        _ = read.sent()
+        #expect(read.step(after: .refused(isLasting: false), jitter: 3) == .fail, "once")
+        var lasting = policy(.idempotent)
+        #expect(lasting.step(after: .refused(isLasting: true), jitter: 3) == .fail)
+        var two = policy(.idempotent)
+        _ = two.step(after: silence, jitter: 0)
+        _ = two.sent()
+        #expect(
+            two.step(after: .refused(isLasting: true), jitter: 3) == .wait(.milliseconds(100)),
+            "the other sending may succeed"
+        )
+        var unsent = policy(.idempotent)
+        #expect(unsent.step(after: .unsent, jitter: 3) == .send(after: .milliseconds(53)))
+        #expect(unsent.step(after: .unsent, jitter: 3) == .fail)
+    }
+
+    @Test func `a call waits for the one that is being worked on`() {
+        var change = policy(.idempotent)
+        var pauses: [Interval] = []
+        for _ in 0..<7 {
+            guard case .send(let pause) = change.step(after: .inProgress, jitter: 0) else { continue }
+            pauses.append(pause)
+            _ = change.sent()
+        }
+        #expect(pauses == [20, 40, 80, 160, 250, 250, 250].map { .milliseconds($0) })
+    }
+
+    @Test func `what no instance got is sent again, whatever it is`() {
+        var change = policy(.never)
+        #expect(change.step(after: .gone, jitter: 1) == .send(after: .zero))
+        _ = change.sent()
+        let healing = CallPolicy.Event.noResponders(isHealing: true, knowsInstances: false)
+        for _ in 0..<2 {
+            #expect(change.step(after: healing, jitter: 1) == .send(after: .milliseconds(21)))
+            _ = change.sent()
+        }
+        let away = CallPolicy.Event.noResponders(isHealing: false, knowsInstances: false)
+        #expect(change.step(after: away, jitter: 0) == .fail)
+        var read = policy(.idempotent)
+        #expect(read.step(after: away, jitter: 1) == .send(after: .milliseconds(11)))
+        _ = read.sent()
+        #expect(read.step(after: away, jitter: 1) == .fail, "one more look")
+    }
+
+    @Test func `without responders a call waits only for an instance that may be stopping`() {
+        var stopping = policy(.idempotent)
+        _ = stopping.step(after: silence, jitter: 0)
+        _ = stopping.sent()
+        #expect(
+            stopping.step(after: .noResponders(isHealing: false, knowsInstances: true), jitter: 0) == .wait(.milliseconds(100))
+        )
+        var killed = policy(.idempotent)
+        _ = killed.step(after: silence, jitter: 0)
+        _ = killed.sent()
+        #expect(killed.step(after: .gone, jitter: 0) == .send(after: .zero))
+        _ = killed.sent()
+        #expect(killed.step(after: .noResponders(isHealing: false, knowsInstances: false), jitter: 0) == .fail)
     }
 }

@@ -66,27 +66,57 @@ import Testing
         let unasked = try table.opened(3, at(50))
         _ = table.wait(early, "early")
         _ = table.wait(late, "late")
-        var waiters = table.expire(now: at(49))
-        #expect(waiters.isEmpty && table.wakeAt == at(50))
-        waiters = table.expire(now: at(50))
-        #expect(waiters == ["early"] && table.wakeAt == at(100))
+        var actions = table.expire(now: at(49))
+        #expect(actions.isEmpty && table.wakeAt == at(50))
+        actions = table.expire(now: at(50))
+        #expect(actions.map(\.text) == ["early: expired"] && table.wakeAt == at(100))
         #expect(table.wait(unasked, "C").text == "C: expired")
         #expect(table.settle(early, .reply("too late")).text == "nothing")
-        waiters = table.expire(now: at(100))
-        #expect(waiters == ["late"] && table.wakeAt == nil)
+        actions = table.expire(now: at(100))
+        #expect(actions.map(\.text) == ["late: expired"] && table.wakeAt == nil)
         _ = try table.opened(9, at(200))
         #expect(table.wakeAt == at(200), "after all was quiet")
     }
 
-    @Test func `an answer to either sending counts`() throws {
+    @Test func `silence wakes the waiter and the request stays open`() throws {
         var table = Table()
-        let token = try table.opened(1, at(50))
+        let token = try table.opened(1, at(100))
+        #expect(table.wait(token, "A", silentAt: at(20)).text == "nothing")
+        #expect(table.wakeAt == at(20))
+        #expect(table.expire(now: at(20)).map(\.text) == ["A: silence"])
+        #expect(table.wakeAt == at(100), "the same silence wakes once")
+        #expect(table.settle(token, .reply("between two waits")).text == "nothing")
+        #expect(table.wait(token, "A", silentAt: at(40)).text == "A: reply between two waits")
+        #expect(table.count == 0)
+    }
+
+    @Test func `a reply to any sending counts, in the order of arrival`() throws {
+        var table = Table()
+        let token = try table.opened(1, at(100))
+        _ = table.wait(token, "A", silentAt: at(20))
+        #expect(table.expire(now: at(20)).map(\.text) == ["A: silence"])
+        try table.keep(token, deadline: at(100))
+        #expect(table.settle(token, .reply("refusal of the first")).text == "nothing")
+        #expect(table.settle(token, .reply("reply to the second")).text == "nothing")
+        #expect(table.wait(token, "A").text == "A: reply refusal of the first")
+        #expect(table.wait(token, "A").text == "A: reply reply to the second")
+        #expect(table.wait(token, "A", silentAt: at(50)).text == "nothing")
+        #expect(table.expire(now: at(100)).map(\.text) == ["A: expired"])
+        #expect(table.count == 1)
+        table.remove(token)
+        #expect(table.count == 0)
+    }
+
+    @Test func `a request that was answered can be sent again`() throws {
+        var table = Table()
+        let token = try table.opened(1, at(100))
         _ = table.wait(token, "A")
-        #expect(table.expire(now: at(50)) == ["A"])
-        try table.reopen(token, deadline: at(100))
-        #expect(table.wakeAt == at(100))
-        #expect(table.settle(token, .reply("of the first sending")).text == "nothing")
-        #expect(table.wait(token, "A").text == "A: reply of the first sending")
+        #expect(table.settle(token, .reply("refusal")).text == "A: reply refusal")
+        try table.keep(token, deadline: at(100))
+        #expect(table.wait(token, "A", silentAt: at(10)).text == "nothing")
+        #expect(table.settle(token, .reply("answer")).text == "A: reply answer")
+        table.remove(token)
+        #expect(table.count == 0)
     }
 
     @Test func `closing fails what waits and what comes`() throws {
@@ -96,7 +126,7 @@ import Testing
         let answered = try table.opened(3, at(50))
         _ = table.wait(waiting, "A")
         _ = table.settle(answered, .reply("yes"))
-        #expect(table.close(.unavailable()) == ["A"])
+        #expect(table.close(.unavailable()).map(\.text) == ["A: failed UNAVAILABLE"])
         #expect(table.wait(open, "B").text == "B: failed UNAVAILABLE")
         #expect(table.wait(answered, "C").text == "C: reply yes")
         #expect(throws: ServiceError.unavailable()) { try table.open(9, deadline: at(60)) }
@@ -120,23 +150,33 @@ import Testing
         var waiting: Set<UInt64> = []
         var open: [UInt64] = []
         func note(_ action: RequestTable<UInt64, String>.Action) {
+            // Each wait has a waiter of its own.
             if case .resume(let waiter, _) = action { resumed[waiter, default: 0] += 1 }
         }
         for step in UInt64(0)..<400 {
-            switch UInt64.random(in: 0..<5, using: &random) {
+            let silentAt = Bool.random(using: &random) ? at(step + .random(in: 0..<20, using: &random)) : .never
+            switch UInt64.random(in: 0..<7, using: &random) {
             case 0: open.append(try table.opened(step, at(step + .random(in: 1..<50, using: &random))))
             case 1:
                 guard let token = open.randomElement(using: &random), waiting.insert(token).inserted else { continue }
-                note(table.wait(token, token))
-            case 2: if let token = open.randomElement(using: &random) { note(table.settle(token, .reply("r"))) }
-            case 3: if let token = open.randomElement(using: &random) { note(table.settle(token, .cancelled)) }
-            default: for waiter in table.expire(now: at(step)) { resumed[waiter, default: 0] += 1 }
+                note(table.wait(token, token, silentAt: silentAt))
+            case 2:
+                guard let token = open.randomElement(using: &random), resumed[token] == 1, waiting.insert(1_000 + step).inserted
+                else { continue }
+                try table.keep(token, deadline: at(step + 30))
+                note(table.wait(token, 1_000 + step, silentAt: silentAt))
+            case 3, 4: if let token = open.randomElement(using: &random) { note(table.settle(token, .reply("r"))) }
+            case 5: if let token = open.randomElement(using: &random) { note(table.settle(token, .cancelled)) }
+            default: for action in table.expire(now: at(step)) { note(action) }
             }
         }
-        for waiter in table.close(.unavailable()) { resumed[waiter, default: 0] += 1 }
+        for action in table.close(.unavailable()) { note(action) }
         #expect(resumed.values.allSatisfy { $0 == 1 })
         #expect(Set(resumed.keys) == waiting)
-        for token in open where !waiting.contains(token) { note(table.wait(token, token)) }
+        for token in open {
+            if !waiting.contains(token) { note(table.wait(token, token)) }
+            table.remove(token)
+        }
         #expect(table.count == 0)
     }
 }
@@ -155,7 +195,8 @@ extension RequestTable.Action {
         switch self {
         case .nothing: "nothing"
         case .resume(let waiter, .reply(let reply)): "\(waiter): reply \(reply)"
-        case .resume(let waiter, .noResponders): "\(waiter): no responders"
+        case .resume(let waiter, .noResponders(let instance)): "\(waiter): no responders \(instance?.text ?? "")"
+        case .resume(let waiter, .silence): "\(waiter): silence"
         case .resume(let waiter, .expired): "\(waiter): expired"
         case .resume(let waiter, .cancelled): "\(waiter): cancelled"
         case .resume(let waiter, .failed(let error)): "\(waiter): failed \(error.reason)"

@@ -54,7 +54,10 @@ actor Crowd {
             var person = person
             let registration =
                 "{\"email\":\"\(person.email)\",\"password\":\"\(Self.password)\",\"username\":\"\(person.name)\",\"display_name\":\"\(person.name)\",\"time_zone\":\"UTC\"}"
-            let session: Session = try await api.ask(Self.post("/api/auth/register", registration))
+            // It is repeated until it is answered, like everything here.
+            var registering = Self.post("/api/auth/register", registration)
+            registering.key = "register-\(person.name)"
+            let session: Session = try await api.ask(registering)
             (person.id, person.token) = (session.user.id, session.accessToken)
             let _: Nothing = try await api.ask(Self.post("/api/users/me/terms", "{\"version\":\"2026-01\"}", person))
             return person

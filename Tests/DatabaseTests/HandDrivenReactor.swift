@@ -30,6 +30,8 @@ final class HandDrivenReactor: @unchecked Sendable {
             statementTimeout: .seconds(60)
         )
         configuration.acquireTimeout = .seconds(10)
+        // Its time passes in leaps, in which no server could say anything.
+        configuration.silenceBeforeProbe = .seconds(1_000_000)
         adjust(&configuration)
         reactor = try Reactor(configuration, logger: PostgresServer.silence, observer: nil)
         reactor.now = monotonicNanoseconds()

@@ -91,7 +91,9 @@ struct DeployCommandTests {
                 )
             }
             // A process whose command line is that of a running system.
-            try FileManager.default.copyItem(atPath: "/bin/bash", toPath: folder.binaries.appending(path: "streaksnap").path)
+            // By a process of its own: a child that is forked while this one writes the file keeps it from being executed (ETXTBSY).
+            let copy = try await run("cp", ["/bin/bash", folder.binaries.appending(path: "streaksnap").path])
+            try #require(copy.status == 0, "\(copy.transcript)")
             let holder = try await ChildProcess.spawn(
                 Command(
                     executable: folder.binaries.appending(path: "streaksnap").path,

@@ -11,9 +11,19 @@ import Testing
             let publish = try #require(rights.publish)
             let subscribe = try #require(rights.subscribe)
             let called = publish.filter { $0.hasPrefix("rpc.") }.map { $0.split(separator: ".")[1] }
-            #expect(called.map(String.init) == BusPermissions.callees[name])
+            let awaited = BusPermissions.awaited[name] ?? []
+            #expect(called.map(String.init) == (BusPermissions.callees[name] ?? []) + awaited)
+            for service in awaited { #expect(publish.contains("rpc.\(service).v1.AwaitEvents")) }
             #expect(publish.filter { $0.hasPrefix("evt.") } == ["evt.\(name).>"])
-            #expect(publish.allSatisfy { $0 != ">" && !$0.contains("*") })
+            // Instances of these by name, and nothing else of any service.
+            let instances =
+                (BusPermissions.callees[name] ?? []).map { "inst.\($0).>" }
+                + awaited.flatMap { service in
+                    ["*.rpc.\(service).v1.AwaitEvents", "*.ping", "ping"].map { "inst.\(service).\($0)" }
+                }
+            #expect(publish.filter { $0.hasPrefix("inst.") } == instances)
+            #expect(subscribe.filter { $0.hasPrefix("inst.") } == ["inst.\(name).>"])
+            #expect(publish.allSatisfy { $0 != ">" && ($0.hasPrefix("inst.") || !$0.contains("*")) })
             // Of JetStream: reading, what it consumes, by its own consumer. A user who makes or changes streams or consumers has every right.
             let reading = (BusPermissions.sources[name] ?? [:]).flatMap { feature, sources in
                 sources.map { "EVT_\($0.uppercased())" }.flatMap {
@@ -23,7 +33,11 @@ import Testing
                     ]
                 }
             }
-            #expect(Set(publish.filter { $0.hasPrefix("$") }) == Set(reading + ["$JS.API.STREAM.MSG.GET.DEV_CLOCK"]))
+            // Whether the streams it fills still have what it published.
+            let filling = name == "auth" ? ["$JS.API.STREAM.INFO.REVOKED"] : []
+            let own = ["$JS.API.STREAM.INFO.EVT_\(name.uppercased())", "$JS.API.STREAM.MSG.GET.DEV_CLOCK"]
+            #expect(Set(publish.filter { $0.hasPrefix("$") }) == Set(reading + filling + own))
+            #expect(publish.filter { $0.hasPrefix("revoked") } == (name == "auth" ? ["revoked.>"] : []))
             #expect(subscribe.filter { $0.hasPrefix("rpc.") || $0.hasPrefix("_INBOX") } == ["rpc.\(name).>", "_INBOX.\(name).>"])
         }
     }
@@ -90,13 +104,14 @@ import Testing
             ] { #expect(try social.canPublish(subject), "social to \(subject)") }
             for subject in [
                 "rpc.billing.v1.X", "rpc.social.v1.X", "evt.auth.v1.X", "relay.auth.x", "dev.clock.set", "live.x", "$SRV.PING",
-                "$SYS.REQ.SERVER.PING", "anything",
+                "$SYS.REQ.SERVER.PING", "anything", "revoked.\(UUID().uuidString.lowercased())",
             ] { #expect(try !social.canPublish(subject), "social to \(subject)") }
             for subject in ["rpc.social.>", "relay.social.>", "dev.clock.>", "$SRV.PING.social", "_INBOX.social.x.*"] {
                 #expect(try social.canSubscribe(subject), "social from \(subject)")
             }
             for subject in [
                 ">", "rpc.>", "rpc.auth.>", "evt.auth.>", "evt.social.>", "_INBOX.>", "_INBOX.auth.>", "live.>", "$SYS.>",
+                "revoked.>",
             ] {
                 #expect(try !social.canSubscribe(subject), "social from \(subject)")
             }
@@ -105,7 +120,8 @@ import Testing
             for subject in ["rpc.billing.v1.X", "$SRV.INFO", "dev.clock.set", "$JS.API.STREAM.MSG.GET.DEV_CLOCK"] {
                 #expect(try gateway.canPublish(subject))
             }
-            #expect(try !gateway.canPublish("evt.auth.v1.X"))
+            #expect(try !gateway.canPublish("evt.auth.v1.X") && !gateway.canPublish("revoked.x"))
+            #expect(try gateway.canSubscribe("revoked.>"))
             #expect(try gateway.canSubscribe("live.user.1") && gateway.canSubscribe("_INBOX.gateway.>"))
             #expect(try !gateway.canSubscribe("rpc.auth.>"))
             #expect(try !gateway.canSubscribe("_INBOX.social.>"))
@@ -150,9 +166,9 @@ import Testing
                     user: rights.user,
                     password: endpoints.natsPassword(of: rights.user)
                 )
-                for source in BusPermissions.services {
+                for stream in BusPermissions.services.map({ "EVT_\($0.uppercased())" }) + ["REVOKED"] {
                     for consumer in Self.durables {
-                        for subject in Self.jetStreamSubjects("EVT_\(source.uppercased())", consumer) {
+                        for subject in Self.jetStreamSubjects(stream, consumer) {
                             let isAllowed = try raw.canPublish(subject)
                             #expect(isAllowed == publish.contains(subject), "\(rights.user) to \(subject)")
                         }

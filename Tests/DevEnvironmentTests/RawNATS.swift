@@ -94,7 +94,7 @@ final class RawNATS {
 
     private func send(_ text: String) throws {
         let bytes = Array((text + "\r\n").utf8)
-        try #require(Glibc.send(socket, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count)
+        guard Glibc.send(socket, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count else { throw Refused(line: "closed") }
     }
 
     private func line() throws -> String {

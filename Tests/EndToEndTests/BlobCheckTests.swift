@@ -28,7 +28,7 @@ struct BlobCheckTests {
         #expect(try await ben.setAvatar(try Photos.jpeg(99)).status == 200)
         #expect(try await ada.setAvatar(Array("no picture".utf8)).status == 400)
         let cem = try await Person.register("cem", at: home)
-        #expect(try await ada.post("/api/blocks", "{\"user_id\":\"\(cem.id)\"}").status == 201)
+        #expect(try await ada.post("/api/blocks", "{\"user_id\":\"\(cem.id)\"}", key: "block").status == 201)
         #expect(try await ben.delete().status == 200)
         try await eventually("ben is withheld") { home.blobs(of: ben).contains { $0.contains("/withheld/") } }
         try await eventually("all is noted") {
@@ -71,5 +71,6 @@ struct BlobCheckTests {
         #expect(young.text.hasSuffix(" 3 differences\n"), "\(young.text)")
         #expect(try await check(home, ["--older-than", "soon"]).status == 64)
         #expect(try await check(home, ["--colour", "red"]).status == 64)
+        await home.guardian.end()
     }
 }

@@ -99,5 +99,6 @@ import Testing
         _ = ben
         await attacker.close()
         await chief.close()
+        await home.guardian.end()
     }
 }

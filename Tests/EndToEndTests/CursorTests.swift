@@ -1,4 +1,3 @@
-import AuthAPI
 import Bus
 import CommonAPI
 import Foundation
@@ -195,7 +194,7 @@ struct CursorTests {
         let bus = try await home.bus()
         var random = Seeded(8)
         for text in garbage(&random) where !text.utf8.contains(0) {
-            for list in ["auth.v1.ListProfileSnapshots", "social.v1.ListBlockSnapshots", "auth.v1.ListRevocations"] {
+            for list in ["auth.v1.ListProfileSnapshots", "social.v1.ListBlockSnapshots"] {
                 let refused = await #expect(throws: ServiceError.self, "\(list): \(text)") {
                     try await snapshot(list, after: text, bus)
                 }
@@ -208,26 +207,17 @@ struct CursorTests {
         for id in [UserID(high: 0, low: 0), UserID(high: .max, low: .max), UserID(high: random.next(), low: random.next())] {
             try await snapshot("auth.v1.ListProfileSnapshots", after: id.description, bus)
             try await snapshot("social.v1.ListBlockSnapshots", after: id.description, bus)
-            for since in [Instant.writable.lowerBound, .epoch, Instant.writable.upperBound] {
-                let request = ListRevocationsRequest(since: since, after: id.cast(to: Tag.Session.self))
-                _ = try await AccountsClient(bus).listRevocations(
-                    request,
-                    context: CallContext(principal: Principal(role: .service))
-                )
-            }
         }
         await bus.close()
     }
 
     /// Asks for what follows any text: a typed request holds ids only, so its bytes are written here.
     private func snapshot(_ method: String, after text: String, _ bus: BusConnection) async throws {
-        // Revocations have `since` as their field 1, here 1970, and `after` as their field 2; the others have `after` as their field 1.
-        let start: [UInt8] = method.hasSuffix("ListRevocations") ? [0x0A, 0, 0x12] : [0x0A]
         let count = text.utf8.count
         let length = count < 128 ? [UInt8(count)] : [UInt8(count & 127 | 128), UInt8(count >> 7)]
         _ = try await bus.callRaw(
             subject: "rpc.\(method)",
-            body: start + length + Array(text.utf8),
+            body: [0x0A] + length + Array(text.utf8),
             context: CallContext(principal: Principal(role: .service)),
             idempotent: true
         )

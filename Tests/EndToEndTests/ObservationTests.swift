@@ -127,7 +127,7 @@ struct ObservationTests {
             }?.value
         }
         for service in ["auth", "social", "streaks", "media", "notifications", "billing"] {
-            #expect(value("database_connections", ["service": service]) == 8, "\(service)")
+            #expect(value("database_connections", ["service": service]) == 7, "\(service)")
             for name in ["database_connections_busy", "database_waiting", "database_connections_lost_total"] {
                 #expect(value(name, ["service": service]) != nil, "\(service) \(name)")
             }

@@ -125,7 +125,8 @@ struct OperationTests {
         let home = try await Installation.shared.value
         let health = try await home.call("GET", "/api/health")
         #expect(health.status == 200)
-        #expect(health.json.names == ["status", "db", "version", "timestamp"])
+        #expect(health.json.names == ["status", "db", "unavailable", "version", "timestamp"])
+        #expect(health.json["unavailable"].list.isEmpty)
         #expect(health.json["status"].string == "ok")
         #expect(health.json["db"].bool == true)
         #expect(try await home.call("GET", "/healthz").status == 200)

@@ -162,6 +162,7 @@ import Testing
         }
         let health = try await home.call("GET", "/api/health")
         #expect(health.json["status"].string == "degraded")
+        #expect(health.json["unavailable"].list.compactMap(\.string) == ["billing"])
         kill(pid, SIGCONT)
         try await eventually("it answers again") { try await home.call("GET", "/readyz").status == 200 }
     }

@@ -35,12 +35,11 @@ struct VisitorTests {
     static let present = Task { () -> Installation in
         let home = try await Installation.shared.value
         let reply = DescriptorReply(descriptorSet: TestingDescriptor.bytes, sha256: TestingDescriptor.hash)
-        let describe = Endpoint(
-            Method<Empty, DescriptorReply>(service: "testing", version: "v1", name: "Descriptor", isIdempotent: true)
-        ) {
-            _,
-            _ in reply
-        }
+        let describe = Endpoint.descriptor(
+            service: "testing",
+            sha256: TestingDescriptor.hash,
+            reply: try reply.serialized()
+        )
         let service = BusService(
             connection: try await home.bus(),
             name: "testing",

@@ -21,6 +21,8 @@ struct ConnectionStateTests {
         func wantsBody() -> Bool { state.wantsBody() }
         func sendsHead(hasLength: Bool = true) -> ConnectionState.Outbound { state.sendsHead(hasLength: hasLength) }
         func sendsEnd() -> ConnectionState.AfterReply { state.sendsEnd() }
+        func drain() { state.drain() }
+        func end() -> Bool { state.end() }
     }
 
     private func request(_ state: Trace, _ facts: Facts = Facts()) {
@@ -111,5 +113,53 @@ struct ConnectionStateTests {
         let known = Trace()
         request(known, Facts(isHTTP10: true, keepsAlive: true))
         #expect(known.sendsHead() == .send(closes: false, saysKeepAlive: true, isDelimitedByClose: false))
+    }
+
+    @Test func `when the server stops, the next reply closes the connection`() {
+        let idle = Trace()
+        idle.drain()
+        request(idle)
+        #expect(idle.sendsHead() == send(closes: true) && idle.sendsEnd() == .close)
+        #expect(idle.received(.success(Facts())) == .discard)
+        let busy = Trace()
+        request(busy)
+        busy.drain()
+        #expect(busy.sendsHead() == send(closes: true) && busy.sendsEnd() == .close)
+    }
+
+    @Test func `what was pipelined before the server stopped is answered, and only the last reply closes`() {
+        let state = Trace()
+        for _ in 0..<3 { request(state) }
+        state.drain()
+        for _ in 0..<2 { #expect(state.sendsHead() == send() && state.sendsEnd() == .goOn) }
+        #expect(state.sendsHead() == send(closes: true) && state.sendsEnd() == .close)
+    }
+
+    @Test func `a reply that had begun before the server stopped leaves the connection for one more`() {
+        let state = Trace()
+        request(state)
+        #expect(state.sendsHead() == send())
+        state.drain()
+        #expect(state.sendsEnd() == .goOn)
+        request(state)
+        #expect(state.sendsHead() == send(closes: true) && state.sendsEnd() == .close)
+    }
+
+    @Test func `at the end a connection without a request is closed at once, and another after its reply`() {
+        let idle = Trace()
+        #expect(idle.end() && idle.state.isClosing)
+        #expect(!idle.end(), "once")
+        let busy = Trace()
+        request(busy)
+        #expect(busy.sendsHead() == send())
+        busy.drain()
+        #expect(!busy.end())
+        #expect(busy.sendsEnd() == .close)
+        let uploading = Trace()
+        #expect(uploading.received(.success(Facts(framing: .chunked))) == .forward)
+        uploading.drain()
+        #expect(!uploading.end())
+        #expect(uploading.received(bytes: 5) == .forward && uploading.receivedEnd() == .forward)
+        #expect(uploading.sendsHead() == send(closes: true) && uploading.sendsEnd() == .close)
     }
 }

@@ -6,7 +6,6 @@ import Images
 import Kernel
 import MediaAPI
 import Outbox
-import Replicas
 import SocialAPI
 import Synchronization
 import TestSupport
@@ -16,6 +15,7 @@ import Wire
 @testable import MediaCards
 @testable import MediaCore
 @testable import MediaService
+@testable import Replicas
 @testable import Runtime
 @testable import ServiceRuntime
 
@@ -35,6 +35,41 @@ private final class Friends: Caller {
     }
 }
 
+/// A folder of blobs that counts how often each is stored. Nothing is stored before `isOpen`.
+private final class CountingStore: BlobStore {
+    private let store: LocalBlobStore
+    private let puts = Mutex<[BlobKey: Int]>([:])
+    private let infos = Atomic(0)
+    private let isOpen = Atomic(false)
+
+    init(_ store: LocalBlobStore) { self.store = store }
+
+    var lookups: Int { infos.load(ordering: .relaxed) }
+    func count(_ key: BlobKey) -> Int { puts.withLock { $0[key] ?? 0 } }
+    func open() { isOpen.store(true, ordering: .relaxed) }
+
+    func put<Chunks: AsyncSequence & Sendable>(_ key: BlobKey, from chunks: Chunks, limit: Int64) async throws -> StoredBlob
+    where Chunks.Element: Collection<UInt8> {
+        puts.withLock { $0[key, default: 0] += 1 }
+        try await eventually("the test lets it store") { isOpen.load(ordering: .relaxed) }
+        return try await store.put(key, from: chunks, limit: limit)
+    }
+
+    func info(of key: BlobKey) async throws -> BlobInfo? {
+        defer { infos.add(1, ordering: .relaxed) }
+        return try await store.info(of: key)
+    }
+
+    func get(_ key: BlobKey, range: Range<Int64>?) async throws -> Blob { try await store.get(key, range: range) }
+    func read(_ key: BlobKey, limit: Int64) async throws -> [UInt8] { try await store.read(key, limit: limit) }
+    func delete(_ key: BlobKey) async throws { try await store.delete(key) }
+    func copy(_ source: BlobKey, to destination: BlobKey) async throws { try await store.copy(source, to: destination) }
+    func move(_ source: BlobKey, to destination: BlobKey) async throws { try await store.move(source, to: destination) }
+    func list(prefix: String, after: BlobKey?, limit: Int) async throws -> [BlobInfo] {
+        try await store.list(prefix: prefix, after: after, limit: limit)
+    }
+}
+
 private let template = PostgresTemplate("media") { database in
     for set in [MigrationSet("outbox", OutboxMigrations.all), MigrationSet("runtime", RuntimeMigrations.all)]
         + MediaModule.migrations
@@ -51,6 +86,8 @@ private let template = PostgresTemplate("media") { database in
         let clock: ManualClock
         let share: MarkMilestoneShared
         let revoke: RevokeMilestoneShare
+        let cards: MilestoneCards
+        let blobs: CountingStore
 
         /// The token of the card's page; nil without one.
         func token() async throws -> String? {
@@ -85,10 +122,9 @@ private let template = PostgresTemplate("media") { database in
             let work = UnitOfWorkFactory(database: database, clock: clock, ids: UUIDv7Source(clock: SystemClock()), relay: nil)
             let mutations = Mutations(work: work, database: database)
             let logger = PostgresServer.silence
-            let blobs = LocalBlobStore(
-                folder: FileManager.default.temporaryDirectory.appending(path: "share-tests-\(UUID())").path,
-                logger: logger
-            )
+            let folder = FileManager.default.temporaryDirectory.appending(path: "share-tests-\(UUID())")
+            defer { try? FileManager.default.removeItem(at: folder) }
+            let blobs = CountingStore(LocalBlobStore(folder: folder.path, logger: logger))
             let cards = MilestoneCards(
                 repository: CardRepository(database: database),
                 painter: PosterPainter(logger: logger),
@@ -118,7 +154,9 @@ private let template = PostgresTemplate("media") { database in
                     bus: bus,
                     clock: clock,
                     share: MarkMilestoneShared(cards: shared, mutations: mutations),
-                    revoke: RevokeMilestoneShare(mutations: mutations)
+                    revoke: RevokeMilestoneShare(mutations: mutations),
+                    cards: cards,
+                    blobs: blobs
                 )
             )
         }
@@ -149,6 +187,37 @@ private let template = PostgresTemplate("media") { database in
             #expect(try await world.token() != nil)
             try await world.revoke("another key")
             #expect(try await world.token() == nil)
+        }
+    }
+
+    @Test func `eight who ask for a preview at once get one picture, painted once, also when the first gives up`() async throws {
+        try await withCard { world in
+            let card = try #require(try await world.cards.repository.find(Self.card))
+            let profiles = [Self.ann, Self.ben].map {
+                Profile(
+                    userID: $0,
+                    username: "u",
+                    displayName: "U",
+                    avatarKey: "",
+                    avatarURL: nil,
+                    zone: .utc,
+                    zoneSince: .epoch,
+                    status: .active,
+                    termsVersion: "",
+                    windowStartHour: 10
+                )
+            }
+            let asking = (0..<8).map { _ in Task { try await world.cards.preview(of: card, profiles) } }
+            let key = try BlobKey(card.previewKey)
+            // Each has looked for it, and the painter of it once more.
+            try await eventually("all have found none") { world.blobs.lookups == 9 && world.blobs.count(key) == 1 }
+            asking[0].cancel()
+            await #expect(throws: CancellationError.self) { try await asking[0].value }
+            world.blobs.open()
+            for task in asking.dropFirst() { #expect(try await task.value == key) }
+            #expect(try await world.cards.preview(of: card, profiles) == key, "and one who asks later")
+            #expect(world.blobs.count(key) == 1)
+            #expect(try await world.blobs.read(key, limit: 1 << 24).starts(with: [0x89, 0x50, 0x4E, 0x47]))
         }
     }
 }

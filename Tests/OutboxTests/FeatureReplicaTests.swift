@@ -11,7 +11,7 @@ import TestingAPI
 /// Features of one service on different replicas, as processes that are killed (D14).
 @Suite(.serialized, .timeLimit(.minutes(5))) struct FeatureReplicaTests {
     private static let sign = Method<GreetRequest, GreetReply>(
-        service: "guestbook",
+        service: "testing",
         version: "v1",
         name: "Sign",
         isIdempotent: false
@@ -35,7 +35,7 @@ import TestingAPI
             bus = try await BusConnection.connect(BusConfiguration(url: nats.url), logger: PostgresServer.silence)
             let topology = EventTopology(
                 services: ["testing"],
-                sources: ["guestbook": ["visits": ["testing"], "thanks": ["testing"]]]
+                sources: ["testing": ["visits": ["testing"], "thanks": ["testing"]]]
             )
             try await StreamProvisioner(topology, jetStream: JetStream(connection: bus), logger: PostgresServer.silence)
                 .provision()
@@ -66,7 +66,7 @@ import TestingAPI
 
         func count(_ query: Query) async throws -> Int {
             let database = Database(
-                DatabaseConfiguration(connectionString: databaseURL, schema: "guestbook", poolSize: 1),
+                DatabaseConfiguration(connectionString: databaseURL, schema: "testing", poolSize: 1),
                 logger: PostgresServer.silence
             )
             try await database.start()

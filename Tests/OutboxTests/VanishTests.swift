@@ -43,7 +43,7 @@ struct VanishTests {
         try await world { world, victim in
             victim.freeze()
             let successor = try await world.sink()
-            try await eventually("the other one consumes", within: .seconds(90)) { try await world.consumedCount() >= 300 }
+            try await eventually("the other one consumes") { try await world.consumedCount() >= 300 }
             victim.wake()
             try await emitTheRest(world)
             try await eventually("everything is consumed") { try await world.consumedCount() >= 500 }
@@ -64,7 +64,7 @@ struct VanishTests {
             victim.freeze()
             let successor = try await world.sink { _, _ in try await Task.sleep(for: .milliseconds(10)) }
             let before = try await world.consumedCount()
-            try await eventually("the other has begun", within: .seconds(90)) { try await world.consumedCount() >= before + 20 }
+            try await eventually("the other has begun") { try await world.consumedCount() >= before + 20 }
             victim.wake()
             try await emitTheRest(world)
             try await eventually("everything is consumed") { try await world.consumedCount() >= 500 }

@@ -3,10 +3,11 @@ import Database
 import Foundation
 import Kernel
 import Logging
-import Outbox
 import Synchronization
 import TestSupport
 import Wire
+
+@testable import Outbox
 
 /// An event for tests: its bytes are its text, `aggregate:number`.
 struct Ping: Event {
@@ -96,14 +97,25 @@ final class World: Sendable {
         return database
     }
 
+    /// By which replicas show that they live.
+    private func presence(_ database: Database) -> ReplicaPresence {
+        ReplicaPresence(
+            DatabaseConfiguration(connectionString: postgres.connectionString, schema: database.schema),
+            ids: UUIDv7Source(clock: SystemClock()),
+            logger: PostgresServer.silence
+        )
+    }
+
     /// A replica of the service that emits.
-    func emitter(relays: Bool = true) async throws -> Replica {
+    func emitter(relays: Bool = true, leaseLength: Duration = Replica.leaseLength) async throws -> Replica {
         let bus = try await Self.connect(nats)
         let replica = Replica(
             database: source,
             bus: bus,
             service: "source",
-            handlers: []
+            handlers: [],
+            leaseLength: leaseLength,
+            presence: presence(source)
         )
         if relays { replica.relayInBackground() }
         running.withLock { $0.append(replica) }
@@ -113,6 +125,7 @@ final class World: Sendable {
     /// A replica of the service that consumes. `before` runs inside the transaction, before the effect.
     func sink(
         maxAttempts: Int = 10,
+        leaseLength: Duration = Replica.leaseLength,
         before: @escaping @Sendable (Ping, UnitOfWork) async throws -> Void = { _, _ in }
     ) async throws -> Replica {
         let bus = try await Self.connect(nats)
@@ -126,7 +139,9 @@ final class World: Sendable {
             bus: bus,
             service: "sink",
             handlers: [handler],
-            maxAttempts: maxAttempts
+            maxAttempts: maxAttempts,
+            leaseLength: leaseLength,
+            presence: presence(sink)
         )
         replica.consumeInBackground()
         running.withLock { $0.append(replica) }
@@ -204,6 +219,7 @@ final class Replica: Sendable {
     let work: UnitOfWorkFactory
     let consumer: EventConsumer
     let bus: BusConnection
+    let presence: ReplicaPresence
     private let tasks = Mutex<[Task<Void, Never>]>([])
 
     init(
@@ -211,12 +227,15 @@ final class Replica: Sendable {
         bus: BusConnection,
         service: String,
         handlers: [EventHandler],
-        maxAttempts: Int = 10
+        maxAttempts: Int = 10,
+        leaseLength: Duration,
+        presence: ReplicaPresence
     ) {
         let ids = UUIDv7Source(clock: SystemClock())
         let jetStream = JetStream(connection: bus)
         let logger = PostgresServer.silence
         self.bus = bus
+        self.presence = presence
         relay = OutboxRelay(
             database: database,
             jetStream: jetStream,
@@ -225,7 +244,8 @@ final class Replica: Sendable {
             ids: ids,
             logger: logger,
             pollInterval: .milliseconds(100),
-            leaseLength: Self.leaseLength
+            leaseLength: leaseLength,
+            presence: presence
         )
         work = UnitOfWorkFactory(database: database, clock: SystemClock(), ids: ids, relay: relay)
         consumer = EventConsumer(
@@ -237,8 +257,15 @@ final class Replica: Sendable {
             jetStream: jetStream,
             logger: logger,
             maxAttempts: maxAttempts,
-            leaseLength: Self.leaseLength
+            leaseLength: leaseLength,
+            presence: presence
         )
+    }
+
+    /// Holds the lock by which the others see that it lives; without that a replica's leases last for their time.
+    func showPresence() async throws {
+        start { [presence] in await presence.run() }
+        try await eventually("it shows that it lives") { presence.shown != nil }
     }
 
     /// Long enough for a busy machine to prolong it, short enough to wait for.

@@ -63,6 +63,8 @@ private final class CountedWarnings: Sendable {
             Self.unusable.map(String.init) + ["9223372036854775808", "-9223372036854775809", "", "soon", "1e9", "1 ", "\u{0}"]
         for text in texts { try theirs.publish(DevelopmentClockAgent.subject, body: Array(text.utf8), reply: "_INBOX.none") }
         try theirs.publish(DevelopmentClockAgent.subject, body: [0xFF, 0x80], reply: "_INBOX.none")
+        try await JetStream(connection: theirs).ensureStream(DevelopmentClockState.configuration)
+        #expect(try await DevelopmentClockState(bus: theirs).store(.seconds(90), after: 0))
         // One delivery thread: its answer comes after all of those were looked at.
         let answers = try await theirs.scatter(
             DevelopmentClockAgent.subject,
@@ -90,6 +92,92 @@ private final class CountedWarnings: Sendable {
             #expect(try await state.load() == .zero && logged.count == index + 1)
         }
         await bus.close()
+    }
+
+    @Test func `an offset that was broadcast and not stored moves no clock`() async throws {
+        let server = try await NatsServer.start()
+        let bus = try await bus(server)
+        try await JetStream(connection: bus).ensureStream(DevelopmentClockState.configuration)
+        let state = DevelopmentClockState(bus: bus)
+        #expect(try await state.store(.seconds(90), after: 0))
+        #expect(try await !state.store(.hours(50), after: 0), "the broker refuses the second of two who knew the same")
+        let logged = CountedWarnings()
+        let clocks = (0..<3).map { _ in DevelopmentClock() }
+        for clock in clocks {
+            try DevelopmentClockAgent(service: "test", clock: clock, bus: bus, logger: logged.logger) { 0 }.listen()
+        }
+        try await bus.flush(within: .seconds(5))
+        try bus.publish(
+            DevelopmentClockAgent.subject,
+            body: Array("\(Interval.hours(50).microseconds)".utf8),
+            reply: "_INBOX.none"
+        )
+        try await eventually("each has refused it") { logged.count == 3 }
+        #expect(clocks.allSatisfy { $0.shift == .zero })
+        let followed = try await bus.scatter(
+            DevelopmentClockAgent.subject,
+            body: Array("\(Interval.seconds(90).microseconds)".utf8),
+            for: .seconds(30),
+            atMost: 3
+        )
+        #expect(followed.count == 3 && clocks.allSatisfy { $0.shift == .seconds(90) })
+        await bus.close()
+    }
+
+    /// Processes of one environment, each with a clock of its own and a connection of its own, that follow what is stored.
+    private func withFollowers(
+        restoring: Bool = false,
+        _ body: (NatsServer, BusConnection, [DevelopmentClock]) async throws -> Void
+    ) async throws {
+        let server = try await NatsServer.start()
+        let bus = try await bus(server)
+        try await JetStream(connection: bus).ensureStream(DevelopmentClockState.configuration)
+        var (clocks, buses, tasks): ([DevelopmentClock], [BusConnection], [Task<Void, Never>]) = ([], [], [])
+        for index in 0..<3 {
+            let (clock, own) = (DevelopmentClock(), try await self.bus(server))
+            let follower = DevelopmentClockFollower(
+                clock: clock,
+                bus: own,
+                logger: CountedWarnings().logger,
+                restoresState: restoring && index == 0,
+                interval: .milliseconds(100)
+            )
+            tasks.append(Task { await follower.run() })
+            clocks.append(clock)
+            buses.append(own)
+        }
+        try await body(server, bus, clocks)
+        for task in tasks { task.cancel() }
+        for task in tasks { await task.value }
+        for own in buses + [bus] { await own.close() }
+    }
+
+    @Test func `all follow an offset that was stored by one who was killed before it said so`() async throws {
+        try await withFollowers { server, bus, clocks in
+            #expect(try await DevelopmentClockState(bus: bus).store(.days(3), after: 0))
+            try await eventually("all agree") { clocks.allSatisfy { $0.shift == .days(3) } }
+            await server.kill()
+            try await server.start()
+            let state = DevelopmentClockState(bus: bus)
+            try await eventually("the next is stored") {
+                guard let stored = try? await state.read() else { return false }
+                return (try? await state.store(.days(4), after: stored.sequence)) == true
+            }
+            try await eventually("all agree also after the broker was away") { clocks.allSatisfy { $0.shift == .days(4) } }
+            #expect(try await state.load() == .days(4), "and so does one that starts now")
+        }
+    }
+
+    @Test func `an offset that the broker has lost is stored again by the gateway`() async throws {
+        try await withFollowers(restoring: true) { _, bus, clocks in
+            let state = DevelopmentClockState(bus: bus)
+            #expect(try await state.store(.days(3), after: 0))
+            try await eventually("all agree") { clocks.allSatisfy { $0.shift == .days(3) } }
+            _ = try await bus.request("$JS.API.STREAM.DELETE.DEV_CLOCK", body: [], deadline: SystemClock.now() + .seconds(5))
+            try await JetStream(connection: bus).ensureStream(DevelopmentClockState.configuration)
+            try await eventually("it is stored again") { try await state.load() == .days(3) }
+            #expect(clocks.allSatisfy { $0.shift == .days(3) })
+        }
     }
 
     /// Gateways of one environment, each with a clock of its own.

@@ -82,7 +82,9 @@ private struct Recorder: LogHandler {
 
 @Suite("A service's replica", .serialized, .timeLimit(.minutes(5)))
 struct HostTests {
-    private static let order = ["spans", "database", "bus", "relay", "events", "jobs", "job lag", "event lag", "requests"]
+    private static let order = [
+        "spans", "database", "bus", "presence", "relay", "events", "jobs", "job lag", "event lag", "jetstream", "requests",
+    ]
 
     private func host(
         _ postgres: PostgresServer,
@@ -145,8 +147,8 @@ struct HostTests {
         let host = try host(postgres, nats, fails: true, lines)
         await #expect(throws: TestModule.Broken.self) { try await host.start() }
         #expect(!host.isReady)
-        #expect(lines.parts("started") == ["spans", "database", "bus"])
-        #expect(lines.parts("stopped") == ["bus", "database", "spans"])
+        #expect(lines.parts("started") == ["spans", "database", "bus", "presence"])
+        #expect(lines.parts("stopped") == ["presence", "bus", "database", "spans"])
         try await eventually("no connection is left") { try await connections(postgres) == 0 }
         let bus = try await BusConnection.connect(BusConfiguration(url: nats.url), logger: PostgresServer.silence)
         #expect(try await bus.scatter("$SRV.PING", for: .milliseconds(300), atMost: 1).isEmpty, "no service answers")
@@ -169,6 +171,41 @@ struct HostTests {
         try await postgres.start()
         try await eventually("it is ready again") { host.isReady }
         await host.stop()
+    }
+
+    @Test func `without its database it answers UNAVAILABLE, says so when services are asked for, and recovers`() async throws {
+        let (postgres, nats) = (try await PostgresServer.start(), try await NatsServer.start())
+        let bus = try await BusConnection.connect(
+            BusConfiguration(url: nats.url, inboxPrefix: "_INBOX.caller"),
+            logger: PostgresServer.silence
+        )
+        let host = try host(postgres, nats)
+        try await host.start()
+        func ask() async throws -> Note {
+            try await bus.call(TestModule.change, Note("away"), context: .expiring(in: .seconds(30)))
+        }
+        func saysOf(_ database: String) async throws -> Bool {
+            let replies = try await bus.scatter("$SRV.INFO.hosted", for: .seconds(1), atMost: 1)
+            return replies.contains { String(decoding: $0.body, as: UTF8.self).contains("\"database\":\"\(database)\"") }
+        }
+        #expect(try await ask().text == "away")
+        #expect(try await saysOf("available"))
+        for isFrozen in [false, true] {
+            if isFrozen { postgres.pause() } else { await postgres.stop() }
+            // The first may be in flight, and its outcome unknown: that is UNAVAILABLE too.
+            for _ in 0..<20 {
+                let error = await #expect(throws: ServiceError.self) { try await ask() }
+                #expect(error?.code == .unavailable && error?.retryAfter == 1)
+            }
+            #expect(!host.isReady)
+            #expect(try await saysOf("unavailable"))
+            if isFrozen { postgres.resume() } else { try await postgres.start() }
+            try await eventually("it is ready again") { host.isReady }
+            #expect(try await ask().text == "away")
+            #expect(try await saysOf("available"))
+        }
+        await host.stop()
+        await bus.close()
     }
 
     @Test func `waits for a broker that is away, and says so; is not ready while it is away again`() async throws {

@@ -3,6 +3,7 @@ import CommonAPI
 import Database
 import Kernel
 import Outbox
+import Synchronization
 import TestSupport
 import Testing
 import Wire
@@ -72,6 +73,22 @@ nonisolated(nonsending) func withFixture(clock: any Clock = SystemClock(), _ bod
     await bus.close()
 }
 
+/// As callers do: a request that is being worked on is asked again, each time from the beginning.
+func asking<Reply: Sendable>(_ request: @Sendable () async throws -> Reply) async throws -> Reply {
+    while true {
+        do { return try await request() } catch let error as ServiceError where error.isInProgress {
+            try await Task.sleep(for: .milliseconds(5))
+        }
+    }
+}
+
+/// Raised once.
+private final class ManualSignal: Sendable {
+    private let raised = Atomic(false)
+    var isRaised: Bool { raised.load(ordering: .acquiring) }
+    func raise() { raised.store(true, ordering: .releasing) }
+}
+
 @Suite("A mutation with an idempotency key", .timeLimit(.minutes(3)))
 struct MutationTests {
     private func context(_ key: String?, user: UInt64 = 1) -> CallContext {
@@ -112,7 +129,9 @@ struct MutationTests {
     ) async throws {
         try await withFixture { fixture in
             let replies = try await withThrowingTaskGroup(of: Note.self) { tasks in
-                for _ in 0..<64 { tasks.addTask { try await change(fixture, context("k"), "a", isolation: isolation) } }
+                for _ in 0..<64 {
+                    tasks.addTask { try await asking { try await change(fixture, context("k"), "a", isolation: isolation) } }
+                }
                 var replies: Set<String> = []
                 for try await reply in tasks { replies.insert(reply.text) }
                 return replies
@@ -138,7 +157,9 @@ struct MutationTests {
             #expect(first == "half and whole")
             #expect(try await change("k") { _ in Note("asked again") } == first)
             let replies = try await withThrowingTaskGroup(of: String.self) { tasks in
-                for number in 0..<32 { tasks.addTask { try await change("other") { Note("\($0.text) \(number)") } } }
+                for number in 0..<32 {
+                    tasks.addTask { try await asking { try await change("other") { Note("\($0.text) \(number)") } } }
+                }
                 return try await tasks.reduce(into: Set<String>()) { $0.insert($1) }
             }
             #expect(replies.count == 1)
@@ -218,11 +239,57 @@ struct MutationTests {
             let old = try await change(fixture, context("k"), "a")
             clock.advance(by: .hours(24))
             let replies = try await withThrowingTaskGroup(of: Note.self) { tasks in
-                for _ in 0..<32 { tasks.addTask { try await change(fixture, context("k"), "a") } }
+                for _ in 0..<32 { tasks.addTask { try await asking { try await change(fixture, context("k"), "a") } } }
                 return try await tasks.reduce(into: Set<String>()) { $0.insert($1.text) }
             }
             #expect(replies.count == 1 && !replies.contains(old.text))
             #expect(try await effects(fixture) == 2)
+        }
+    }
+
+    @Test func `is refused at once while the first one with its key is being worked on, and then gets its answer`() async throws {
+        try await withFixture { fixture in
+            let isWorking = ManualSignal()
+            let mayEnd = ManualSignal()
+            let first = Task {
+                try await fixture.mutations.once(context("k"), Note("a")) { work in
+                    _ = try await work.sql.execute("INSERT INTO effects VALUES ('a')")
+                    isWorking.raise()
+                    try await eventually("it may end", within: .seconds(60)) { mayEnd.isRaised }
+                    return Note("first")
+                }.reply
+            }
+            try await eventually("the first works") { isWorking.isRaised }
+            let error = await #expect(throws: ServiceError.self) { _ = try await change(fixture, context("k"), "a") }
+            #expect(error == .requestInProgress)
+            _ = try await change(fixture, context("another key"), "b")
+            mayEnd.raise()
+            #expect(try await first.value == Note("first"))
+            #expect(try await change(fixture, context("k"), "a") == Note("first"))
+            #expect(try await effects(fixture) == 2)
+        }
+    }
+
+    @Test func `with a key of the gateway is known for two minutes`() async throws {
+        let clock = ManualClock(Instant(seconds: 1_800_000_000))
+        try await withFixture(clock: clock) { fixture in
+            var context = context(nil)
+            context.makeKey()
+            let key = try #require(context.idempotencyKey)
+            context.makeKey()
+            #expect(context.idempotencyKey == key && key.count == 32, "it has one")
+            let first = try await change(fixture, context, "a")
+            clock.advance(by: .minutes(2) + Interval(microseconds: -1))
+            #expect(try await change(fixture, context, "a") == first)
+            clock.advance(by: Interval(microseconds: 1))
+            #expect(try await change(fixture, context, "a") != first)
+            // No caller makes a service keep a reply for longer than a client's.
+            context.idempotencyKey = "long"
+            context.keyLifetime = .days(900)
+            _ = try await change(fixture, context, "a")
+            clock.advance(by: .hours(24))
+            try await fixture.mutations.purge(now: clock.now())
+            #expect(try await fixture.database.query("SELECT 1 FROM stored_reply").isEmpty)
         }
     }
 

@@ -45,7 +45,7 @@ struct OperationTests {
     @Test func `an operation has one effect and one answer, however often and at once it comes`() async throws {
         try await withFixture { fixture in
             let replies = try await withThrowingTaskGroup(of: String.self) { tasks in
-                for _ in 0..<32 { tasks.addTask { try await change(fixture, "a") } }
+                for _ in 0..<32 { tasks.addTask { try await asking { try await change(fixture, "a") } } }
                 return try await tasks.reduce(into: Set<String>()) { $0.insert($1) }
             }
             #expect(replies == ["reply 1"])

@@ -121,6 +121,54 @@ struct FriendListTests {
         }
     }
 
+    @Test(arguments: [ServiceError.unavailable(), ServiceError(.deadlineExceeded, "DEADLINE_EXCEEDED", "too late")])
+    func `comes without streaks and says so while streaks is away, and with them as soon as it is back`(failure: ServiceError)
+        async throws
+    {
+        try await withWorld { world in
+            let (ann, ben, eve) = (world.person(1), world.person(2), world.person(3))
+            try await world.befriend(ann, ben)
+            try await world.befriend(ann, eve)
+            func first() async throws -> ListFriendsReply {
+                try await world.service.listFriends(ListFriendsRequest(limit: 1), context: World.by(ann))
+            }
+            for away in [true, false, true, false] {
+                world.others.state.withLock { $0.streaksFailure = away ? failure : nil }
+                let reply = try await first()
+                #expect(reply.friends.count == 1 && reply.meta?.nextCursor != nil, "friends and places in the list are known")
+                #expect((reply.friends[0].streak == nil) == away)
+                #expect(reply.streaksReason == (away ? "STREAKS_UNAVAILABLE" : nil))
+            }
+        }
+    }
+
+    @Test func `waits for streaks half of the time that is left, and never more than 2 s`() async throws {
+        try await withWorld { world in
+            let (ann, ben) = (world.person(1), world.person(2))
+            try await world.befriend(ann, ben)
+            for seconds in [Int64(60), 2] {
+                var context = World.by(ann)
+                context.deadline = SystemClock.now() + .seconds(seconds)
+                world.others.state.withLock { $0.deadlines = [] }
+                _ = try await world.service.listFriends(ListFriendsRequest(), context: context)
+                let deadline = try #require(world.others.state.withLock { $0.deadlines.first })
+                #expect(deadline <= SystemClock.now() + .seconds(2))
+                #expect(deadline < context.deadline, "there is time left to answer without them")
+            }
+        }
+    }
+
+    @Test func `is refused when streaks refuses the question itself`() async throws {
+        try await withWorld { world in
+            let (ann, ben) = (world.person(1), world.person(2))
+            try await world.befriend(ann, ben)
+            world.others.state.withLock { $0.streaksFailure = .internal }
+            await #expect(throws: ServiceError.internal) {
+                try await world.service.listFriends(ListFriendsRequest(), context: World.by(ann))
+            }
+        }
+    }
+
     @Test(arguments: [0, 1, 4]) func `is dropped when others were asked for more recently, and keeps none when set so`(
         capacity: Int
     ) async throws {

@@ -22,6 +22,10 @@ final class Others: Caller {
         var snapOwners: [SnapID: UserID] = [:]
         /// The friend has posted today; nil without a running streak.
         var friendHasPosted: Bool? = false
+        /// What `streaks` answers every question about summaries with; nil for an answer.
+        var streaksFailure: ServiceError?
+        /// The deadlines of those questions.
+        var deadlines: [Instant] = []
     }
 
     let state = Mutex(State())
@@ -40,25 +44,31 @@ final class Others: Caller {
                     }
                 )
             case is StartForFriendshipRequest: StartForFriendshipReply(streakID: StreakID(high: 9, low: 9))
-            case let request as GetFriendSummariesRequest:
-                GetFriendSummariesReply(
-                    summaries: state.friendHasPosted.map { posted in
-                        request.friendIDs.map {
-                            FriendSummary(
-                                friendID: $0,
-                                streakID: StreakID(high: 9, low: 9),
-                                friendPostedToday: posted,
-                                deadlineAt: Instant(seconds: 2_000_000_000)
-                            )
-                        }
-                    } ?? []
-                )
+            case let request as GetFriendSummariesRequest: try Self.summaries(request, context, &state)
             case let request as FindSnapOwnerRequest: FindSnapOwnerReply(userID: state.snapOwners[request.snapID])
             default: throw ServiceError.internal
             }
         }
         guard let reply = reply as? Reply else { throw ServiceError.internal }
         return reply
+    }
+
+    private static func summaries(_ request: GetFriendSummariesRequest, _ context: CallContext, _ state: inout State) throws
+        -> GetFriendSummariesReply
+    {
+        state.deadlines.append(context.deadline)
+        if let failure = state.streaksFailure { throw failure }
+        guard let posted = state.friendHasPosted else { return GetFriendSummariesReply() }
+        return GetFriendSummariesReply(
+            summaries: request.friendIDs.map {
+                FriendSummary(
+                    friendID: $0,
+                    streakID: StreakID(high: 9, low: 9),
+                    friendPostedToday: posted,
+                    deadlineAt: Instant(seconds: 2_000_000_000)
+                )
+            }
+        )
     }
 }
 

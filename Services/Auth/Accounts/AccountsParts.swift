@@ -19,6 +19,7 @@ struct AccountsParts {
     private let keys: KeyRing
     private let refreshTokens: RefreshTokens
     private let ender: SessionEnder
+    private let revocations: RevocationPublisher
     private let issuer: SessionIssuer
     private let lifecycle: AccountLifecycle
     private let purge: AccountPurge
@@ -40,6 +41,11 @@ struct AccountsParts {
         )
         refreshTokens = try RefreshTokens(secret: try settings.get(AccountsFeature.refreshSecret))
         ender = SessionEnder(database: database)
+        revocations = RevocationPublisher(
+            repository: RevocationRepository(database: database),
+            jetStream: JetStream(connection: environment.bus),
+            logger: environment.logger
+        )
         issuer = SessionIssuer(core: core, sessions: sessions, keys: keys, refreshTokens: refreshTokens)
         lifecycle = AccountLifecycle(repository: core.lifecycle, writer: core.writer, ender: ender)
         purge = AccountPurge(
@@ -55,7 +61,7 @@ struct AccountsParts {
     }
 
     private var endpoints: [Endpoint] {
-        let (mutations, clock, database) = (environment.mutations, environment.clock, environment.database)
+        let (mutations, clock) = (environment.mutations, environment.clock)
         return AccountsService.endpoints(
             register: Register(
                 writer: core.writer,
@@ -78,11 +84,11 @@ struct AccountsParts {
                 refreshTokens: refreshTokens,
                 issuer: issuer,
                 ender: ender,
+                revocations: revocations,
                 mutations: mutations
             ),
-            logout: Logout(ender: ender, mutations: mutations),
+            logout: Logout(ender: ender, revocations: revocations, mutations: mutations),
             getSigningKeys: GetSigningKeys(keys: keys),
-            listRevocations: ListRevocations(revocations: RevocationRepository(database: database)),
             signInWithApple: SignInWithApple(
                 apple: apple,
                 appleAccounts: AppleAccounts(appleUsers: appleUsers, accounts: core.accounts, writer: core.writer),
@@ -95,6 +101,7 @@ struct AccountsParts {
                 appleUsers: appleUsers,
                 accounts: core.accounts,
                 lifecycle: lifecycle,
+                revocations: revocations,
                 mutations: mutations
             ),
             createGuestSession: CreateGuestSession(guests: guests, keys: keys, mutations: mutations),
@@ -106,6 +113,7 @@ struct AccountsParts {
                 passwords: passwords,
                 apple: apple,
                 appleUsers: appleUsers,
+                revocations: revocations,
                 mutations: mutations,
                 clock: clock
             ),
@@ -123,11 +131,13 @@ struct AccountsParts {
 
     private var jobs: [Job] {
         let (sessions, loginFailures, guests, appleUsers, keys) = (sessions, loginFailures, guests, appleUsers, keys)
+        let revocations = revocations
         return [
             Job("expired_sessions", every: .seconds(60)) { now in try await sessions.purge(now: now) },
             Job("old_login_failures", every: .seconds(60)) { now in try await loginFailures.purge(now: now) },
             Job("idle_guests", every: .seconds(600)) { now in try await guests.purge(now: now) },
             Job("old_apple_notifications", every: .seconds(600)) { now in try await appleUsers.purge(now: now) },
+            Job("revocations", every: .seconds(1)) { now in try await revocations.maintain(now: now) },
             Job("signing_keys", every: .seconds(5)) { _ in
                 try await keys.refresh()
                 return 0

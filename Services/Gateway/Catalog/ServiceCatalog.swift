@@ -1,4 +1,5 @@
 internal import Bus
+private import Crypto
 internal import FoundationEssentials
 internal import Kernel
 internal import Logging
@@ -7,32 +8,67 @@ internal import Transcoding
 
 /// Which services are on the bus and which routes they bring (D2).
 ///
-/// Asks `$SRV.INFO` again and again; a descriptor hash that is new is fetched from the service and installed while requests run. What was
-/// learned stays when a service goes away, so its routes answer UNAVAILABLE instead of NOT_FOUND.
+/// Asks `$SRV.PING` again and again. A descriptor whose hash is new is requested from the replicas that have it; the routes are the union over
+/// all live replicas, so that while two versions run both are served.
 final class ServiceCatalog: Sendable {
     private struct State {
-        var hashes: [String: String] = [:]
-        var seen: [String: ContinuousClock.Instant] = [:]
+        var live: LiveInstances
+        var answeredAt: [String: ContinuousClock.Instant] = [:]
+        /// Instances that said lately that their database is away or full, and when; by id.
+        var withoutDatabase: [String: (service: String, at: ContinuousClock.Instant)] = [:]
+        /// Services of which every live replica honours idempotency keys.
+        var honouringKeys: Set<String> = []
+        /// By hash: those that the routes come from.
+        var descriptors: [String: DescriptorSet] = [:]
+        var installed: [LiveInstances.Offer] = []
+        /// Those that were logged.
+        var refusals: Set<RouteRefusal> = []
+        var isReady = false
     }
+
+    /// Most descriptors that are requested in one round.
+    private static let mostAtOnce = 64
 
     let routes = RouteTable()
+    /// Services that every installation has, `gateway.services`.
+    let expected: [String]
     private let bus: BusConnection
     private let logger: Logger
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
-    init(bus: BusConnection, logger: Logger) {
+    /// - Parameter expected: services that are waited for, and whose routes stay while they are away; the first to declare a path has it.
+    init(bus: BusConnection, expected: [String], logger: Logger) {
         self.bus = bus
+        self.expected = expected
         self.logger = logger
+        self.state = Mutex(State(live: LiveInstances(expected: expected)))
     }
+
+    /// Whether a first round of discovery has been completed: the routes of every replica that answered are installed.
+    var isReady: Bool { state.withLock { $0.isReady } }
 
     /// Services that have answered lately.
     var answering: Set<String> {
         let limit = ContinuousClock.now.advanced(by: .seconds(-5))
-        return state.withLock { state in Set(state.seen.filter { $0.value > limit }.keys) }
+        return state.withLock { state in Set(state.answeredAt.filter { $0.value > limit }.keys) }
     }
 
-    /// Whether the routes of all these services are installed; a service that went away stays known.
-    func knows(_ services: Set<String>) -> Bool { state.withLock { services.isSubset(of: $0.hashes.keys) } }
+    /// Services of which an instance said lately that its database is away or full.
+    var withoutDatabase: Set<String> {
+        let limit = ContinuousClock.now.advanced(by: .seconds(-5))
+        return state.withLock { state in Set(state.withoutDatabase.values.filter { $0.at > limit }.map(\.service)) }
+    }
+
+    /// Whether every live replica of a service makes a change once for each idempotency key. Only then a change may be sent again.
+    func honoursKeys(_ service: String) -> Bool { state.withLock { $0.honouringKeys.contains(service) } }
+
+    /// The live replicas of all services, with their metadata.
+    var instances: [ServiceInstance] { state.withLock { $0.live.instances } }
+
+    /// Whether the routes of all these services are installed; an expected service that went away stays known.
+    func knows(_ services: Set<String>) -> Bool {
+        state.withLock { services.isSubset(of: $0.installed.map(\.service)) }
+    }
 
     /// The OpenAPI page of all routes.
     ///
@@ -42,86 +78,113 @@ final class ServiceCatalog: Sendable {
     }
 
     /// Asks until cancelled: often while a service is missing, every two seconds after that.
-    func run(expecting names: Set<String>) async {
+    func run() async {
         while !Task.isCancelled {
-            await look()
-            let isComplete = names.isSubset(of: answering)
-            try? await Task.sleep(for: isComplete ? .seconds(2) : .milliseconds(100))
+            let isComplete = answering.isSuperset(of: expected)
+            // A busy replica gets the time to answer, unless one that has not been found at all is waited for.
+            await look(for: isComplete ? .seconds(1) : .milliseconds(250))
+            let isWell = withoutDatabase.isEmpty
+            try? await Task.sleep(for: !isComplete ? .milliseconds(100) : isWell ? .seconds(1) : .milliseconds(500))
         }
     }
 
     /// One round of discovery.
-    func look() async {
-        guard let replies = try? await bus.scatter("$SRV.INFO", body: [], for: .milliseconds(250), atMost: 1_000) else { return }
-        for reply in replies {
-            guard let info = try? JSONDecoder().decode(ServiceInfo.self, from: Data(reply.body)) else { continue }
-            let isNew = state.withLock { state -> Bool in
-                state.seen[info.name] = .now
-                return info.metadata?["descriptor"].map { state.hashes[info.name] != $0 } ?? false
+    ///
+    /// - Parameter interval: how long answers are awaited.
+    func look(for interval: Interval = .milliseconds(250)) async {
+        // Replicas are not gone because the broker is.
+        guard bus.isConnected, let replies = try? await bus.scatter("$SRV.PING", for: interval, atMost: 1_000), bus.isConnected
+        else { return }
+        let instances = replies.compactMap { try? JSONDecoder().decode(ServiceInstance.self, from: Data($0.body)) }
+        let offers = state.withLock { state -> [LiveInstances.Offer] in
+            let now = ContinuousClock.now
+            state.live.answered(instances, at: now)
+            for instance in instances {
+                state.answeredAt[instance.name] = now
+                state.withoutDatabase[instance.id] = instance.metadata["database"] == "unavailable" ? (instance.name, now) : nil
             }
-            if isNew { await install(info) }
+            state.honouringKeys = state.live.servicesHonouringKeys
+            return state.live.offers
+        }
+        await fetch(offers)
+        install(offers)
+        state.withLock { $0.isReady = true }
+    }
+
+    /// Requests the descriptors that are not known yet.
+    private func fetch(_ offers: [LiveInstances.Offer]) async {
+        let known = state.withLock { Set($0.descriptors.keys) }
+        let missing = offers.flatMap { offer in
+            offer.descriptors.filter { !known.contains($0) }.map { (service: offer.service, hash: $0) }
+        }
+        await withTaskGroup(of: Void.self) { group in
+            for (service, hash) in missing.prefix(Self.mostAtOnce) {
+                group.addTask { await self.fetch(hash, of: service) }
+            }
         }
     }
 
-    private func install(_ info: ServiceInfo) async {
+    private func fetch(_ hash: String, of service: String) async {
         do {
             let reply = try await bus.callRaw(
-                subject: "rpc.\(info.name).v1.Descriptor",
+                subject: Endpoint.descriptorSubject(service: service, sha256: hash),
                 body: [],
-                context: CallContext(deadline: SystemClock.now() + .seconds(5)),
+                context: CallContext(deadline: SystemClock.now() + .seconds(2)),
                 idempotent: true
             )
-            let descriptor = try DescriptorReply(reply)
-            let refusals = routes.install(try DescriptorSet(serialized: descriptor.set), service: info.name)
-            state.withLock { $0.hashes[info.name] = descriptor.hash }
-            for refusal in refusals {
-                logger.error("a route was refused", metadata: ["service": "\(info.name)", "refusal": "\(refusal)"])
+            let bytes = try DescriptorReply(reply).set
+            guard SHA256.hash(data: bytes).elementsEqual(try Self.bytes(ofHash: hash)) else {
+                return logger.error(
+                    "a descriptor does not have its hash",
+                    metadata: ["service": "\(service)", "hash": "\(hash)"]
+                )
             }
-            logger.info("routes taken up", metadata: ["service": "\(info.name)", "version": "\(info.version)"])
+            let set = try DescriptorSet(serialized: bytes)
+            state.withLock { $0.descriptors[hash] = set }
         } catch {
-            logger.warning("a descriptor was not taken up", metadata: ["service": "\(info.name)", "error": "\(error)"])
+            logger.warning("a descriptor was not received", metadata: ["service": "\(service)", "error": "\(error)"])
         }
     }
 
-    private struct ServiceInfo: Decodable {
-        let name: String
-        let version: String
-        let metadata: [String: String]?
+    private static func bytes(ofHash hash: String) throws(ServiceError) -> [UInt8] {
+        let digits = hash.utf8.map { $0 < 58 ? $0 - 48 : $0 - 87 }
+        guard digits.count == 64, digits.allSatisfy({ $0 < 16 }) else { throw .internal }
+        return stride(from: 0, to: 64, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
     }
-}
 
-/// streaksnap.common.v1.DescriptorReply, read without its message type: field 1 the set, field 2 its hash.
-struct DescriptorReply {
-    let set: [UInt8]
-    let hash: String
+    /// Serves the routes of these descriptors, as far as they are known.
+    private func install(_ offers: [LiveInstances.Offer]) {
+        let wanted = Set(offers.flatMap(\.descriptors))
+        let (before, descriptors) = state.withLock { state in
+            state.descriptors = state.descriptors.filter { wanted.contains($0.key) }
+            return (state.installed, state.descriptors)
+        }
+        let known = offers.compactMap { offer -> LiveInstances.Offer? in
+            let known = offer.descriptors.filter { descriptors[$0] != nil }
+            return known.isEmpty ? nil : .init(service: offer.service, descriptors: known)
+        }
+        guard known != before else { return }
+        let refusals = routes.replace(
+            with: known.map { offer in
+                RouteTable.Service(name: offer.service, sets: offer.descriptors.compactMap { descriptors[$0] })
+            }
+        )
+        state.withLock { $0.installed = known }
+        report(refusals, before, known)
+    }
 
-    /// - Throws: `INTERNAL` for bytes that are no such message.
-    init(_ bytes: [UInt8]) throws {
-        var set: [UInt8] = []
-        var hash = ""
-        var rest = bytes[...]
-        while let tag = rest.popFirst() {
-            guard let length = Self.varint(&rest), length <= rest.count else { throw ServiceError.internal }
-            let value = rest.prefix(length)
-            rest = rest.dropFirst(length)
-            switch tag {
-            case 0x0A: set = Array(value)
-            case 0x12: hash = String(decoding: value, as: UTF8.self)
-            default: throw ServiceError.internal
+    /// Logs what has changed.
+    private func report(_ refusals: [String: [RouteRefusal]], _ before: [LiveInstances.Offer], _ now: [LiveInstances.Offer]) {
+        for offer in now where !before.contains(offer) {
+            logger.info("routes taken up", metadata: ["service": "\(offer.service)", "versions": "\(offer.descriptors.count)"])
+        }
+        for offer in before where !now.contains(where: { $0.service == offer.service }) {
+            logger.info("routes removed", metadata: ["service": "\(offer.service)"])
+        }
+        for (service, refusals) in refusals {
+            for refusal in refusals where state.withLock({ $0.refusals.insert(refusal).inserted }) {
+                logger.error("a route was refused", metadata: ["service": "\(service)", "refusal": "\(refusal)"])
             }
         }
-        guard !set.isEmpty else { throw ServiceError.internal }
-        self.set = set
-        self.hash = hash
-    }
-
-    private static func varint(_ bytes: inout ArraySlice<UInt8>) -> Int? {
-        var value = 0
-        for shift in stride(from: 0, to: 35, by: 7) {
-            guard let byte = bytes.popFirst() else { return nil }
-            value |= Int(byte & 0x7F) << shift
-            if byte < 0x80 { return value }
-        }
-        return nil
     }
 }

@@ -46,6 +46,14 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
         }
     }
 
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        switch event as? Drain {
+        case .begins: state.drain()
+        case .ends: if state.end() { context.close(promise: nil) }
+        case nil: context.fireUserInboundEventTriggered(event)
+        }
+    }
+
     private func act(_ action: ConnectionState.Inbound, _ context: ChannelHandlerContext, _ data: NIOAny) {
         switch action {
         case .forward: context.fireChannelRead(data)

@@ -41,6 +41,10 @@ struct ConnectionState {
     private var refusal: (error: ServiceError, isHead: Bool)?
     /// Nothing that arrives counts any more.
     private var isDeaf = false
+    /// The server stops: the next reply closes the connection.
+    private var isDraining = false
+    /// The connection is not kept without a request.
+    private var isEnding = false
     /// The last reply has been written.
     private(set) var isClosing = false
 
@@ -120,6 +124,8 @@ struct ConnectionState {
         var closes = !turn.facts.keepsAlive || isDelimitedByClose
         // A client that still waits for 100 Continue may send the body or not, so what comes next is unknown.
         if !turn.isComplete, turn.facts.awaitsContinue || turn.missing ?? .max > Self.mostDrained { closes = true }
+        // What a client has pipelined already is answered first.
+        if isDraining, index == turns.count - 1 { closes = true }
         turns[index].closes = closes
         return .send(closes: closes, saysKeepAlive: turn.facts.isHTTP10 && !closes, isDelimitedByClose: isDelimitedByClose)
     }
@@ -150,6 +156,24 @@ struct ConnectionState {
             isClosing = true
             return .refuse(refusal.error, isHead: refusal.isHead)
         }
-        return .goOn
+        return ends() ? .close : .goOn
+    }
+
+    // MARK: The server stops
+
+    /// From now on a reply closes the connection, unless the client has sent another request already.
+    mutating func drain() { isDraining = true }
+
+    /// The connection is not kept without a request. - Returns: whether to close it now; otherwise it ends after its last reply.
+    mutating func end() -> Bool {
+        isEnding = true
+        return ends()
+    }
+
+    private mutating func ends() -> Bool {
+        guard isEnding, !isClosing, turns.allSatisfy({ $0.reply == .ended }) else { return false }
+        isDeaf = true
+        isClosing = true
+        return true
     }
 }

@@ -4,8 +4,8 @@ internal import Tokens
 
 /// Sessions that ended before their access tokens expire (AU-3). Kept as long as such a token could live.
 final class Revocations: Sendable {
-    /// No access token lives longer (AU-3: 15 min), with room for clocks that differ.
-    static let horizon = Interval.minutes(20)
+    /// No access token lives longer.
+    static let horizon = RevocationStream.lifetime
 
     private struct State {
         var sessions: [SessionID: Instant] = [:]

@@ -9,29 +9,50 @@ struct HealthRoutes: Sendable {
     let catalog: ServiceCatalog
     let expected: Set<String>
     let canJudgeTokens: @Sendable () -> Bool
+    /// Whether the gateway takes no more connections, because it stops.
+    let isDraining: @Sendable () -> Bool
     let clock: any Clock
 
-    /// `GET /api/health` as the seed shows it. `db` is true when every service answers: each refuses to start without its database.
+    /// `GET /api/health` as the seed shows it. `db` is true when every service answers and has its database; `unavailable` names the others.
     func seedHealth(_ exchange: Exchange) async -> Response {
-        let missing = missing
-        let isWell = missing.isEmpty && bus.isConnected
-        let json =
-            "{\"status\":\"\(isWell ? "ok" : "degraded")\",\"db\":\(isWell),\"version\":\"\(BuildInfo.version)\",\"timestamp\":\"\(clock.now())\"}"
+        let unavailable = expected.subtracting(catalog.answering.subtracting(catalog.withoutDatabase)).sorted()
+        let isWell = unavailable.isEmpty && bus.isConnected
+        let names = unavailable.map { "\"\($0)\"" }.joined(separator: ",")
+        let json = """
+            {"status":"\(isWell ? "ok" : "degraded")","db":\(isWell),"unavailable":[\(names)],"version":"\(BuildInfo.version)",\
+            "timestamp":"\(clock.now())"}
+            """
         return exchange.response(status: 200, contentType: Exchange.json, bytes: Array(json.utf8))
     }
 
-    /// `GET /readyz`: the bus is reachable, every service answers, tokens can be verified.
+    /// `GET /readyz`: the gateway does not stop, the bus is reachable, every service answers, tokens can be verified.
     func ready(_ exchange: Exchange) -> Response {
-        var reasons: [String] = []
-        if !bus.isConnected { reasons.append("the bus is not connected") }
-        if !canJudgeTokens() { reasons.append("no signing keys yet") }
-        reasons += missing.map { "\($0) does not answer" }
+        let reasons = reasons
         let text = reasons.isEmpty ? "ready\n" : reasons.joined(separator: "\n") + "\n"
         return exchange.response(status: reasons.isEmpty ? 200 : 503, contentType: "text/plain", bytes: Array(text.utf8))
     }
 
+    /// Why `/readyz` does not say ready.
+    var reasons: [String] {
+        var reasons: [String] = []
+        if isDraining() { reasons.append("the gateway stops") }
+        if !bus.isConnected { reasons.append("the bus is not connected") }
+        if !canJudgeTokens() { reasons.append("no signing keys yet") }
+        return reasons + missing.map { "\($0) does not answer" }
+    }
+
     /// Whether `/readyz` says ready.
-    var isReady: Bool { bus.isConnected && canJudgeTokens() && missing.isEmpty }
+    var isReady: Bool { !isDraining() && bus.isConnected && canJudgeTokens() && missing.isEmpty }
+
+    /// What a gateway that starts sees of the others.
+    var view: Readiness.View {
+        Readiness.View(
+            isConnected: bus.isConnected,
+            canJudgeTokens: canJudgeTokens(),
+            known: expected.filter { catalog.knows([$0]) },
+            answering: catalog.answering
+        )
+    }
 
     private var missing: [String] { expected.subtracting(catalog.answering).sorted() }
 }

@@ -10,6 +10,8 @@ public struct DescriptorSet: Sendable {
     /// All services, in the order of the files.
     public private(set) var services: [ServiceDescriptor]
 
+    /// Sets of newer versions of the service, the best first: what they have too is described as they say.
+    var better: [DescriptorSet] = []
     let schema: Schema
     private let messageIndices: [String: Int]
     private let enumIndices: [String: Int]
@@ -47,6 +49,9 @@ public struct DescriptorSet: Sendable {
 
     /// The enum type of this full name.
     public func enumeration(named name: String) -> EnumDescriptor? { enumIndices[name].map { enums[$0] } }
+
+    /// The set whose description of this message counts: the best that has it.
+    func describing(_ message: String) -> DescriptorSet { better.first { $0.message(named: message) != nil } ?? self }
 
     /// The set with the services of one bus name only; the types stay.
     func only(service name: String) -> DescriptorSet {

@@ -44,12 +44,17 @@ public enum OpenAPI {
         for older clients.
         """
 
-    /// One a service, described by what its protos say of it.
+    /// One a service, described by what its protos say of it; of several versions, the best.
     private static func tags(_ routes: [Route]) -> [JSONNode] {
         var order: [String] = []
         var comments: [String: [String]] = [:]
+        var described: Set<String> = []
         for route in routes {
-            if comments[route.service] == nil { order.append(route.service) }
+            if comments[route.service] == nil {
+                order.append(route.service)
+                comments[route.service] = []
+            }
+            guard described.insert(route.protoService).inserted else { continue }
             let comment = route.set.services.first { $0.fullName == route.protoService }?.comment ?? ""
             let known = comments[route.service] ?? []
             comments[route.service] = known.contains(comment) || comment.isEmpty ? known : known + [comment]

@@ -13,10 +13,14 @@ enum OpenAPIGateway {
         (
             "GatewayHealth",
             [
-                "type": "object", "required": ["status", "db", "version", "timestamp"],
+                "type": "object", "required": ["status", "db", "unavailable", "version", "timestamp"],
                 "properties": [
                     "status": ["type": "string", "enum": ["ok", "degraded"]],
-                    "db": ["type": "boolean", "description": "Whether every service answers; none starts without its database."],
+                    "db": ["type": "boolean", "description": "Whether every service answers and has its database."],
+                    "unavailable": [
+                        "type": "array", "items": ["type": "string"],
+                        "description": "Services that do not answer, or whose database is away or full.",
+                    ],
                     "version": ["type": "string"], "timestamp": ["type": "string", "format": "date-time"],
                 ],
             ]
@@ -101,7 +105,9 @@ enum OpenAPIGateway {
 
     private static var health: JSONNode {
         var route = operation("gatewayHealth", "Whether the system is well")
-        let example: JSONNode = ["status": "ok", "db": true, "version": "1.0.0", "timestamp": "2026-01-02T03:04:05Z"]
+        let example: JSONNode = [
+            "status": "ok", "db": true, "unavailable": [], "version": "1.0.0", "timestamp": "2026-01-02T03:04:05Z",
+        ]
         let content: JSONNode = ["application/json": ["schema": .reference("schemas/GatewayHealth"), "example": example]]
         route["responses"] = ["200": ["description": "Well, or degraded.", "headers": headers, "content": content]]
         return route

@@ -33,6 +33,7 @@ struct OpenAPISchemas {
         var nullable: Set<String> = []
         var seen: Set<String> = []
         func visit(_ name: String, _ set: DescriptorSet) {
+            let set = set.describing(name)
             guard seen.insert(name).inserted, let message = set.message(named: name) else { return }
             for field in message.fields where field.kind == .message {
                 if field.shape == .optional, !field.rules.required { nullable.insert(field.typeName) }
@@ -47,7 +48,7 @@ struct OpenAPISchemas {
 
     mutating func reference(_ name: String, in set: DescriptorSet, _ use: Use) -> JSONNode {
         let wanted = Wanted(name: name, use: use == .text ? .body : use)
-        if known.insert(wanted).inserted { pending.append((wanted, set)) }
+        if known.insert(wanted).inserted { pending.append((wanted, set.describing(name))) }
         return .reference("schemas/" + Self.component(name, wanted.use))
     }
 

@@ -24,17 +24,34 @@ public enum RouteMatch: Sendable {
     case malformed
 }
 
-/// All HTTP routes of all services, replaceable one service at a time while requests run (D2).
+/// All HTTP routes of all services, replaceable while requests run (D2).
 ///
-/// Readers take an immutable snapshot; `install` builds the next one beside it. A service can add methods of its own proto package
-/// `streaksnap.<service>.v<n>` only, which go to its own subjects `rpc.<service>.v<n>.*`; a verb and path that another route has is
-/// refused and reported, and the one that was there stays.
+/// Readers take an immutable snapshot; `replace` and `install` build the next one beside it. A service can add methods of its own proto
+/// package `streaksnap.<service>.v<n>` only, which go to its own subjects `rpc.<service>.v<n>.*`; a verb and path that a service before it
+/// has is refused and reported.
+///
+/// While several versions of a service run, it has several descriptor sets, and the routes of all are served. A method that several of
+/// them have is as the first says: its messages, comments, and who may call it; the others add only the paths that it no longer has.
 public final class RouteTable: Sendable {
     private struct Snapshot: Sendable {
-        /// In order of installation: the first service to declare a path has it.
-        var services: [(name: String, set: DescriptorSet)] = []
+        /// The first service to declare a path has it.
+        var services: [Service] = []
         var routes: [Route] = []
         var trie = RouteTrie()
+    }
+
+    /// A service's name on the bus, and its descriptor sets, the best first.
+    public struct Service: Sendable {
+        let name: String
+        let sets: [DescriptorSet]
+
+        /// - Parameters:
+        ///   - name: on the bus, `auth`.
+        ///   - sets: of the versions that run, the one that decides first.
+        public init(name: String, sets: [DescriptorSet]) {
+            self.name = name
+            self.sets = sets
+        }
     }
 
     private let snapshot = Mutex(Snapshot())
@@ -42,11 +59,19 @@ public final class RouteTable: Sendable {
     /// A table without routes.
     public init() {}
 
-    /// All routes, by service in order of installation, then as declared.
+    /// All routes, in the order of the services, then as declared.
     public var routes: [Route] { snapshot.withLock { $0.routes } }
 
-    /// The descriptor sets that are installed, by service.
-    public var installed: [(service: String, set: DescriptorSet)] { snapshot.withLock { $0.services.map { ($0.name, $0.set) } } }
+    /// Serves the routes of these services and no others. Equal services in the same order always give the same routes.
+    ///
+    /// - Parameter services: the first to declare a path has it.
+    /// - Returns: what was refused and why, by service.
+    @discardableResult
+    public func replace(with services: [Service]) -> [String: [RouteRefusal]] {
+        let (next, refusals) = Self.build(services)
+        snapshot.withLock { $0 = next }
+        return refusals
+    }
 
     /// Adds a service's routes, or replaces all it had.
     ///
@@ -58,10 +83,11 @@ public final class RouteTable: Sendable {
     public func install(_ set: DescriptorSet, service: String) -> [RouteRefusal] {
         snapshot.withLock { current in
             var services = current.services
+            let entry = Service(name: service, sets: [set])
             if let index = services.firstIndex(where: { $0.name == service }) {
-                services[index].set = set
+                services[index] = entry
             } else {
-                services.append((service, set))
+                services.append(entry)
             }
             let (next, refusals) = Self.build(services)
             current = next
@@ -148,57 +174,9 @@ public final class RouteTable: Sendable {
         }
     }
 
-    private static func build(
-        _ services: [(name: String, set: DescriptorSet)]
-    ) -> (snapshot: Snapshot, refusals: [String: [RouteRefusal]]) {
-        var next = Snapshot()
-        next.services = services
-        var refusals: [String: [RouteRefusal]] = [:]
-        for (name, set) in services {
-            var subjects: Set<String> = []
-            for service in set.services {
-                for method in service.methods {
-                    let refused = add(method, of: service, as: name, from: set, subjects: &subjects, to: &next)
-                    refusals[name, default: []] += refused
-                }
-            }
-        }
-        return (next, refusals)
-    }
-
-    private static func add(
-        _ method: MethodDescriptor,
-        of service: ServiceDescriptor,
-        as name: String,
-        from set: DescriptorSet,
-        subjects: inout Set<String>,
-        to next: inout Snapshot
-    ) -> [RouteRefusal] {
-        let fullName = "\(service.fullName).\(method.name)"
-        guard !method.bindings.isEmpty, method.policy.auth != .internal else { return [] }
-        func refusal(_ reason: String) -> [RouteRefusal] { [RouteRefusal(method: fullName, route: "", reason: reason)] }
-        guard let bus = BusName(package: service.package), bus.service == name else {
-            return refusal("the service \(name) may only add methods of the package streaksnap.\(name).v<n>")
-        }
-        guard subjects.insert("\(bus.version).\(method.name)").inserted else {
-            return refusal("another service of the package has a method of this name, so both would have one subject")
-        }
-        var refusals: [RouteRefusal] = []
-        for binding in method.bindings {
-            let text = "\(binding.verb) \(binding.template)"
-            do throws(DescriptorError) {
-                let route = try Route(binding, of: method, in: service, on: bus, set: set)
-                if let taken = next.trie.insert(route.pattern.segments, verb: route.verb, route: next.routes.count) {
-                    let owner = next.routes[taken]
-                    let reason = "the path is taken by \(owner.protoService).\(owner.method)"
-                    refusals.append(RouteRefusal(method: fullName, route: text, reason: reason))
-                } else {
-                    next.routes.append(route)
-                }
-            } catch {
-                refusals.append(RouteRefusal(method: fullName, route: text, reason: error.problem))
-            }
-        }
-        return refusals
+    private static func build(_ services: [Service]) -> (snapshot: Snapshot, refusals: [String: [RouteRefusal]]) {
+        var building = TableBuilder()
+        for service in services { building.add(service) }
+        return (Snapshot(services: services, routes: building.routes, trie: building.trie), building.refusals)
     }
 }

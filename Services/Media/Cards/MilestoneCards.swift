@@ -25,6 +25,7 @@ struct MilestoneCards: Sendable {
     let blobs: any BlobStore
     let clock: any Clock
     let logger: Logger
+    private let previews = SingleFlight<BlobKey, BlobKey>()
 
     /// The card, made now or before.
     ///
@@ -54,14 +55,21 @@ struct MilestoneCards: Sendable {
         throw ServiceError.unavailable("The card is still being made.")
     }
 
-    /// The key of the card's preview, painted when a link is shared for the first time.
+    /// The key of the card's preview, painted when a link is shared for the first time: once in this replica, since the apps that show a link
+    /// ask for its picture at once.
     ///
-    /// - Throws: `NOT_FOUND` when the card is gone meanwhile; `UNAVAILABLE` when too many are being painted.
+    /// - Throws: `NOT_FOUND` when the card is gone meanwhile; `UNAVAILABLE` when too many are being painted; `CancellationError`.
     func preview(of card: StoredCard, _ profiles: [Profile]) async throws -> BlobKey {
         let key = try BlobKey(card.previewKey)
         guard try await blobs.info(of: key) == nil else { return key }
+        return try await previews.run(key) { try await paintPreview(key, of: card, profiles) }
+    }
+
+    private func paintPreview(_ key: BlobKey, of card: StoredCard, _ profiles: [Profile]) async throws -> BlobKey {
+        // Painted since it was looked for.
+        guard try await blobs.info(of: key) == nil else { return key }
         let poster = CardPoster(card: card.content(profiles), avatars: await avatars.bytes(of: profiles)).widePoster
-        // Two who paint it at once store the same.
+        // Two replicas that paint it at once store the same.
         _ = try await blobs.put(key, try await painter.png(poster))
         if let stored = try await repository.find(card.id), case .made = stored.standing { return key }
         try await blobs.delete(key)

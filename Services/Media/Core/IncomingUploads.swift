@@ -5,9 +5,6 @@ internal import Logging
 
 /// The files that the gateway has stored under `incoming/` (D4).
 package struct IncomingUploads: Sendable {
-    /// What the gateway lets through, 10 MiB.
-    private static let mostBytes: Int64 = 10 << 20
-
     let blobs: any BlobStore
     let logger: Logger
 
@@ -34,12 +31,26 @@ package struct IncomingUploads: Sendable {
     }
 
     /// The bytes of an upload.
-    package func bytes(of key: BlobKey) async throws -> [UInt8] { try await blobs.read(key, limit: Self.mostBytes) }
+    ///
+    /// - Throws: as `BlobStore.readUpload`.
+    package func bytes(of key: BlobKey) async throws -> [UInt8] { try await blobs.readUpload(key) }
 
     private func delete(_ key: BlobKey) async {
         do { try await blobs.delete(key) } catch {
             // The job for abandoned uploads deletes it later.
             logger.warning("an upload was not deleted", metadata: ["key": "\(key)", "error": "\(error)"])
+        }
+    }
+}
+
+extension BlobStore {
+    /// The bytes of an upload that the gateway has stored, 10 MiB at most.
+    ///
+    /// - Throws: `UNAVAILABLE` when they are no longer there: another sending of the same request has ended and deleted them. The client asks
+    ///   again and sends them again.
+    package func readUpload(_ key: BlobKey) async throws -> [UInt8] {
+        do { return try await read(key, limit: 10 << 20) } catch let error as ServiceError where error.code == .notFound {
+            throw ServiceError.unavailable("The upload was interrupted. Send it again.")
         }
     }
 }

@@ -39,7 +39,7 @@ struct SnapOperations: OperationStore {
         guard try await repository.claim(operation, until: SystemClock.now() + Self.lease) else { return nil }
         var made = operation
         do {
-            let renditions = try await images.renditions(of: try await blobs.read(incoming, limit: 10 << 20))
+            let renditions = try await images.renditions(of: try await blobs.readUpload(incoming))
             (made.width, made.height) = (Int32(renditions.width), Int32(renditions.height))
             _ = try await blobs.put(try BlobKey(operation.displayKey), renditions.display)
             _ = try await blobs.put(try BlobKey(operation.thumbnailKey), renditions.thumbnail)

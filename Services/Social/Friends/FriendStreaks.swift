@@ -18,6 +18,24 @@ struct FriendStreaks: Sendable {
         return Dictionary(reply.summaries.map { ($0.friendID, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
+    /// The same for a list of friends, which is shown without streaks when `streaks` cannot answer; nil then. Waits for at most half of the
+    /// time that is left, and 2 s: a `streaks` that is frozen must not cost the list.
+    func summariesIfKnown(of user: UserID, with friends: [UserID], _ context: CallContext) async throws
+        -> [UserID: FriendSummary]?
+    {
+        let limit = min(Self.longestWait, Interval(microseconds: context.remaining.microseconds / 2))
+        do {
+            return try await summaries(of: user, with: friends, context.child(timeout: limit))
+        } catch let error where Self.isPassing(error) { return nil }
+    }
+
+    private static let longestWait = Interval.seconds(2)
+
+    private static func isPassing(_ error: any Error) -> Bool {
+        let code = (error as? ServiceError)?.code
+        return code == .unavailable || code == .deadlineExceeded
+    }
+
     /// The reply with the streak that starts on acceptance (SO-2); any other reply as it is. When `streaks` cannot answer now, the event of
     /// the acceptance starts the streak later.
     func complete(_ reply: FriendshipReply, for user: UserID, with friend: UserID, _ context: CallContext) async throws
@@ -35,7 +53,7 @@ struct FriendStreaks: Sendable {
             } else {
                 reply.streak = try await summaries(of: user, with: [friend], context)[friend].map { FriendStreak($0) }
             }
-        } catch let error as ServiceError where error.code == .unavailable || error.code == .deadlineExceeded {
+        } catch let error where Self.isPassing(error) {
             reply.streakReason = "STREAK_PENDING"
         }
         return reply

@@ -65,7 +65,9 @@ struct Plan: Sendable {
         var result = Console.environment().filter { name, _ in
             name.hasPrefix("STREAKSNAP_") && !own.contains(name) && !own.contains { name == $0 + "_FILE" }
         }
-        if result[variable("media.public-url")] == nil { result[variable("media.public-url")] = address.url }
+        // One who stops `up` waits for it, and nothing else will answer.
+        let defaults = ["media.public-url": address.url, "http.drain-timeout": "1"]
+        result.merge(defaults.map { (variable($0), $1) }) { given, _ in given }
         let given = [
             "log.level": options.logLevel, "dev.clock": options.devClock ? "true" : nil, "otlp.endpoint": options.otlpEndpoint,
             "auth.bcrypt-cost": options.bcryptCost.map(String.init),

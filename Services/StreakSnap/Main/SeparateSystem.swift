@@ -11,11 +11,12 @@ struct SeparateSystem: RunningSystem {
     static func start(_ plan: Plan, logger: Logger) async throws -> SeparateSystem {
         let binaries = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().path
         let processes = ServiceProcesses(logFolder: plan.logFolder, pidFolder: plan.dataFolder, logger: logger)
-        try await processes.start(
-            (Plan.services + ["gateway"]).map { name in
-                ServiceProcesses.Executable(name: name, path: "\(binaries)/\(name)", environment: plan.environment(of: name))
-            }
-        )
+        var executables = (Plan.services + ["gateway"]).map { name in
+            ServiceProcesses.Executable(name: name, path: "\(binaries)/\(name)", environment: plan.environment(of: name))
+        }
+        // Clients that connect while the gateway is started again wait for it.
+        try executables[executables.count - 1].listen(host: plan.address.host, port: UInt16(clamping: plan.address.port))
+        try await processes.start(executables)
         return SeparateSystem(processes: processes, address: plan.address)
     }
 
@@ -31,6 +32,9 @@ enum Probe {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
+        // A gateway that starts lets us wait.
+        var limit = timeval(tv_sec: 0, tv_usec: 200_000)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = in_port_t(place.port).bigEndian

@@ -6,6 +6,7 @@ import Kernel
 import Logging
 import Outbox
 import Runtime
+import Tokens
 
 /// Makes the event streams and consumers of an installation whose services run apart; `up` does the same by itself.
 struct Streams: AsyncParsableCommand {
@@ -81,9 +82,10 @@ struct Streams: AsyncParsableCommand {
 }
 
 extension EventTopology {
-    /// What the six services need.
+    /// What the six services and the gateways need.
     static func streaksnap(replicas: Int = 1, hasDevelopmentClock: Bool) -> EventTopology {
         var topology = EventTopology(services: BusPermissions.services, sources: BusPermissions.sources, replicas: replicas)
+        topology.streams.append(Stream(RevocationStream.configuration(replicas: replicas)))
         if hasDevelopmentClock { topology.streams.append(Stream(DevelopmentClockState.configuration)) }
         return topology
     }

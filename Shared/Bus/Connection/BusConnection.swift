@@ -38,6 +38,7 @@ public final class BusConnection: Sendable {
     let logger: Logger
     let observer: (any RPCObserver)?
     let requests: PendingRequests
+    let ledger = CallLedger()
     let link = Mutex(ConnectionLink<NatsHandle>())
     let dialer: Dialer
     let eventsKey = Mutex(CallbackKey(nil))

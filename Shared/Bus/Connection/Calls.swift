@@ -2,63 +2,6 @@ internal import Kernel
 internal import Logging
 public import Wire
 
-/// Whether and how a call is retried. Pure; one for each call.
-///
-/// An idempotent method is sent again, once: when an instance refused it (overloaded, stopping), when the connection broke, or when
-/// half of the time has passed without a reply (the instance may have died). The first reply to either sending counts. Without
-/// responders a call fails at once, except while the broker is down and shortly after, when responders are still reconnecting. No
-/// instance got the request then, so any method may be sent again. At other times an idempotent call is sent once more after about
-/// 20 ms, because a stopping broker disconnects its clients one after the other.
-struct CallPolicy {
-    /// The failure of one sending.
-    enum Setback: Equatable {
-        /// An instance answered `UNAVAILABLE`.
-        case refused
-        /// The connection broke while the request was sent.
-        case unsent
-        /// No reply within the timeout.
-        case silence
-        /// There is no responder.
-        case noResponders(isHealing: Bool)
-    }
-
-    let isIdempotent: Bool
-    private var hasRetried = false
-
-    init(isIdempotent: Bool) { self.isIdempotent = isIdempotent }
-
-    private var mayRetry: Bool { isIdempotent && !hasRetried }
-
-    /// Until when to wait for a reply to the next sending.
-    func timeout(now: Instant, deadline: Instant) -> Instant {
-        mayRetry ? now + Interval(microseconds: (deadline - now).microseconds / 2) : deadline
-    }
-
-    /// How long to pause before the retry; nil when the call has failed.
-    mutating func pause(after setback: Setback, jitter: Int64) -> Interval? {
-        switch setback {
-        case .noResponders(let isHealing):
-            if isHealing { return .milliseconds(20 + jitter % 20) }
-            guard mayRetry else { return nil }
-            hasRetried = true
-            return .milliseconds(10 + jitter % 20)
-        case .refused:
-            guard mayRetry else { return nil }
-            hasRetried = true
-            return .milliseconds(2 + jitter % 20)
-        case .unsent:
-            guard mayRetry else { return nil }
-            hasRetried = true
-            // By then the library knows that it is disconnected, and buffers what is published.
-            return .milliseconds(50 + jitter % 50)
-        case .silence:
-            guard mayRetry else { return nil }
-            hasRetried = true
-            return .zero
-        }
-    }
-}
-
 extension BusConnection: Caller {
     public func call<Request: Message, Reply: Message>(
         _ method: Method<Request, Reply>,
@@ -90,10 +33,19 @@ extension BusConnection: Caller {
     ///   - body: The serialized request.
     ///   - context: Principal and deadline.
     ///   - idempotent: Whether a repeat has no further effect.
+    ///   - honoursKeys: Whether the service makes a change once for each idempotency key: one that has a key may be sent again, too.
     /// - Returns: The serialized reply.
     /// - Throws: As `Caller.call`.
-    public func callRaw(subject: String, body: [UInt8], context: CallContext, idempotent: Bool) async throws -> [UInt8] {
-        guard let observer else { return try await insist(subject, body, context, idempotent) }
+    public func callRaw(
+        subject: String,
+        body: [UInt8],
+        context: CallContext,
+        idempotent: Bool,
+        honoursKeys: Bool = false
+    ) async throws -> [UInt8] {
+        let hasKey = honoursKeys && context.idempotencyKey != nil
+        let repeatability: Repeatability = idempotent ? .idempotent : hasKey ? .withKey : .never
+        guard let observer else { return try await insist(subject, body, context, repeatability) }
         var inner = context
         inner.trace = context.trace.child()
         let start = Tick.now()
@@ -112,7 +64,7 @@ extension BusConnection: Caller {
         }
         observer.started(method: subject)
         do {
-            let reply = try await insist(subject, body, inner, idempotent)
+            let reply = try await insist(subject, body, inner, repeatability)
             end(nil)
             return reply
         } catch {
@@ -122,51 +74,184 @@ extension BusConnection: Caller {
     }
 
     /// Sends until there is a reply, or the policy gives up.
-    private func insist(_ subject: String, _ body: [UInt8], _ context: CallContext, _ idempotent: Bool) async throws -> [UInt8] {
-        let headers = context.headers
-        let deadline = context.deadline
-        var policy = CallPolicy(isIdempotent: idempotent)
-        var again: UInt64?
+    private func insist(
+        _ subject: String,
+        _ body: [UInt8],
+        _ context: CallContext,
+        _ repeatability: Repeatability
+    ) async throws -> [UInt8] {
+        guard context.remaining > .zero else { throw ServiceError.deadlineExceeded }
+        var call = OpenCall(self, subject, body, context, repeatability)
+        defer { call.end() }
+        return try await call.reply()
+    }
+}
+
+/// One call from its first sending to its end.
+private struct OpenCall {
+    private let connection: BusConnection
+    private let method: CalledMethod
+    private let body: [UInt8]
+    private let headers: BusHeaders
+    private let deadline: Tick
+    private let began = Tick.now()
+    private var policy: CallPolicy
+    /// The request in the table; nil before it is opened.
+    private var token: UInt64?
+    private var isKept = false
+    private var sentAt = Tick(nanoseconds: 0)
+    private var last: InstanceID?
+    /// Those of the service when it was last sent.
+    private var losses = 0
+    /// What the call fails with when nothing better comes.
+    private var failure = ServiceError.deadlineExceeded
+
+    init(
+        _ connection: BusConnection,
+        _ subject: String,
+        _ body: [UInt8],
+        _ context: CallContext,
+        _ repeatability: Repeatability
+    ) {
+        self.connection = connection
+        self.method = connection.ledger.method(subject)
+        self.body = body
+        self.headers = context.headers
+        self.deadline = Tick(deadline: context.deadline)
+        // A repeat is to have as much time as the first sending.
+        let half = Interval(microseconds: context.remaining.microseconds / 2)
+        self.policy = CallPolicy(repeatability, usualTime: min(method.usualTime, max(half, .milliseconds(1))))
+    }
+
+    /// Nothing more is expected.
+    func end() { if let token { connection.requests.remove(token) } }
+
+    mutating func reply() async throws -> [UInt8] {
+        var step = send(to: method.service.begin(now: began))
         while true {
-            let now = SystemClock.now()
-            guard now < deadline else { throw ServiceError.deadlineExceeded }
-            let timeout = Tick(deadline: policy.timeout(now: now, deadline: deadline))
-            let setback: CallPolicy.Setback
-            let failure: ServiceError
-            switch await exchange(subject, headers: headers, body: body, until: timeout, token: &again) {
-            case .reply(let message):
-                guard let error = ServiceError(reply: message) else { return message.body }
-                guard error.code == .unavailable else { throw error }
-                (setback, failure, again) = (.refused, error, nil)
-            case .expired: (setback, failure) = (.silence, .deadlineExceeded)
-            case .noResponders: (setback, failure, again) = (.noResponders(isHealing: isHealing), .unavailable(), nil)
-            case .cancelled: throw CancellationError()
-            case .failed(let error):
-                guard error.code == .unavailable else { throw error }
-                (setback, failure, again) = (.unsent, error, nil)
+            let outcome: PendingRequests.Outcome
+            switch step {
+            case .fail: throw failure
+            case .send(let pause) where pause > .zero:
+                outcome = try await wait(pause)
+                if case .silence = outcome {
+                    step = send(to: method.service.destination())
+                    continue
+                }
+            case .send:
+                step = send(to: method.service.another(than: last))
+                continue
+            case .wait(let interval): outcome = try await wait(interval)
             }
-            let jitter = Int64(Entropy.below(1_000))
-            guard let pause = policy.pause(after: setback, jitter: jitter) else { throw failure }
-            if pause > .zero { try await Task.sleep(for: .microseconds(pause.microseconds)) }
+            switch outcome {
+            case .reply(let message):
+                if let reply = try accept(message, &step) { return reply }
+            case .silence: step = silent()
+            case .noResponders(let instance): step = unanswered(instance)
+            case .expired: throw failure.isInProgress ? failure : .deadlineExceeded
+            case .cancelled: throw CancellationError()
+            case .failed(let error): step = try unsent(error)
+            }
         }
     }
 
-    /// Sends once and waits for the reply.
-    ///
-    /// - Parameter token: The number of an earlier sending, whose reply counts as well; afterwards that of this one.
-    private func exchange(
-        _ subject: String,
-        headers: BusHeaders,
-        body: [UInt8],
-        until deadline: Tick,
-        token: inout UInt64?
-    ) async -> PendingRequests.Outcome {
+    /// Sends to an instance, or to the queue group, and says how long to wait.
+    private mutating func send(to destination: CalledService.Destination) -> CallPolicy.Step {
+        let instance = destination.instance
+        losses = destination.losses
+        let subject = instance.map { InstanceSubject.endpoint(method.subject, method.service.name, $0) } ?? method.subject
+        (last, sentAt) = (instance, .now())
         do {
-            let number = try send(subject, headers: headers, body: body, until: deadline, again: token)
-            token = number
-            return await requests.outcome(of: number)
+            if let token {
+                try connection.requests.keep(token, until: deadline)
+                isKept = true
+                connection.observer?.repeated(method: method.subject)
+                let reply = connection.requests.replySubject(token, instance: instance)
+                try connection.publish(subject, headers: headers, body: body, reply: reply)
+            } else {
+                token = try connection.send(subject, headers: headers, body: body, until: deadline, instance: instance)
+            }
+            return .wait(policy.sent())
         } catch {
-            return .failed(error)
+            return (try? unsent(error)) ?? .fail
         }
     }
+
+    /// Waits for what comes next. A request that has had an outcome, or was never opened, is opened for the wait.
+    private mutating func wait(_ interval: Interval) async throws -> PendingRequests.Outcome {
+        let requests = connection.requests
+        if token == nil { token = try requests.open(until: deadline) }
+        guard let token else { return .silence }
+        return await requests.outcome(of: token, silentAt: Tick.now() + interval)
+    }
+
+    /// The reply to return; nil when it decides nothing.
+    private mutating func accept(_ message: BusMessage, _ step: inout CallPolicy.Step) throws -> [UInt8]? {
+        if let instance = ReplySubject.instance(message.subject) { method.service.answered(instance) }
+        guard let error = ServiceError(reply: message) else {
+            method.answered(after: Tick.now() - began)
+            return message.body
+        }
+        let event: CallPolicy.Event
+        if error.code == .unavailable {
+            event = .refused(isLasting: error.retryAfter ?? 1 > 1)
+        } else if error.isInProgress, policy.isRepeatable {
+            event = .inProgress
+        } else {
+            throw error
+        }
+        failure = error
+        try keep()
+        step = policy.step(after: event, jitter: Self.jitter)
+        return nil
+    }
+
+    /// After an outcome the request is open only when it was kept.
+    private mutating func keep() throws(ServiceError) {
+        guard let token else { return }
+        isKept = true
+        try connection.requests.keep(token, until: deadline)
+    }
+
+    private mutating func silent() -> CallPolicy.Step {
+        let (isConnected, isLost) = connection.link.withLock { link in
+            (link.handle?.isConnected ?? false, link.wasRenewed(after: sentAt))
+        }
+        let service = method.service
+        if isConnected { service.beginRound(over: connection) }
+        let event = CallPolicy.Event.silence(
+            isConnected: isConnected,
+            isLost: isLost,
+            isInstanceLost: service.losses != losses,
+            elapsed: Interval(microseconds: Int64((Tick.now() - began) / .microseconds(1)))
+        )
+        return policy.step(after: event, jitter: Self.jitter) { service.takeRepeat(now: .now()) }
+    }
+
+    private mutating func unanswered(_ instance: InstanceID?) -> CallPolicy.Step {
+        do { try keep() } catch {
+            failure = error
+            return .fail
+        }
+        if let instance {
+            method.service.gone(instance)
+            return policy.step(after: .gone, jitter: Self.jitter)
+        }
+        failure = .unavailable()
+        let event = CallPolicy.Event.noResponders(
+            isHealing: connection.isHealing,
+            knowsInstances: method.service.knowsInstances
+        )
+        return policy.step(after: event, jitter: Self.jitter)
+    }
+
+    private mutating func unsent(_ error: ServiceError) throws -> CallPolicy.Step {
+        failure = error
+        guard error.code == .unavailable else { throw error }
+        // What could not be sent is opened again for the next sending.
+        if !isKept { token = nil }
+        return policy.step(after: .unsent, jitter: Self.jitter)
+    }
+
+    private static var jitter: Int64 { Int64(Entropy.below(1_000)) }
 }

@@ -83,6 +83,9 @@ struct ConnectionLink<Handle: Sendable>: Sendable {
         return now < reconnectedAt + grace
     }
 
+    /// Whether the connection was made anew after `tick`: a request that was sent before may be lost.
+    func wasRenewed(after tick: Tick) -> Bool { reconnectedAt.map { $0 > tick } ?? false }
+
     /// The bus is closed.
     ///
     /// - Returns: The connection to close; nil when there is none, or when it was closed before.

@@ -66,17 +66,17 @@ extension BusConnection {
 
     /// Opens a request and publishes it.
     ///
-    /// - Parameter again: The number of a request that is sent once more.
+    /// - Parameter instance: the one that the subject is of; nil for any.
     func send(
         _ subject: String,
         headers: BusHeaders,
         body: [UInt8],
         until deadline: Tick,
-        again: UInt64? = nil
+        instance: InstanceID? = nil
     ) throws(ServiceError) -> UInt64 {
-        let token = try requests.open(until: deadline, again: again)
+        let token = try requests.open(until: deadline)
         do {
-            try publish(subject, headers: headers, body: body, reply: requests.replySubject(token))
+            try publish(subject, headers: headers, body: body, reply: requests.replySubject(token, instance: instance))
         } catch {
             requests.remove(token)
             throw error

@@ -42,8 +42,13 @@ public final class JetStream: Sendable {
     /// - Throws: `JetStreamError`, `ServiceError`.
     public func streamInfo(_ stream: String) async throws -> StreamInfo {
         try checkName(stream)
-        let state = try await ask("STREAM.INFO.\(stream)", nil as String?, JetStreamCodec.StreamState.self).state
+        let answer = try await ask("STREAM.INFO.\(stream)", nil as String?, JetStreamCodec.StreamState.self)
+        guard let created = Instant(rfc3339: answer.created) else {
+            throw ServiceError.unavailable("The event stream sent an invalid reply.")
+        }
+        let state = answer.state
         return StreamInfo(
+            created: created,
             messages: state.messages,
             bytes: state.bytes,
             firstSequence: state.first,

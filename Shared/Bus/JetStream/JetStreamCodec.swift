@@ -19,6 +19,7 @@ enum JetStreamCodec {
     }
 
     struct StreamState: Decodable {
+        let created: String
         let state: State
 
         struct State: Decodable {

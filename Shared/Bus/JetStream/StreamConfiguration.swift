@@ -51,6 +51,8 @@ public struct StreamConfiguration: Sendable, Equatable {
 
 /// The state of a stream.
 public struct StreamInfo: Sendable, Equatable {
+    /// When the broker made it: another instant means another stream of the same name.
+    public let created: Instant
     /// How many messages it has.
     public let messages: Int
     /// How many bytes they use.
@@ -59,6 +61,15 @@ public struct StreamInfo: Sendable, Equatable {
     public let firstSequence: Int
     /// The sequence of the newest message.
     public let lastSequence: Int
+
+    /// The state of a stream; by default of one that has no messages.
+    public init(created: Instant, messages: Int = 0, bytes: Int = 0, firstSequence: Int = 1, lastSequence: Int = 0) {
+        self.created = created
+        self.messages = messages
+        self.bytes = bytes
+        self.firstSequence = firstSequence
+        self.lastSequence = lastSequence
+    }
 }
 
 /// The state of a durable consumer.

@@ -1,4 +1,5 @@
 internal import CNats
+internal import Glibc
 internal import Kernel
 internal import Synchronization
 
@@ -37,7 +38,7 @@ enum NatsOptions {
     ) -> natsStatus {
         let wait = configuration.reconnectWait.microseconds / 1_000
         let steps: [natsStatus] = [
-            natsOptions_SetURL(options, configuration.url),
+            apply(servers: configuration.servers, to: options),
             natsOptions_SetName(options, configuration.name),
             natsOptions_SetTimeout(options, 2_000),
             // Without it every hop waits about a millisecond for more to send.
@@ -49,7 +50,8 @@ enum NatsOptions {
             natsOptions_SetReconnectJitter(options, 100, 100),
             natsOptions_SetReconnectBufSize(options, reconnectBufferBytes),
             natsOptions_SetMaxPendingMsgs(options, pendingMessages),
-            natsOptions_SetPingInterval(options, 5_000),
+            // A broker that is frozen or cut off is left after two to three seconds.
+            natsOptions_SetPingInterval(options, 1_000),
             natsOptions_SetMaxPingsOut(options, 2),
             natsOptions_SetNoEcho(options, false),
             natsOptions_UseGlobalMessageDelivery(options, configuration.deliveryThreads != nil),
@@ -61,6 +63,15 @@ enum NatsOptions {
         if let failure = steps.first(where: { $0 != NATS_OK }) { return failure }
         let credentials = apply(credentials: configuration, to: options)
         return credentials == NATS_OK ? apply(tls: configuration.tls, to: options) : credentials
+    }
+
+    /// The library takes several servers as a list; it tries them in random order, and later those that the cluster announces.
+    private static func apply(servers: [String], to options: OpaquePointer) -> natsStatus {
+        guard servers.count > 1 else { return natsOptions_SetURL(options, servers.first ?? "") }
+        let copies = servers.map { strdup($0) }
+        defer { for copy in copies { free(copy) } }
+        var pointers = copies.map { UnsafePointer($0) }
+        return natsOptions_SetServers(options, &pointers, Int32(pointers.count))
     }
 
     private static func apply(credentials configuration: BusConfiguration, to options: OpaquePointer) -> natsStatus {

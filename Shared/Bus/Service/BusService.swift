@@ -24,10 +24,12 @@ public final class BusService: Sendable {
 
     /// The name of the service and of its queue group.
     public let name: String
-    /// The name of this instance, unique on the bus.
-    public let id: String
+    /// The name of this instance, unique on the bus: 16 lower-case hex digits.
+    public var id: String { instance.text }
+    private let instance: InstanceID
     private let connection: BusConnection
     private let discovery: Discovery
+    private let condition: @Sendable () -> [String: String]
     private let limits: Limits
     private let logger: Logger
     private let work: ServiceWork
@@ -37,7 +39,10 @@ public final class BusService: Sendable {
     private struct State {
         var endpoints: [BusSubscription] = []
         var discovery: [BusSubscription] = []
+        /// What only this instance gets. It lasts until the last request is answered: while it does, callers know that theirs may be.
+        var own: [BusSubscription] = []
         var isStarted = false
+        var isDraining = false
     }
 
     /// A service; call `start` to run it.
@@ -48,6 +53,7 @@ public final class BusService: Sendable {
     ///   - version: Semantic version of the software.
     ///   - description: One sentence for people.
     ///   - metadata: Further entries of `$SRV.INFO`, such as the hash of the descriptor (D2).
+    ///   - condition: Entries of the metadata that change while it runs, such as whether its database is there; asked for each reply.
     ///   - endpoints: The RPCs it answers.
     ///   - limits: The limits.
     ///   - logger: Logs failures of handlers.
@@ -58,6 +64,7 @@ public final class BusService: Sendable {
         version: String,
         description: String = "",
         metadata: [String: String] = [:],
+        condition: @escaping @Sendable () -> [String: String] = { [:] },
         endpoints: [Endpoint],
         limits: Limits = Limits(),
         logger: Logger,
@@ -65,12 +72,14 @@ public final class BusService: Sendable {
     ) {
         self.connection = connection
         self.name = name
-        self.id = Entropy.name()
+        let instance = InstanceID(number: Entropy.word())
+        self.instance = instance
         self.limits = limits
+        self.condition = condition
         self.logger = logger
         self.discovery = Discovery(
             name: name,
-            id: id,
+            id: instance.text,
             version: version,
             description: description,
             metadata: metadata,
@@ -79,7 +88,15 @@ public final class BusService: Sendable {
         let work = ServiceWork(mostInFlight: limits.maxInFlight)
         self.work = work
         self.runners = endpoints.map {
-            EndpointRunner($0, queue: name, connection: connection, work: work, observer: observer, logger: logger)
+            EndpointRunner(
+                $0,
+                queue: name,
+                instance: instance,
+                connection: connection,
+                work: work,
+                observer: observer,
+                logger: logger
+            )
         }
     }
 
@@ -109,10 +126,12 @@ public final class BusService: Sendable {
                     state.withLock { $0.discovery.append(subscription) }
                 }
             }
+            try subscribeInstance()
             try await connection.flush()
         } catch {
             let ended = takeSubscriptions()
             for subscription in ended.endpoints + ended.discovery { subscription.cancel() }
+            endInstance()
             state.withLock { $0.isStarted = false }
             throw error
         }
@@ -124,6 +143,7 @@ public final class BusService: Sendable {
     /// After `limits.drainTimeout`, running requests are cancelled and answered with `UNAVAILABLE`. The connection stays open.
     public func drain() async {
         let end = Tick.now() + limits.drainTimeout
+        state.withLock { $0.isDraining = true }
         let subscriptions = takeSubscriptions()
         // Discovery ends first, so that no client finds an instance that is stopping.
         for subscription in subscriptions.discovery { subscription.cancel() }
@@ -133,10 +153,44 @@ public final class BusService: Sendable {
             work.cancelAll()
             _ = await Waiting.until(Tick.now() + .seconds(1)) { [work] in work.isIdle }
         }
+        endInstance()
         do { try await connection.flush() } catch {
             logger.warning("bus: drained without a last flush", metadata: ["service": "\(name)"])
         }
-        state.withLock { $0.isStarted = false }
+        state.withLock { ($0.isStarted, $0.isDraining) = (false, false) }
+    }
+
+    /// Subscribes to what goes to this instance by name, and to the pings of callers (`InstanceTable`).
+    private func subscribeInstance() throws(ServiceError) {
+        let endpoints = Dictionary(uniqueKeysWithValues: runners.map { ($0.endpoint.subject, $0) })
+        let prefix = InstanceSubject.prefixLength(name)
+        let requests = try connection.subscribe(InstanceSubject.all(name, instance)) { [weak self] message in
+            let subject = String(message.subject.utf8.dropFirst(prefix)) ?? ""
+            if subject == "ping" { return self?.answerPing(message) ?? () }
+            if let runner = endpoints[subject] { return self?.take(message, runner) ?? () }
+            self?.connection.refused(message.subject, at: message.subject)
+        }
+        state.withLock { $0.own.append(requests) }
+        let pings = try connection.subscribe(InstanceSubject.pingAll(name)) { [weak self] in self?.answerPing($0) }
+        state.withLock { $0.own.append(pings) }
+    }
+
+    private func take(_ message: BusMessage, _ runner: EndpointRunner) {
+        if state.withLock({ $0.isStarted && !$0.isDraining }) { runner.arrived(message) } else { runner.refuse(message) }
+    }
+
+    private func answerPing(_ message: BusMessage) {
+        guard let inbox = message.reply else { return connection.refused(message.subject, at: message.subject) }
+        // An answer that is not sent is silence, which is what the caller then sees.
+        try? connection.publish(ReplySubject.from(instance, inbox), body: [])
+    }
+
+    private func endInstance() {
+        let own = state.withLock { state in
+            defer { state.own = [] }
+            return state.own
+        }
+        for subscription in own { subscription.cancel() }
     }
 
     private func takeSubscriptions() -> (endpoints: [BusSubscription], discovery: [BusSubscription]) {
@@ -150,7 +204,7 @@ public final class BusService: Sendable {
         // The reply subject of a received message is always an inbox.
         guard let inbox = message.reply else { return connection.refused(message.subject, at: message.subject) }
         do {
-            try connection.publish(inbox, body: try discovery.reply(verb, runners.map(\.state)))
+            try connection.publish(inbox, body: try discovery.reply(verb, runners.map(\.state), condition: condition()))
         } catch {
             logger.warning("bus: a discovery reply was not sent", metadata: ["service": "\(name)", "error": "\(error)"])
         }

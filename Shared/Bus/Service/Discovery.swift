@@ -30,7 +30,9 @@ struct Discovery: Sendable {
     }
 
     /// The reply to `verb`, as JSON.
-    func reply(_ verb: Verb, _ endpoints: [EndpointState]) throws -> [UInt8] {
+    ///
+    /// - Parameter condition: what to say in the metadata beside that which never changes.
+    func reply(_ verb: Verb, _ endpoints: [EndpointState], condition: [String: String] = [:]) throws -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         var reply = Reply(
@@ -38,7 +40,7 @@ struct Discovery: Sendable {
             name: name,
             id: id,
             version: version,
-            metadata: metadata
+            metadata: metadata.merging(condition) { $1 }
         )
         switch verb {
         case .ping: break

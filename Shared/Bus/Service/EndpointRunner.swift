@@ -7,6 +7,7 @@ internal import Synchronization
 final class EndpointRunner: MessageTarget {
     let endpoint: Endpoint
     private let queue: String
+    private let instance: InstanceID
     private let connection: BusConnection
     private let work: ServiceWork
     private let observer: (any RPCObserver)?
@@ -16,6 +17,7 @@ final class EndpointRunner: MessageTarget {
     init(
         _ endpoint: Endpoint,
         queue: String,
+        instance: InstanceID,
         connection: BusConnection,
         work: ServiceWork,
         observer: (any RPCObserver)?,
@@ -23,6 +25,7 @@ final class EndpointRunner: MessageTarget {
     ) {
         self.endpoint = endpoint
         self.queue = queue
+        self.instance = instance
         self.connection = connection
         self.work = work
         self.observer = observer
@@ -33,10 +36,12 @@ final class EndpointRunner: MessageTarget {
         Discovery.EndpointState(endpoint: endpoint, queue: queue, statistics: statistics.withLock { $0 })
     }
 
-    /// A request arrived, on a delivery thread. This must be quick.
-    func arrived(_ native: OpaquePointer) {
+    /// A request arrived at the queue group, on a delivery thread. This must be quick.
+    func arrived(_ native: OpaquePointer) { arrived(BusMessage(taking: native)) }
+
+    /// A request arrived, at the queue group or for this instance.
+    func arrived(_ message: BusMessage) {
         let arrival = Tick.now()
-        let message = BusMessage(taking: native)
         // A request has an inbox for its reply. A message without one is a reply of the broker or a service that was redirected
         // here on purpose.
         guard message.reply != nil else { return connection.refused(message.subject, at: endpoint.subject) }
@@ -65,6 +70,9 @@ final class EndpointRunner: MessageTarget {
         }
     }
 
+    /// Answers that the service is stopping.
+    func refuse(_ message: BusMessage) { reply(to: message, .failure(.unavailable("The service is stopping."))) }
+
     private func answer(_ body: [UInt8], _ context: CallContext) async -> Result<[UInt8], ServiceError> {
         do {
             return .success(try await endpoint.handle(body, context))
@@ -72,6 +80,9 @@ final class EndpointRunner: MessageTarget {
             return .failure(error)
         } catch is CancellationError {
             return .failure(context.remaining > .zero ? .unavailable("The service is stopping.") : .deadlineExceeded)
+        } catch let error as any ServiceErrorConvertible where error.serviceError != nil {
+            // Whatever is away says so itself, once rather than for each request.
+            return .failure(error.serviceError ?? .internal)
         } catch {
             logger.error(
                 "a request failed",
@@ -94,7 +105,7 @@ final class EndpointRunner: MessageTarget {
     /// Sends the reply; false when the broker is down.
     @discardableResult
     private func reply(to message: BusMessage, _ result: Result<[UInt8], ServiceError>) -> Bool {
-        guard let inbox = message.reply else { return true }
+        guard let inbox = message.reply.map({ ReplySubject.from(instance, $0) }) else { return true }
         do {
             switch result {
             case .success(let body): try connection.publish(inbox, body: body)

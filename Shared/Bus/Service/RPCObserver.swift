@@ -55,8 +55,12 @@ public protocol RPCObserver: Sendable {
 
     /// A request has ended. One that was refused or dropped was not started.
     func ended(_ rpc: ObservedRPC)
+
+    /// A request is sent once more: it was slow, refused, or lost.
+    func repeated(method: String)
 }
 
 extension RPCObserver {
     public func started(method: String) {}
+    public func repeated(method: String) {}
 }

@@ -38,6 +38,14 @@ public final class MetricsObserver: RPCObserver {
         }
     }
 
+    public func repeated(method: String) {
+        metrics.counter(
+            "streaksnap_rpc_repeats_total",
+            [("method", method)],
+            help: "Requests that were sent once more, because they were slow, refused or lost."
+        ).increment()
+    }
+
     private func series(_ method: String) -> Series {
         methods.withLock { methods in
             if let known = methods[method] { return known }
@@ -66,6 +74,10 @@ struct Observers: RPCObserver {
     let all: [any RPCObserver]
 
     func started(method: String) { for observer in all { observer.started(method: method) } }
+
+    func repeated(method: String) {
+        for observer in all { observer.repeated(method: method) }
+    }
 
     func ended(_ rpc: ObservedRPC) { for observer in all { observer.ended(rpc) } }
 }

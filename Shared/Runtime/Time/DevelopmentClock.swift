@@ -28,4 +28,11 @@ public final class DevelopmentClock: Clock {
         offset.max(interval.microseconds, ordering: .relaxed)
         return true
     }
+
+    /// Shows in `/metrics` how far it is ahead: the same for every process of an environment.
+    public func show(in metrics: Metrics) {
+        metrics.measured("streaksnap_clock_offset_seconds", help: "How far the development clock is ahead.") { [self] in
+            Double(shift.seconds)
+        }
+    }
 }

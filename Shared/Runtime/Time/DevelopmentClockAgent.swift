@@ -32,21 +32,20 @@ public struct DevelopmentClockAgent: Sendable {
         self.settle = settle
     }
 
-    /// Answers `dev.clock.advance` (body: the offset in microseconds) with `<service> <rows dealt with or under way>`. Any other message is
-    /// logged and ignored: any client that may publish could send it, and no clock must be moved to where arithmetic ends.
+    /// Answers `dev.clock.advance` (body: the offset in microseconds) with `<service> <rows dealt with or under way>`. The message only says
+    /// that an offset was stored: the clock follows what is stored, or services would show different dates when the one who sends it is
+    /// killed, or the broker refuses to store. Any other message is logged and ignored: any client that may publish could send it, and no
+    /// clock must be moved to where arithmetic ends.
     public func listen() throws {
         _ = try bus.subscribe(Self.subject) { message in
-            guard let reply = message.reply, let offset = DevelopmentClockState.offset(message.body), clock.shift(to: offset)
-            else {
-                let body = String(decoding: message.body.prefix(40), as: UTF8.self)
-                logger.warning(
-                    "a message to the development clock was ignored: no offset it could follow",
-                    metadata: ["body": "\(body)"]
-                )
-                return
+            guard let reply = message.reply, let offset = DevelopmentClockState.offset(message.body) else {
+                return ignore(message, "no offset it could follow")
             }
             Task {
                 do {
+                    let stored = try await DevelopmentClockState(bus: bus, logger: logger).load()
+                    guard stored >= offset else { return ignore(message, "that offset is not stored") }
+                    clock.shift(to: stored)
                     let rows = try await settle()
                     try bus.publish(reply, body: Array("\(service) \(rows)".utf8))
                 } catch {
@@ -55,5 +54,10 @@ public struct DevelopmentClockAgent: Sendable {
                 }
             }
         }
+    }
+
+    private func ignore(_ message: BusMessage, _ reason: String) {
+        let body = String(decoding: message.body.prefix(40), as: UTF8.self)
+        logger.warning("a message to the development clock was ignored: \(reason)", metadata: ["body": "\(body)"])
     }
 }

@@ -75,9 +75,9 @@ public final class ServiceHost<Module: ServiceModule>: Program {
         logger.info("stopped", metadata: ["service": "\(Module.name)"])
     }
 
-    /// Whether the replica answers, its database is reachable and its bus connected.
+    /// Whether the replica answers, its database is reachable and not full, and its bus connected.
     public var isReady: Bool {
-        state.withLock { $0.isServing && ($0.bus?.isConnected ?? false) && ($0.database?.health.isAvailable ?? false) }
+        state.withLock { $0.isServing && ($0.bus?.isConnected ?? false) && ($0.database?.health.isWell ?? false) }
     }
 
     private func bringUp() async throws {
@@ -87,20 +87,25 @@ public final class ServiceHost<Module: ServiceModule>: Program {
         }
         let tracer = try Tracer(settings, service: Module.name, logger: logger, metrics: metrics)
         start("spans") { await tracer.run() }
-        let database = try await startDatabase()
+        let configuration = try databaseConfiguration()
+        let database = try await startDatabase(configuration)
         let bus = try await connectBus(tracer)
         let jetStream = JetStream(connection: bus)
         try await prepareClock(bus)
+        let presence = ReplicaPresence(configuration, ids: ids, logger: logger)
+        start("presence") { await presence.run() }
         let relay = OutboxRelay(
             database: database,
             jetStream: jetStream,
             bus: bus,
             service: Module.name,
             ids: ids,
-            logger: logger
+            logger: logger,
+            presence: presence
         )
         let work = UnitOfWorkFactory(database: database, clock: clock, ids: ids, relay: relay)
-        let mutations = Mutations(work: work, database: database)
+        let barrier = EventBarrier(database: database, bus: bus)
+        let mutations = Mutations(work: work, database: database, barrier: barrier)
         let features = try ServiceSettings.loaded(Module.features, settings)
         let environment = ServiceEnvironment(
             settings: settings,
@@ -115,7 +120,7 @@ public final class ServiceHost<Module: ServiceModule>: Program {
             metrics: metrics
         )
         let personalData = PersonalDataFeature.feature(service: Module.name, Module.features, Module.personalData)
-        let loaded = try await load(features + [personalData].compactMap { $0 }, environment, jetStream)
+        let loaded = try await load(features + [personalData].compactMap { $0 }, environment, jetStream, presence)
         let consumers = loaded.consumers
         let all = loaded.jobs + housekeeping(relay: relay, mutations: mutations, consumers: consumers)
         let jobs = JobRunner(jobs: all, clock: clock, logger: logger, metrics: metrics)
@@ -131,7 +136,9 @@ public final class ServiceHost<Module: ServiceModule>: Program {
         start("job lag") { await lag.run() }
         let events = EventMetrics(metrics, relay: relay, consumers: consumers)
         start("event lag") { await events.run() }
-        let service = try await startService(loaded, on: bus, tracer)
+        let monitor = JetStreamMonitor(service: Module.name, bus: bus, logger: logger, metrics: metrics)
+        start("jetstream") { await monitor.run() }
+        let service = try await startService(loaded, on: bus, database, barrier, tracer)
         lifecycle.started("requests") { await service.drain() }
         try listenForClock(bus, jobs: jobs, relay: relay, consumers: consumers)
         state.withLock { $0.isServing = true }
@@ -145,9 +152,12 @@ public final class ServiceHost<Module: ServiceModule>: Program {
         var jobs: [Job] = []
     }
 
-    private func load(_ features: [ServiceFeature], _ environment: ServiceEnvironment, _ jetStream: JetStream) async throws
-        -> Loaded
-    {
+    private func load(
+        _ features: [ServiceFeature],
+        _ environment: ServiceEnvironment,
+        _ jetStream: JetStream,
+        _ presence: ReplicaPresence?
+    ) async throws -> Loaded {
         var loaded = Loaded()
         for feature in features {
             let parts = try await feature.assemble(environment)
@@ -155,17 +165,20 @@ public final class ServiceHost<Module: ServiceModule>: Program {
             loaded.endpoints += parts.endpoints
             loaded.jobs += parts.jobs
             guard !parts.consumers.isEmpty else { continue }
-            loaded.consumers.append(
-                EventConsumer(
-                    service: Module.name,
-                    feature: feature.name,
-                    handlers: parts.consumers,
-                    database: environment.database,
-                    work: environment.work,
-                    jetStream: jetStream,
-                    logger: logger
-                )
+            let consumer = EventConsumer(
+                service: Module.name,
+                feature: feature.name,
+                handlers: parts.consumers,
+                database: environment.database,
+                work: environment.work,
+                jetStream: jetStream,
+                logger: logger,
+                presence: presence
             )
+            if let problem = ProtectiveEvents.problem(service: Module.name, feature: feature.name, handling: consumer.subjects) {
+                throw Settings.Invalid(problem)
+            }
+            loaded.consumers.append(consumer)
         }
         return loaded
     }
@@ -184,14 +197,18 @@ public final class ServiceHost<Module: ServiceModule>: Program {
         }
     }
 
-    private func startDatabase() async throws -> Database {
-        var configuration = DatabaseConfiguration(
+    private func databaseConfiguration() throws -> DatabaseConfiguration {
+        var pool = DatabaseConfiguration(
             connectionString: try settings.get(ServiceSettings.databaseURL),
             schema: Module.name,
             poolSize: try settings.get(ServiceSettings.databasePool),
             statementTimeout: .milliseconds(Int64(try settings.get(ServiceSettings.statementTimeout)))
         )
-        configuration.applicationName = "streaksnap-\(Module.name)"
+        pool.applicationName = "streaksnap-\(Module.name)"
+        return pool
+    }
+
+    private func startDatabase(_ configuration: DatabaseConfiguration) async throws -> Database {
         let observer = DatabaseMetrics(metrics)
         let database = Database(configuration, logger: logger, observer: observer)
         observer.watch(database)
@@ -201,6 +218,9 @@ public final class ServiceHost<Module: ServiceModule>: Program {
         let sets =
             [MigrationSet("outbox", OutboxMigrations.all), MigrationSet("runtime", RuntimeMigrations.all)] + Module.migrations
         try await insist("waiting for the database", while: { ($0 as? DatabaseError)?.isConnectionFailure ?? false }) {
+            let budget = try await ConnectionBudget.read(pool: configuration.poolSize, from: database)
+            if let problem = budget.problem { throw Settings.Invalid(problem) }
+            if let warning = budget.warning { logger.warning("\(warning)", metadata: ["service": "\(Module.name)"]) }
             for set in sets { try await Migrator(scope: set.scope, migrations: set.migrations).run(on: database) }
         }
         return database
@@ -237,16 +257,18 @@ public final class ServiceHost<Module: ServiceModule>: Program {
     private func startService(
         _ loaded: Loaded,
         on bus: BusConnection,
+        _ database: Database,
+        _ barrier: EventBarrier,
         _ tracer: Tracer
     ) async throws -> BusService {
         let descriptor = Module.descriptor
         let reply = DescriptorReply(descriptorSet: descriptor.bytes, sha256: descriptor.hash)
-        let describe = Endpoint(
-            Method<Empty, DescriptorReply>(service: Module.name, version: "v1", name: "Descriptor", isIdempotent: true)
-        ) { _, _ in reply }
+        let describe = Endpoint.descriptor(service: Module.name, sha256: descriptor.hash, reply: try reply.serialized())
+        let awaitEvents = AwaitEvents(service: Module.name, database: database, barrier: barrier)
+        let waiting = Endpoint(EventBarrier.method(of: Module.name)) { try await awaitEvents.handle($0, $1) }
         let consumes = loaded.consumers.flatMap { consumer in consumer.sources.map { "\(consumer.feature):\($0)" } }
         var metadata = [
-            "descriptor": descriptor.hash, "features": loaded.features.joined(separator: ","),
+            "descriptor": descriptor.hash, "idempotency-keys": "honoured", "features": loaded.features.joined(separator: ","),
             "consumes": consumes.joined(separator: ","),
         ]
         if clock is DevelopmentClock { metadata[DevelopmentClockAgent.mark] = "development" }
@@ -256,7 +278,9 @@ public final class ServiceHost<Module: ServiceModule>: Program {
             version: BuildInfo.version,
             description: Module.about,
             metadata: metadata,
-            endpoints: loaded.endpoints + [describe],
+            // It goes on answering without its database, if only with UNAVAILABLE: `/api/health` says which service it is (D2).
+            condition: { ["database": database.health.isWell ? "available" : "unavailable"] },
+            endpoints: loaded.endpoints + [describe, waiting],
             limits: BusService.Limits(maxInFlight: try settings.get(ServiceSettings.maxInFlight)),
             logger: logger,
             observer: metrics.observer(ofRequestsAs: .server, tracer)
@@ -280,6 +304,9 @@ public final class ServiceHost<Module: ServiceModule>: Program {
     private func prepareClock(_ bus: BusConnection) async throws {
         guard let clock = clock as? DevelopmentClock else { return }
         clock.shift(to: try await DevelopmentClockState(bus: bus, logger: logger).load())
+        clock.show(in: metrics)
+        let follower = DevelopmentClockFollower(clock: clock, bus: bus, logger: logger)
+        start("clock") { await follower.run() }
     }
 
     private func listenForClock(_ bus: BusConnection, jobs: JobRunner, relay: OutboxRelay, consumers: [EventConsumer]) throws {

@@ -9,8 +9,12 @@ public enum ServiceSettings {
         isSecret: true,
         help: "The service's PostgreSQL, as a libpq connection string or URI."
     )
-    /// How many connections to it.
-    public static let databasePool = Setting("database.pool", default: 8, help: "Connections to PostgreSQL.")
+    /// How many connections to it, beside the one that shows that the replica lives: 8 altogether by default.
+    public static let databasePool = Setting(
+        "database.pool",
+        default: 7,
+        help: "Connections to PostgreSQL, beside one that shows that the replica lives."
+    )
     /// Longest a statement may run.
     public static let statementTimeout = Setting(
         "database.statement-timeout",

@@ -13,11 +13,15 @@ public struct Mutations: Sendable {
     /// Units of work without a stored reply, for requests that are idempotent by themselves.
     public let work: UnitOfWorkFactory
     private let database: Database
+    private let barrier: EventBarrier?
 
-    /// - Parameter database: the one `work` writes to; it holds the table `stored_reply`.
-    public init(work: UnitOfWorkFactory, database: Database) {
+    /// - Parameters:
+    ///   - database: the one `work` writes to; it holds the table `stored_reply`.
+    ///   - barrier: holds replies back until what protects a user has taken effect; nil where no other service is to apply it.
+    public init(work: UnitOfWorkFactory, database: Database, barrier: EventBarrier? = nil) {
         self.work = work
         self.database = database
+        self.barrier = barrier
     }
 
     /// The answer an earlier request with this key got; nil when there is none yet, or no key.
@@ -74,6 +78,45 @@ public struct Mutations: Sendable {
         // A repeat at the same time may have been faster: its answer is the answer.
         guard let first = try await stored.complete(try whole.serialized(), database) else { return Once(whole) }
         return Once(try Reply(serialized: first))
+    }
+
+    /// The same for a change that protects a user: the reply, to this request or a repeat of it, is given when the protective events of
+    /// the change have been applied by every feature that must (`ProtectiveEvents`, D21).
+    ///
+    /// - Parameters:
+    ///   - key: on whose behalf; whatever else is still to take effect for the same one is waited for too, also by a refusal.
+    ///   - complete: as in `once` with `completedBy`; it runs when the change has taken effect.
+    ///   - body: the change, as in `once`.
+    /// - Throws: as `once`, and `UNAVAILABLE` with `retryAfter` 2 when it has not taken effect within 2 s: the change stands.
+    public func once<Request: Message, Reply: Message, Protected>(
+        _ context: CallContext,
+        _ request: Request,
+        isolation: Isolation = .readCommitted,
+        protecting key: ID<Protected>,
+        completedBy complete: @Sendable (Reply) async throws -> Reply = { $0 },
+        _ body: @escaping @Sendable (UnitOfWork) async throws -> Reply
+    ) async throws -> Once<Reply> {
+        let key = key.cast(to: ProtectiveEvents.self)
+        do {
+            return try await once(
+                context,
+                request,
+                isolation: isolation,
+                completedBy: { reply in
+                    try await takeEffect(key, context)
+                    return try await complete(reply)
+                },
+                { work in try await body(work.protecting(key)) }
+            )
+        } catch let refusal as ServiceError where refusal.code != .unavailable {
+            // Of a repeat without a key, for example: what it asks for has happened already, and must have its effect too.
+            try await takeEffect(key, context)
+            throw refusal
+        }
+    }
+
+    private func takeEffect(_ key: ProtectionKey, _ context: CallContext) async throws {
+        try await barrier?.pass(key, until: min(context.deadline, SystemClock.now() + EventBarrier.limit), context)
     }
 
     /// The transaction of one step of a change across services (D6): its caller has made an id for it and repeats it until it is answered.

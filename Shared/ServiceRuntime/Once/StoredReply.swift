@@ -51,6 +51,8 @@ struct StoredReply: Sendable {
     private let keyHash: [UInt8]
     private let requestHash: [UInt8]
     private let seal: SymmetricKey
+    /// The advisory lock of the key: two numbers of 32 bits. A collision only delays.
+    private let lock: (Int32, Int32)
     private let life: Interval
     /// What another request with the same key is refused with.
     private let reused: ServiceError
@@ -59,7 +61,8 @@ struct StoredReply: Sendable {
     init?<Request: Message>(_ context: CallContext, _ request: Request) throws {
         guard let key = context.idempotencyKey else { return nil }
         let user = context.principal?.userID
-        try self.init(caller: user?.description ?? "-", user, key: key, request, life: Self.life, reused: .keyReused)
+        let life = min(context.keyLifetime ?? Self.life, Self.life)
+        try self.init(caller: user?.description ?? "-", user, key: key, request, life: life, reused: .keyReused)
     }
 
     /// Of one step of a change across services.
@@ -83,6 +86,8 @@ struct StoredReply: Sendable {
         self.life = life
         self.reused = reused
         self.keyHash = Array(SHA256.hash(data: Array(key.utf8)))
+        let digest = Array(SHA256.hash(data: Array("\(caller) \(Request.fullName) \(key)".utf8)))
+        self.lock = (Self.number(digest[0..<4]), Self.number(digest[4..<8]))
         let secret = SymmetricKey(data: Array(key.utf8))
         // Keyed: with a plain hash, a reader of the table could try passwords.
         self.requestHash = Array(HMAC<SHA256>.authenticationCode(for: try request.serialized(), using: secret))
@@ -94,26 +99,33 @@ struct StoredReply: Sendable {
         )
     }
 
-    /// Takes the key for this transaction; a concurrent request with the same key waits here for its end.
+    /// Takes the key for this transaction.
     ///
     /// - Returns: the answer stored by an earlier transaction, nil when this is the first.
+    /// - Throws: `REQUEST_IN_PROGRESS` at once while another transaction has the key. Waiting would hold a connection for each repeat of a
+    ///   request whose process is frozen; callers ask again instead.
     func claim(at now: Instant, _ sql: Transaction) async throws -> StoredAnswer? {
         // One that has expired is as good as none, purged or not.
         let isFirst = try await sql.execute(
             """
             INSERT INTO stored_reply AS known (caller, user_id, method, key_hash, request_hash, expires_at)
-            VALUES (\(caller), \(user), \(method), \(keyHash), \(requestHash), \(now + life))
+            SELECT \(caller), \(user), \(method), \(keyHash), \(requestHash), \(now + life)
+            WHERE pg_try_advisory_xact_lock(\(lock.0), \(lock.1))
             ON CONFLICT (caller, method, key_hash) DO UPDATE
                 SET request_hash = EXCLUDED.request_hash, reply = NULL, expires_at = EXCLUDED.expires_at, user_id = EXCLUDED.user_id
                 WHERE known.expires_at <= \(now)
             """
         )
         if isFirst == 1 { return nil }
-        guard let (firstHash, answer) = try await find(sql), let answer else {
-            throw ServiceError(.aborted, "REQUEST_IN_PROGRESS", "The first request with this key has not ended.", retryAfter: 1)
+        guard let (firstHash, answer) = try await find(sql, "AND expires_at > \(now)"), let answer else {
+            throw ServiceError.requestInProgress
         }
         guard firstHash == requestHash else { throw reused }
         return answer
+    }
+
+    private static func number(_ bytes: ArraySlice<UInt8>) -> Int32 {
+        Int32(bitPattern: bytes.reduce(0) { $0 << 8 | UInt32($1) })
     }
 
     /// The whole answer of an earlier transaction, if there is one.

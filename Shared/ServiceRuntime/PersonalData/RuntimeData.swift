@@ -5,6 +5,7 @@ extension PersonalData {
         impersonal: [
             "outbox": "events, deleted 7 days after they were published",
             "outbox_lease": "which replica relays",
+            "outbox_stream": "the stream that has what was published",
             "inbox": "which events were consumed",
             "event_retry": "events that are tried again",
             "consumer_lease": "which replica consumes",

@@ -30,17 +30,23 @@ final class Installation: Sendable {
     ///   - rates: requests a second of a user and from an address; tests ask more often than people, so by default there is no limit.
     ///   - environment: more settings, by the names of their variables.
     ///   - startsEmpty: makes its cluster and tables itself, instead of beginning with a copy of prepared ones.
+    ///   - existing: a data folder to begin with instead; it is moved.
     init(
         _ options: [String] = [],
         rates: (user: Int, address: Int) = (0, 0),
         environment more: [String: String] = [:],
-        startsEmpty: Bool = false
+        startsEmpty: Bool = false,
+        existing: URL? = nil
     ) async throws {
         let folder = try Self.makeFolder()
         let ports = try Self.freePorts(3)
         (http, natsPort, postgresPort) = (HTTPClient(port: ports[0]), ports[1], ports[2])
         data = folder.appending(path: "data")
-        if !startsEmpty { try await PreparedData.copy(to: data) }
+        if let existing {
+            try FileManager.default.moveItem(at: existing, to: data)
+        } else if !startsEmpty {
+            try await PreparedData.copy(to: data)
+        }
         zone = options.contains("--dev-clock") ? "UTC" : Self.zone(atHour: 12)
         let command = [
             Self.binaries.appending(path: "streaksnap").path, "up", "--port", "\(ports[0])", "--nats-port", "\(ports[1])",
@@ -176,7 +182,8 @@ final class Installation: Sendable {
         }
     }
 
-    /// A call of the API.
+    /// A call of the API. A change that is answered with `Retry-After: 2`, because it has not taken effect everywhere yet on a busy machine, is
+    /// made again as a client would, where that is safe: with a key, or a DELETE.
     func call(
         _ method: String,
         _ path: String,
@@ -187,6 +194,11 @@ final class Installation: Sendable {
         var headers = headers
         if let token { headers.append(("Authorization", "Bearer \(token)")) }
         if json != nil { headers.append(("Content-Type", "application/json")) }
+        let mayRepeat = method == "DELETE" || headers.contains { $0.0 == "Idempotency-Key" }
+        for _ in 0..<10 {
+            let reply = try await http.send(method, path, headers: headers, body: json.map { Array($0.utf8) })
+            guard mayRepeat, reply.status == 503, reply.header("Retry-After") == "2" else { return reply }
+        }
         return try await http.send(method, path, headers: headers, body: json.map { Array($0.utf8) })
     }
 }

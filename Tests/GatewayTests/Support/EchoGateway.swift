@@ -1,4 +1,5 @@
 import Bus
+import Crypto
 import Foundation
 import Kernel
 import Logging
@@ -6,6 +7,7 @@ import Runtime
 import Synchronization
 import TestSupport
 import Testing
+import Tokens
 
 @testable import GatewayService
 
@@ -25,61 +27,63 @@ final class EchoGateway: Sendable {
     private let service: BusService
     private let host: GatewayHost
 
-    /// - Parameter settings: in addition to those that every test needs.
-    init(_ settings: [String: String] = [:]) async throws {
+    /// - Parameters:
+    ///   - settings: in addition to those that every test needs.
+    ///   - isAsked: whether to ask it until it knows the routes; otherwise the first request is the test's.
+    init(_ settings: [String: String] = [:], isAsked: Bool = true) async throws {
         nats = try await NatsServer.start()
         files = nats.files.appendingPathComponent("blobs")
         bus = try await BusConnection.connect(BusConfiguration(url: nats.url), logger: Self.silence)
+        try await JetStream(connection: bus).ensureStream(RevocationStream.configuration())
         service = try Self.makeService(bus)
         try await service.start()
-        let values = [
-            "nats.url": nats.url, "http.port": "0", "http.address-rate": "0", "gateway.services": "echo",
-            "blob.folder": files.path, "media.signing-key": String(repeating: "k", count: 40),
-        ]
-        host = try GatewayHost(
-            settings: Settings(
-                values: values.merging(settings) { $1 },
-                declared: GatewayHost.settings
-            ),
-            logger: Self.silence,
-            metrics: Metrics()
-        )
+        host = try Self.makeHost(nats.url, files: files, settings.merging(["gateway.services": "echo"]) { given, _ in given })
         try await host.start()
         port = UInt16(clamping: host.port)
+        guard isAsked else { return }
         try await eventually("the routes are known") {
             try await self.ask("GET /api/notes HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").status == 200
         }
     }
 
-    private static var silence: Logger { Logger(label: "gateway") { _ in SwiftLogNoOpLogHandler() } }
+    /// A gateway that is not started yet.
+    ///
+    /// - Parameter settings: in addition to those that every test needs.
+    static func makeHost(_ natsURL: String, files: URL, _ settings: [String: String]) throws -> GatewayHost {
+        let values = [
+            "nats.url": natsURL, "http.port": "0", "http.address-rate": "0", "blob.folder": files.path,
+            "media.signing-key": String(repeating: "k", count: 40),
+            // There is no auth to wait for.
+            "gateway.ready-timeout": "0", "http.drain-timeout": "1",
+        ]
+        return try GatewayHost(
+            settings: Settings(values: values.merging(settings) { $1 }, declared: GatewayHost.settings),
+            logger: silence,
+            metrics: Metrics()
+        )
+    }
+
+    static var silence: Logger { Logger(label: "gateway") { _ in SwiftLogNoOpLogHandler() } }
 
     private static func makeService(_ bus: BusConnection) throws -> BusService {
         let url = try #require(Bundle.module.url(forResource: "Fixtures/echo.binpb", withExtension: nil))
         let set = [UInt8](try Data(contentsOf: url))
-        let hash = "echo-1"
+        let hash = SHA256.hash(data: set).map { String(UInt32($0) + 256, radix: 16).dropFirst() }.joined()
         let methods = ["Say", "Read", "SayInPrivate", "Store", "StoreInPrivate", "Show", "Export", "Keys"]
         let endpoints = methods.map { Endpoint(service: "echo", version: "v1", name: $0) { body, _ in body } }
-        let descriptor = Self.field(0x0A, set) + Self.field(0x12, Array(hash.utf8))
+        let descriptor = HandmadeDescriptor.field(1, set)
         return BusService(
             connection: bus,
             name: "echo",
             version: "1.0.0",
             metadata: ["descriptor": hash],
-            endpoints: endpoints + [Endpoint(service: "echo", version: "v1", name: "Descriptor") { _, _ in descriptor }],
+            endpoints: endpoints + [.descriptor(service: "echo", sha256: hash, reply: descriptor)],
             logger: silence
         )
     }
 
-    /// A protobuf field of bytes.
-    private static func field(_ tag: UInt8, _ bytes: [UInt8]) -> [UInt8] {
-        var length = bytes.count
-        var result = [tag]
-        while length > 0x7F {
-            result.append(UInt8(length & 0x7F) | 0x80)
-            length >>= 7
-        }
-        return result + [UInt8(length)] + bytes
-    }
+    /// Connections that it serves.
+    var openConnections: Int { host.openConnections }
 
     /// Stops it as an operator does.
     func stop() async { await host.stop() }

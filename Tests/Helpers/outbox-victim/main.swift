@@ -3,8 +3,9 @@ import Database
 import Foundation
 import Kernel
 import Logging
-import Outbox
 import Wire
+
+@testable import Outbox
 
 // Commits events and relays them until it is killed. Arguments: connection string, schema, broker, aggregate.
 // Consumes events until it is killed, or its parent is gone. Arguments: connection string, schema, broker, "consume", milliseconds per event.
@@ -28,6 +29,17 @@ struct Ping: Event {
 
 /// As in the tests that start this.
 enum Lease { static let length = Duration.milliseconds(1_500) }
+
+/// Shows that this process lives, so that its lease need not run out for another replica to take it over: from the first lease on, since it may be
+/// killed before it renews that.
+func showPresence(_ configuration: DatabaseConfiguration, _ ids: any IDSource, _ logger: Logger) async throws -> (
+    ReplicaPresence, Task<Void, Never>
+) {
+    let presence = ReplicaPresence(configuration, ids: ids, logger: logger)
+    let showing = Task { await presence.run() }
+    while presence.shown == nil { try await Task.sleep(for: .milliseconds(5)) }
+    return (presence, showing)
+}
 
 func live(_ arguments: [String]) async throws {
     let logger = Logger(label: "victim") { _ in SwiftLogNoOpLogHandler() }
@@ -71,6 +83,8 @@ func consume(_ arguments: [String], delay: Duration) async throws {
     let jetStream = JetStream(connection: bus)
     let relay = OutboxRelay(database: database, jetStream: jetStream, bus: bus, service: "sink", ids: ids, logger: logger)
     let work = UnitOfWorkFactory(database: database, clock: SystemClock(), ids: ids, relay: relay)
+    let (presence, showing) = try await showPresence(configuration, ids, logger)
+    defer { showing.cancel() }
     let handler = EventHandler(Ping.self) { ping, work in
         _ = try await work.sql.execute("INSERT INTO consumed (aggregate, number) VALUES (\(ping.aggregateID), \(ping.number))")
         try await Task.sleep(for: delay)
@@ -83,7 +97,9 @@ func consume(_ arguments: [String], delay: Duration) async throws {
         work: work,
         jetStream: jetStream,
         logger: logger,
-        leaseLength: Lease.length
+        // No test waits for so long: only the lock frees it.
+        leaseLength: .seconds(3_600),
+        presence: presence
     )
     let consuming = Task { await consumer.run() }
     let parent = getppid()

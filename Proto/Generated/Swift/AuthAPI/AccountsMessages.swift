@@ -149,49 +149,6 @@ public struct SigningKey: Sendable, Equatable {
     }
 }
 
-public struct ListRevocationsRequest: Sendable, Equatable {
-    /// Those after this instant, and with an id after `after` at it.
-    public var since: Kernel.Instant? = nil
-    /// Id of the last session of the page before; empty for the first.
-    public var after: Kernel.SessionID? = nil
-
-    /// All fields unset.
-    public init() {}
-
-    /// The given fields set, the others unset.
-    public init(since: Kernel.Instant? = nil, after: Kernel.SessionID? = nil) {
-        self.since = since
-        self.after = after
-    }
-}
-
-public struct ListRevocationsReply: Sendable, Equatable {
-    /// At most 1,000; fewer mean that there are no more.
-    public var revocations: [Revocation] = []
-
-    /// All fields unset.
-    public init() {}
-
-    /// The given fields set, the others unset.
-    public init(revocations: [Revocation] = []) {
-        self.revocations = revocations
-    }
-}
-
-/// A session that was ended before its tokens expired.
-public struct Revocation: Sendable, Equatable {
-    public var sessionID: Kernel.SessionID
-    public var userID: Kernel.UserID
-    public var revokedAt: Kernel.Instant? = nil
-
-    /// The given fields set, the others unset.
-    public init(sessionID: Kernel.SessionID, userID: Kernel.UserID, revokedAt: Kernel.Instant? = nil) {
-        self.sessionID = sessionID
-        self.userID = userID
-        self.revokedAt = revokedAt
-    }
-}
-
 public struct SignInWithAppleRequest: Sendable, Equatable {
     /// The JWT that Sign in with Apple gave the app.
     public var identityToken: String = ""

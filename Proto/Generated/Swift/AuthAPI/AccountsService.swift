@@ -12,8 +12,6 @@ public enum AccountsService {
     ///   - refresh: Exchanges a refresh token for a new pair; the old one is used up (AU-4).
     ///   - logout: Ends this session, or all of the user's with `?all=true` (AU-6).
     ///   - getSigningKeys: The public keys that access tokens are signed with, as a JWK set (AU-3).
-    ///   - listRevocations: Sessions that were ended lately, oldest first: what gateways request again and again, so that an ended session stays ended when they
-    ///     restart or miss an event (AU-3).
     ///   - signInWithApple: Signs in with an identity token of Apple's; makes the account at the first time (AU-5).
     ///   - appleNotification: What Apple's servers report: consent revoked, account deleted, relay address switched off or on (AU-5). Signed by Apple.
     ///   - createGuestSession: A token of role guest for a device: may look around, changes nothing (AU-8).
@@ -29,7 +27,6 @@ public enum AccountsService {
         refresh: some Bus.MutationHandler<RefreshRequest, SignInReply>,
         logout: some Bus.MutationHandler<LogoutRequest, LogoutReply>,
         getSigningKeys: some Bus.QueryHandler<GetSigningKeysRequest, SigningKeys>,
-        listRevocations: some Bus.QueryHandler<ListRevocationsRequest, ListRevocationsReply>,
         signInWithApple: some Bus.MutationHandler<SignInWithAppleRequest, SignInReply>,
         appleNotification: some Bus.MutationHandler<AppleNotificationRequest, AppleNotificationReply>,
         createGuestSession: some Bus.MutationHandler<CreateGuestSessionRequest, GuestSessionReply>,
@@ -44,7 +41,6 @@ public enum AccountsService {
             Bus.Endpoint(AccountsMethods.refresh, refresh),
             Bus.Endpoint(AccountsMethods.logout, logout),
             Bus.Endpoint(AccountsMethods.getSigningKeys, getSigningKeys),
-            Bus.Endpoint(AccountsMethods.listRevocations, listRevocations),
             Bus.Endpoint(AccountsMethods.signInWithApple, signInWithApple),
             Bus.Endpoint(AccountsMethods.appleNotification, appleNotification),
             Bus.Endpoint(AccountsMethods.createGuestSession, createGuestSession),
@@ -73,10 +69,6 @@ public enum AccountsMethods {
     /// The public keys that access tokens are signed with, as a JWK set (AU-3).
     public static let getSigningKeys = Bus.Method<GetSigningKeysRequest, SigningKeys>(
         service: "auth", version: "v1", name: "GetSigningKeys", isIdempotent: true, timeout: .seconds(10))
-    /// Sessions that were ended lately, oldest first: what gateways request again and again, so that an ended session stays ended when they
-    /// restart or miss an event (AU-3).
-    public static let listRevocations = Bus.Method<ListRevocationsRequest, ListRevocationsReply>(
-        service: "auth", version: "v1", name: "ListRevocations", isIdempotent: true, timeout: .seconds(10))
     /// Signs in with an identity token of Apple's; makes the account at the first time (AU-5).
     public static let signInWithApple = Bus.Method<SignInWithAppleRequest, SignInReply>(
         service: "auth", version: "v1", name: "SignInWithApple", isIdempotent: false, timeout: .seconds(10))
@@ -132,12 +124,6 @@ public struct AccountsClient: Sendable {
     /// The public keys that access tokens are signed with, as a JWK set (AU-3).
     public func getSigningKeys(_ request: GetSigningKeysRequest, context: Bus.CallContext) async throws -> SigningKeys {
         try await caller.call(AccountsMethods.getSigningKeys, request, context: context)
-    }
-
-    /// Sessions that were ended lately, oldest first: what gateways request again and again, so that an ended session stays ended when they
-    /// restart or miss an event (AU-3).
-    public func listRevocations(_ request: ListRevocationsRequest, context: Bus.CallContext) async throws -> ListRevocationsReply {
-        try await caller.call(AccountsMethods.listRevocations, request, context: context)
     }
 
     /// Signs in with an identity token of Apple's; makes the account at the first time (AU-5).

@@ -85,30 +85,6 @@ extension SigningKey {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
 }
 
-extension ListRevocationsRequest {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
-        if self.since == nil { violations.required(at: path, "since") }
-        if let value = self.after {
-            violations.id(value, at: path, "after")
-        }
-    }
-}
-
-extension ListRevocationsReply {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
-        for (index, value) in self.revocations.enumerated() {
-            value.collectViolations(into: &violations, path: path.child("revocations", index: index))
-        }
-    }
-}
-
-extension Revocation {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
-        violations.id(self.sessionID, at: path, "session_id")
-        violations.id(self.userID, at: path, "user_id")
-    }
-}
-
 extension SignInWithAppleRequest {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         if self.identityToken.isEmpty {

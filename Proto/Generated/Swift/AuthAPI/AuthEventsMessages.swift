@@ -15,21 +15,6 @@ public struct ProfileChanged: Sendable, Equatable {
     }
 }
 
-/// Sessions stopped being valid before their access tokens expire; gateways refuse them from now on (AU-3).
-public struct SessionsRevoked: Sendable, Equatable {
-    public var userID: Kernel.UserID
-    /// At least one.
-    public var sessionIDs: [Kernel.SessionID] = []
-    public var revokedAt: Kernel.Instant? = nil
-
-    /// The given fields set, the others unset.
-    public init(userID: Kernel.UserID, sessionIDs: [Kernel.SessionID] = [], revokedAt: Kernel.Instant? = nil) {
-        self.userID = userID
-        self.sessionIDs = sessionIDs
-        self.revokedAt = revokedAt
-    }
-}
-
 /// An account was deleted by its owner (AU-7): every service hides the user at once and ends what others share with them. A restoration
 /// brings back what was hidden, not what was ended.
 public struct AccountDeleted: Sendable, Equatable {
@@ -87,11 +72,6 @@ public struct DataExportReady: Sendable, Equatable {
 
 extension ProfileChanged: Wire.Event {
     public static var subject: String { "evt.auth.v1.ProfileChanged" }
-    public var aggregateID: String { userID.description }
-}
-
-extension SessionsRevoked: Wire.Event {
-    public static var subject: String { "evt.auth.v1.SessionsRevoked" }
     public var aggregateID: String { userID.description }
 }
 

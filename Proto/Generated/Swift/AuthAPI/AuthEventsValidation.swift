@@ -11,15 +11,6 @@ extension ProfileChanged {
     }
 }
 
-extension SessionsRevoked {
-    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
-        violations.id(self.userID, at: path, "user_id")
-        for (index, value) in self.sessionIDs.enumerated() {
-            violations.id(value, at: path, "session_ids", index: index)
-        }
-    }
-}
-
 extension AccountDeleted {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
         violations.id(self.userID, at: path, "user_id")

@@ -315,3 +315,52 @@ extension PersonalDataPart: Wire.CMessage {
         return UnsafeMutableRawPointer(c)
     }
 }
+
+extension AwaitEventsRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.common.v1.AwaitEventsRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Common__V1__AwaitEventsRequest()
+        streaksnap__common__v1__await_events_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Common__V1__AwaitEventsRequest.self)
+        self.events = try Wire.Decode.messages(c.pointee.events, count: c.pointee.n_events, as: AwaitedEvent.self, unreadable)
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Common__V1__AwaitEventsRequest.self)
+        streaksnap__common__v1__await_events_request__init(c)
+        if !self.events.isEmpty {
+            c.pointee.n_events = self.events.count
+            c.pointee.events = try arena.messages(self.events, as: Streaksnap__Common__V1__AwaitedEvent.self)
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension AwaitedEvent: Wire.CMessage {
+    public static var fullName: String { "streaksnap.common.v1.AwaitedEvent" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Common__V1__AwaitedEvent()
+        streaksnap__common__v1__awaited_event__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Common__V1__AwaitedEvent.self)
+        self.eventID = try Wire.Decode.id(c.pointee.event_id, "event_id", unreadable)
+        self.subject = try Wire.Decode.string(c.pointee.subject, "subject")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Common__V1__AwaitedEvent.self)
+        streaksnap__common__v1__awaited_event__init(c)
+        c.pointee.event_id = arena.id(self.eventID)
+        if !self.subject.isEmpty { c.pointee.subject = try arena.string(self.subject, "subject") }
+        return UnsafeMutableRawPointer(c)
+    }
+}

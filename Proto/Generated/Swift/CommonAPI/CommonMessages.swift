@@ -193,3 +193,29 @@ public struct PersonalDataPart: Sendable, Equatable {
         self.rows = rows
     }
 }
+
+/// Asks a service to reply once it has applied events of another that protect a user (D21). The runtime of every service answers
+/// `rpc.<service>.v1.AwaitEvents`, with UNAVAILABLE when it has not got there in time; its reply is `Empty`.
+public struct AwaitEventsRequest: Sendable, Equatable {
+    public var events: [AwaitedEvent] = []
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(events: [AwaitedEvent] = []) {
+        self.events = events
+    }
+}
+
+public struct AwaitedEvent: Sendable, Equatable {
+    public var eventID: Kernel.EventID
+    /// Its type: `evt.social.v1.UserBlocked`.
+    public var subject: String = ""
+
+    /// The given fields set, the others unset.
+    public init(eventID: Kernel.EventID, subject: String = "") {
+        self.eventID = eventID
+        self.subject = subject
+    }
+}

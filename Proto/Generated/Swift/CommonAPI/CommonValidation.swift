@@ -49,3 +49,19 @@ extension ExportPersonalDataReply {
 extension PersonalDataPart {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
 }
+
+extension AwaitEventsRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.items(self.events.count, min: 1, max: 100, at: path, "events")
+        for (index, value) in self.events.enumerated() {
+            value.collectViolations(into: &violations, path: path.child("events", index: index))
+        }
+    }
+}
+
+extension AwaitedEvent {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.eventID, at: path, "event_id")
+        if self.subject.isEmpty { violations.required(at: path, "subject") }
+    }
+}

@@ -200,6 +200,9 @@ extension ListFriendsReply: Wire.CMessage {
         if let stored = c.pointee.meta {
             self.meta = try CommonAPI.PageMeta(stored: UnsafeRawPointer(stored), unreadable)
         }
+        if c.pointee._streaks_reason_case.rawValue == 3 {
+            self.streaksReason = try Wire.Decode.string(c.pointee.streaks_reason, "streaks_reason")
+        }
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -211,6 +214,10 @@ extension ListFriendsReply: Wire.CMessage {
         }
         if let value = self.meta {
             c.pointee.meta = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Common__V1__PageMeta.self)
+        }
+        if let value = self.streaksReason {
+            c.pointee._streaks_reason_case = .init(rawValue: 3)
+            c.pointee.streaks_reason = try arena.string(value, "streaks_reason")
         }
         return UnsafeMutableRawPointer(c)
     }

@@ -227,14 +227,17 @@ public struct ListFriendsRequest: Sendable, Equatable {
 public struct ListFriendsReply: Sendable, Equatable {
     public var friends: [Friend] = []
     public var meta: CommonAPI.PageMeta? = nil
+    /// Why no friend has a streak here although they may have one: STREAKS_UNAVAILABLE while streaks cannot be read. Unset otherwise.
+    public var streaksReason: String? = nil
 
     /// All fields unset.
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(friends: [Friend] = [], meta: CommonAPI.PageMeta? = nil) {
+    public init(friends: [Friend] = [], meta: CommonAPI.PageMeta? = nil, streaksReason: String? = nil) {
         self.friends = friends
         self.meta = meta
+        self.streaksReason = streaksReason
     }
 }
 
@@ -242,7 +245,7 @@ public struct Friend: Sendable, Equatable {
     public var friendshipID: Kernel.FriendshipID
     public var user: CommonAPI.UserSummary? = nil
     public var friendsSince: Kernel.Instant? = nil
-    /// Unset when the two have no streak.
+    /// Unset when the two have no streak, and when streaks_reason says that streaks are not known now.
     public var streak: FriendStreak? = nil
 
     /// The given fields set, the others unset.

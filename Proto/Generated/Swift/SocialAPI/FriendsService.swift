@@ -9,7 +9,7 @@ public enum FriendsService {
     /// - Parameters:
     ///   - sendFriendRequest: Sends a friend request to a user, by user id or username (SO-1). A request that crosses an opposite pending one accepts it.
     ///   - respondToFriendRequest: Accepts or declines a request (SO-2). Accepting starts a streak of count 0.
-    ///   - listFriends: The user's friends with profile and streak summaries (SO-3).
+    ///   - listFriends: The user's friends with profile and streak summaries (SO-3). Without the summaries while they cannot be read: see streaks_reason.
     ///   - listFriendRequests: Pending requests, incoming and outgoing (SO-3).
     ///   - removeFriend: Ends a friendship (SO-4), or withdraws one's own pending request (SO-2). Safe to repeat.
     ///   - searchUsers: Users whose username or display name contains a text, or whose verified e-mail begins with it (SO-5).
@@ -46,7 +46,7 @@ public enum FriendsMethods {
     /// Accepts or declines a request (SO-2). Accepting starts a streak of count 0.
     public static let respondToFriendRequest = Bus.Method<RespondToFriendRequestRequest, FriendshipReply>(
         service: "social", version: "v1", name: "RespondToFriendRequest", isIdempotent: false, timeout: .seconds(10))
-    /// The user's friends with profile and streak summaries (SO-3).
+    /// The user's friends with profile and streak summaries (SO-3). Without the summaries while they cannot be read: see streaks_reason.
     public static let listFriends = Bus.Method<ListFriendsRequest, ListFriendsReply>(
         service: "social", version: "v1", name: "ListFriends", isIdempotent: true, timeout: .seconds(10))
     /// Pending requests, incoming and outgoing (SO-3).
@@ -83,7 +83,7 @@ public struct FriendsClient: Sendable {
         try await caller.call(FriendsMethods.respondToFriendRequest, request, context: context)
     }
 
-    /// The user's friends with profile and streak summaries (SO-3).
+    /// The user's friends with profile and streak summaries (SO-3). Without the summaries while they cannot be read: see streaks_reason.
     public func listFriends(_ request: ListFriendsRequest, context: Bus.CallContext) async throws -> ListFriendsReply {
         try await caller.call(FriendsMethods.listFriends, request, context: context)
     }

@@ -13,12 +13,13 @@ struct AppleNotification: MutationHandler {
     let appleUsers: AppleRepository
     let accounts: AccountRepository
     let lifecycle: AccountLifecycle
+    let revocations: RevocationPublisher
     let mutations: Mutations
 
     func handle(_ request: AppleNotificationRequest, _ context: CallContext) async throws -> Once<AppleNotificationReply> {
         let claims = try await apple.notification(request.payload)
         let id = claims.jti ?? SHA256.hash(data: Array(request.payload.utf8)).map { String($0) }.joined(separator: ".")
-        return try await mutations.once(context, request) { work in
+        let reply = try await mutations.once(context, request) { work in
             let isNew = try await appleUsers.insert(
                 notification: id,
                 kind: claims.events.event.type,
@@ -28,6 +29,8 @@ struct AppleNotification: MutationHandler {
             guard isNew else { return AppleNotificationReply(applied: false) }
             return AppleNotificationReply(applied: try await apply(claims, work))
         }
+        try await revocations.publishDue()
+        return reply
     }
 
     /// - Returns: whether it changed anything.

@@ -6,7 +6,7 @@ internal import Passwords
 internal import ServiceRuntime
 
 /// Deletes the account of the caller, who proves to be its owner (AU-7). One transaction: unusable, signed out everywhere, e-mail and
-/// username free for others, emitted to every service.
+/// username free for others, emitted to every service. The reply comes when the others have hidden the user.
 struct DeleteAccount: MutationHandler {
     let accounts: AccountRepository
     let lifecycle: AccountLifecycle
@@ -14,6 +14,7 @@ struct DeleteAccount: MutationHandler {
     let passwords: PasswordHasher
     let apple: AppleVerifier
     let appleUsers: AppleRepository
+    let revocations: RevocationPublisher
     let mutations: Mutations
     let clock: any Clock
 
@@ -21,9 +22,11 @@ struct DeleteAccount: MutationHandler {
         let user = try context.requireUser()
         guard let account = try await accounts.find(user) else { throw ServiceError.notFound("account") }
         try await requireOwner(of: account, request, context)
-        return try await mutations.once(context, request) { work in
+        let reply = try await mutations.once(context, request, protecting: user) { work in
             DeleteAccountReply(purgeAt: try await lifecycle.delete(user, work))
         }
+        try await revocations.publish(of: user)
+        return reply
     }
 
     /// A stolen access token must not be enough to delete the account: its password is asked for again.

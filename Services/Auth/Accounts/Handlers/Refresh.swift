@@ -13,6 +13,7 @@ struct Refresh: MutationHandler {
     let refreshTokens: RefreshTokens
     let issuer: SessionIssuer
     let ender: SessionEnder
+    let revocations: RevocationPublisher
     let mutations: Mutations
 
     func handle(_ request: RefreshRequest, _ context: CallContext) async throws -> Once<SignInReply> {
@@ -51,13 +52,15 @@ struct Refresh: MutationHandler {
 
     private func endStolenFamily(_ token: String, _ context: CallContext) async throws {
         let hash = refreshTokens.hash(token)
-        try await mutations.work.run(context) { work in
+        let owner = try await mutations.work.run(context) { work -> UserID? in
             // Once stolen stays stolen: neither time nor a rotation since can make it the preceding token again.
             guard let (session, user, presented) = try await sessions.lock(tokenHash: hash, work.sql),
                 RefreshFamily.decide(presented, now: work.now) == .revokeFamily
-            else { return }
+            else { return nil }
             try await ender.end(session, of: user, work)
+            return user
         }
+        if let owner { try await revocations.publish(of: owner) }
     }
 
     private static let invalidRefreshToken = ServiceError(

@@ -5,13 +5,16 @@ CREATE TABLE session (
     generation integer NOT NULL DEFAULT 0,
     created_at timestamptz NOT NULL,
     expires_at timestamptz NOT NULL,
-    revoked_at timestamptz
+    revoked_at timestamptz,
+    -- Whether the gateways' stream has confirmed that the session ended.
+    revocation_published boolean NOT NULL DEFAULT false
 );
 -- All sessions of an account, ended ones too: the purge deletes them with it.
 CREATE INDEX session_of_account ON session (account_id);
 CREATE INDEX session_expiry ON session (expires_at);
--- Gateways ask every second which sessions were revoked lately.
+-- What the gateways' stream is filled with after a loss: the sessions that were revoked lately.
 CREATE INDEX session_revocation ON session (revoked_at, id) WHERE revoked_at IS NOT NULL;
+CREATE INDEX session_unpublished ON session (account_id) WHERE revoked_at IS NOT NULL AND NOT revocation_published;
 
 -- Hashes only: the table lets no one in. Rows stay until they expire, so that a stolen token is recognised (AU-4).
 CREATE TABLE refresh_token (

@@ -5,7 +5,8 @@ internal import ServiceRuntime
 internal import SocialAPI
 internal import StreaksAPI
 
-/// A user's friends with their profiles and streaks (SO-3): one query of its own and one round trip to `streaks` for the page.
+/// A user's friends with their profiles and streaks (SO-3): one query of its own and one round trip to `streaks` for the page. Without
+/// streaks, and saying so, while `streaks` cannot answer.
 struct ListFriends: QueryHandler {
     let lists: FriendLists
     let profiles: ProfileReplica
@@ -24,9 +25,12 @@ struct ListFriends: QueryHandler {
         if !friends.isEmpty {
             // Without the ids, which need not go there and back, when all friends are on one page.
             let isWhole = place.position == nil && page.meta.nextCursor == nil
-            let streaks = try await streaks.summaries(of: user, with: isWhole ? [] : page.ids, context)
+            let known = try await streaks.summariesIfKnown(of: user, with: isWhole ? [] : page.ids, context)
+            guard let known else {
+                return ListFriendsReply(friends: friends, meta: page.meta, streaksReason: "STREAKS_UNAVAILABLE")
+            }
             for (index, id) in page.ids.enumerated() {
-                friends[index].streak = streaks[id].map { FriendStreak($0) }
+                friends[index].streak = known[id].map { FriendStreak($0) }
             }
         }
         return ListFriendsReply(friends: friends, meta: page.meta)

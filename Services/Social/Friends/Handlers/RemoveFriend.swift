@@ -6,8 +6,8 @@ internal import SocialAPI
 internal import SocialCore
 internal import SocialDomain
 
-/// Ends a friendship (SO-4), or withdraws the caller's pending request (SO-2). `streaks` ends the streak of the two when it consumes the
-/// event.
+/// Ends a friendship (SO-4), or withdraws the caller's pending request (SO-2). The reply comes when `streaks` has
+/// ended the streak of the two: no photo of either reaches the other from then on.
 struct RemoveFriend: MutationHandler {
     let friendships: FriendshipRepository
     let mutations: Mutations
@@ -15,7 +15,7 @@ struct RemoveFriend: MutationHandler {
     func handle(_ request: RemoveFriendRequest, _ context: CallContext) async throws -> Once<RemoveFriendReply> {
         let user = try context.requireUser()
         let id = request.friendshipID
-        return try await mutations.once(context, request) { [friendships] work in
+        return try await mutations.once(context, request, protecting: user) { [friendships] work in
             guard let stored = try await friendships.lock(id, work.sql), stored.involves(user) else {
                 throw ServiceError.notFound("friendship")
             }

@@ -6,7 +6,8 @@ internal import ServiceRuntime
 internal import SocialAPI
 internal import SocialDomain
 
-/// Acts on a report, once (SO-9). `auth`, `notifications` and the services that own content do their part when they consume the event.
+/// Acts on a report, once (SO-9). `auth`, `notifications` and the services that own content do their part when they consume the event; the
+/// reply comes when those whose part is to protect have done it.
 struct ActionReport: MutationHandler {
     let reports: ReportRepository
     let profiles: ProfileReplica
@@ -17,12 +18,13 @@ struct ActionReport: MutationHandler {
         guard let action = Moderation.Action(rawValue: request.action.rawValue) else {
             throw ServiceError.validation(field: "action", "must be dismiss, warn, suspend or ban")
         }
-        return try await mutations.once(
-            context,
-            request,
-            completedBy: { try await named($0, context) },
-            { work in ReportItem(try await act(action, on: request, by: moderator, work), nil) }
-        )
+        // As the moderator saw it: a profile that may no longer be seen has no name.
+        let profile = try await profile(request.reportID, context)
+        return try await mutations.once(context, request, protecting: request.reportID) { work in
+            var item = ReportItem(try await act(action, on: request, by: moderator, work), nil)
+            if let profile { item.owner = profile.summary }
+            return item
+        }
     }
 
     private func act(_ action: Moderation.Action, on request: ActionReportRequest, by moderator: UserID, _ work: UnitOfWork)
@@ -56,13 +58,9 @@ struct ActionReport: MutationHandler {
         return report
     }
 
-    /// The profile is read after the transaction, which holds a connection already.
-    private func named(_ report: ReportItem, _ context: CallContext) async throws -> ReportItem {
-        guard let owner = report.owner?.userID, let profile = try await profiles.profile(owner, context: context) else {
-            return report
-        }
-        var named = report
-        named.owner = profile.summary
-        return named
+    /// Of the owner of what was reported. Read outside of the transaction, which holds a connection already.
+    private func profile(_ id: ReportID, _ context: CallContext) async throws -> Profile? {
+        guard let owner = try await reports.owner(of: id) else { return nil }
+        return try await profiles.profile(owner, context: context)
     }
 }

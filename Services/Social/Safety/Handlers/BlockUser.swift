@@ -7,7 +7,8 @@ internal import SocialAPI
 internal import SocialCore
 internal import SocialDomain
 
-/// Blocks a user (SO-7). The row of the two is locked first, as by a request or its answer: the later of them sees the other's outcome.
+/// Blocks a user (SO-7). The row of the two is locked first, as by a request or its answer: the later of them sees the other's outcome. The reply
+/// comes when every service goes by the block.
 struct BlockUser: MutationHandler {
     let friendships: FriendshipRepository
     let blocks: BlockRepository
@@ -22,7 +23,7 @@ struct BlockUser: MutationHandler {
         guard let profile = try await profiles.profile(other, context: context), profile.status != .deleted else {
             throw ServiceError.notFound("user")
         }
-        return try await mutations.once(context, request) { [friendships, blocks] work in
+        return try await mutations.once(context, request, protecting: user) { [friendships, blocks] work in
             let stored = try await friendships.lock(user, other, newID: work.ids.make(), now: work.now, work.sql)
             let (block, isNew) = try await blocks.activate(user, other, newID: work.ids.make(), now: work.now, work.sql)
             if isNew {

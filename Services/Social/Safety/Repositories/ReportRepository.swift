@@ -62,6 +62,11 @@ struct ReportRepository: Sendable {
         ) == 1
     }
 
+    /// Whose content was reported; nil when there is no such report.
+    func owner(of id: ReportID) async throws -> UserID? {
+        try await database.query("SELECT owner FROM report WHERE id = \(id)").first?.decode(as: UserID.self)
+    }
+
     /// A report, locked; nil when there is none.
     func lock(_ id: ReportID, _ sql: Transaction) async throws -> StoredReport? {
         try await sql.query("SELECT \(Self.columns) FROM report WHERE id = \(id) FOR UPDATE").first.map(Self.report)

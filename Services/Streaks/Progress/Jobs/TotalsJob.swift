@@ -9,8 +9,9 @@ struct TotalsJob: Sendable {
     let work: UnitOfWorkFactory
 
     var job: Job {
-        Job("totals", every: .seconds(5), oldestDue: { [store] in try await StatsRepository.oldestStale(store.database) }) {
-            now in
+        // Lanes as the settlement has: its changes are emitted as fast as they were made.
+        let oldest: @Sendable () async throws -> Instant? = { [store] in try await StatsRepository.oldestStale(store.database) }
+        return Job("totals", every: .seconds(5), lanes: 2, oldestDue: oldest) { now in
             guard try await !store.isAnySettlementDue(at: now) else { return 0 }
             return try await emitStale()
         }

@@ -5,7 +5,7 @@ import TestingAPI
 
 /// Guests sign; each signature is emitted.
 enum EntriesFeature {
-    static let sign = Method<GreetRequest, GreetReply>(service: "guestbook", version: "v1", name: "Sign", isIdempotent: false)
+    static let sign = Method<GreetRequest, GreetReply>(service: "testing", version: "v1", name: "Sign", isIdempotent: false)
 
     static let feature = ServiceFeature(
         "entries",

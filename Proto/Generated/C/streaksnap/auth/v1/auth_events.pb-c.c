@@ -52,51 +52,6 @@ void   streaksnap__auth__v1__profile_changed__free_unpacked
   assert(message->base.descriptor == &streaksnap__auth__v1__profile_changed__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
-void   streaksnap__auth__v1__sessions_revoked__init
-                     (Streaksnap__Auth__V1__SessionsRevoked         *message)
-{
-  static const Streaksnap__Auth__V1__SessionsRevoked init_value = STREAKSNAP__AUTH__V1__SESSIONS_REVOKED__INIT;
-  *message = init_value;
-}
-size_t streaksnap__auth__v1__sessions_revoked__get_packed_size
-                     (const Streaksnap__Auth__V1__SessionsRevoked *message)
-{
-  assert(message->base.descriptor == &streaksnap__auth__v1__sessions_revoked__descriptor);
-  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
-}
-size_t streaksnap__auth__v1__sessions_revoked__pack
-                     (const Streaksnap__Auth__V1__SessionsRevoked *message,
-                      uint8_t       *out)
-{
-  assert(message->base.descriptor == &streaksnap__auth__v1__sessions_revoked__descriptor);
-  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
-}
-size_t streaksnap__auth__v1__sessions_revoked__pack_to_buffer
-                     (const Streaksnap__Auth__V1__SessionsRevoked *message,
-                      ProtobufCBuffer *buffer)
-{
-  assert(message->base.descriptor == &streaksnap__auth__v1__sessions_revoked__descriptor);
-  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
-}
-Streaksnap__Auth__V1__SessionsRevoked *
-       streaksnap__auth__v1__sessions_revoked__unpack
-                     (ProtobufCAllocator  *allocator,
-                      size_t               len,
-                      const uint8_t       *data)
-{
-  return (Streaksnap__Auth__V1__SessionsRevoked *)
-     protobuf_c_message_unpack (&streaksnap__auth__v1__sessions_revoked__descriptor,
-                                allocator, len, data);
-}
-void   streaksnap__auth__v1__sessions_revoked__free_unpacked
-                     (Streaksnap__Auth__V1__SessionsRevoked *message,
-                      ProtobufCAllocator *allocator)
-{
-  if(!message)
-    return;
-  assert(message->base.descriptor == &streaksnap__auth__v1__sessions_revoked__descriptor);
-  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
-}
 void   streaksnap__auth__v1__account_deleted__init
                      (Streaksnap__Auth__V1__AccountDeleted         *message)
 {
@@ -326,70 +281,6 @@ const ProtobufCMessageDescriptor streaksnap__auth__v1__profile_changed__descript
   streaksnap__auth__v1__profile_changed__field_indices_by_name,
   1,  streaksnap__auth__v1__profile_changed__number_ranges,
   (ProtobufCMessageInit) streaksnap__auth__v1__profile_changed__init,
-  NULL,NULL,NULL    /* reserved[123] */
-};
-static const ProtobufCFieldDescriptor streaksnap__auth__v1__sessions_revoked__field_descriptors[3] =
-{
-  {
-    "user_id",
-    1,
-    PROTOBUF_C_LABEL_NONE,
-    PROTOBUF_C_TYPE_STRING,
-    0,   /* quantifier_offset */
-    offsetof(Streaksnap__Auth__V1__SessionsRevoked, user_id),
-    NULL,
-    &protobuf_c_empty_string,
-    0,             /* flags */
-    0,NULL,NULL    /* reserved1,reserved2, etc */
-  },
-  {
-    "session_ids",
-    2,
-    PROTOBUF_C_LABEL_REPEATED,
-    PROTOBUF_C_TYPE_STRING,
-    offsetof(Streaksnap__Auth__V1__SessionsRevoked, n_session_ids),
-    offsetof(Streaksnap__Auth__V1__SessionsRevoked, session_ids),
-    NULL,
-    &protobuf_c_empty_string,
-    0,             /* flags */
-    0,NULL,NULL    /* reserved1,reserved2, etc */
-  },
-  {
-    "revoked_at",
-    3,
-    PROTOBUF_C_LABEL_NONE,
-    PROTOBUF_C_TYPE_MESSAGE,
-    0,   /* quantifier_offset */
-    offsetof(Streaksnap__Auth__V1__SessionsRevoked, revoked_at),
-    &google__protobuf__timestamp__descriptor,
-    NULL,
-    0,             /* flags */
-    0,NULL,NULL    /* reserved1,reserved2, etc */
-  },
-};
-static const unsigned streaksnap__auth__v1__sessions_revoked__field_indices_by_name[] = {
-  2,   /* field[2] = revoked_at */
-  1,   /* field[1] = session_ids */
-  0,   /* field[0] = user_id */
-};
-static const ProtobufCIntRange streaksnap__auth__v1__sessions_revoked__number_ranges[1 + 1] =
-{
-  { 1, 0 },
-  { 0, 3 }
-};
-const ProtobufCMessageDescriptor streaksnap__auth__v1__sessions_revoked__descriptor =
-{
-  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
-  "streaksnap.auth.v1.SessionsRevoked",
-  "SessionsRevoked",
-  "Streaksnap__Auth__V1__SessionsRevoked",
-  "streaksnap.auth.v1",
-  sizeof(Streaksnap__Auth__V1__SessionsRevoked),
-  3,
-  streaksnap__auth__v1__sessions_revoked__field_descriptors,
-  streaksnap__auth__v1__sessions_revoked__field_indices_by_name,
-  1,  streaksnap__auth__v1__sessions_revoked__number_ranges,
-  (ProtobufCMessageInit) streaksnap__auth__v1__sessions_revoked__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor streaksnap__auth__v1__account_deleted__field_descriptors[3] =

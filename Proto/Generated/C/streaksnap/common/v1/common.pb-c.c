@@ -502,6 +502,96 @@ void   streaksnap__common__v1__personal_data_part__free_unpacked
   assert(message->base.descriptor == &streaksnap__common__v1__personal_data_part__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__common__v1__await_events_request__init
+                     (Streaksnap__Common__V1__AwaitEventsRequest         *message)
+{
+  static const Streaksnap__Common__V1__AwaitEventsRequest init_value = STREAKSNAP__COMMON__V1__AWAIT_EVENTS_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__common__v1__await_events_request__get_packed_size
+                     (const Streaksnap__Common__V1__AwaitEventsRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__common__v1__await_events_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__common__v1__await_events_request__pack
+                     (const Streaksnap__Common__V1__AwaitEventsRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__common__v1__await_events_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__common__v1__await_events_request__pack_to_buffer
+                     (const Streaksnap__Common__V1__AwaitEventsRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__common__v1__await_events_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Common__V1__AwaitEventsRequest *
+       streaksnap__common__v1__await_events_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Common__V1__AwaitEventsRequest *)
+     protobuf_c_message_unpack (&streaksnap__common__v1__await_events_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__common__v1__await_events_request__free_unpacked
+                     (Streaksnap__Common__V1__AwaitEventsRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__common__v1__await_events_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__common__v1__awaited_event__init
+                     (Streaksnap__Common__V1__AwaitedEvent         *message)
+{
+  static const Streaksnap__Common__V1__AwaitedEvent init_value = STREAKSNAP__COMMON__V1__AWAITED_EVENT__INIT;
+  *message = init_value;
+}
+size_t streaksnap__common__v1__awaited_event__get_packed_size
+                     (const Streaksnap__Common__V1__AwaitedEvent *message)
+{
+  assert(message->base.descriptor == &streaksnap__common__v1__awaited_event__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__common__v1__awaited_event__pack
+                     (const Streaksnap__Common__V1__AwaitedEvent *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__common__v1__awaited_event__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__common__v1__awaited_event__pack_to_buffer
+                     (const Streaksnap__Common__V1__AwaitedEvent *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__common__v1__awaited_event__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Common__V1__AwaitedEvent *
+       streaksnap__common__v1__awaited_event__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Common__V1__AwaitedEvent *)
+     protobuf_c_message_unpack (&streaksnap__common__v1__awaited_event__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__common__v1__awaited_event__free_unpacked
+                     (Streaksnap__Common__V1__AwaitedEvent *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__common__v1__awaited_event__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 static const ProtobufCFieldDescriptor streaksnap__common__v1__status__field_descriptors[5] =
 {
   {
@@ -1171,5 +1261,94 @@ const ProtobufCMessageDescriptor streaksnap__common__v1__personal_data_part__des
   streaksnap__common__v1__personal_data_part__field_indices_by_name,
   1,  streaksnap__common__v1__personal_data_part__number_ranges,
   (ProtobufCMessageInit) streaksnap__common__v1__personal_data_part__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__common__v1__await_events_request__field_descriptors[1] =
+{
+  {
+    "events",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Streaksnap__Common__V1__AwaitEventsRequest, n_events),
+    offsetof(Streaksnap__Common__V1__AwaitEventsRequest, events),
+    &streaksnap__common__v1__awaited_event__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__common__v1__await_events_request__field_indices_by_name[] = {
+  0,   /* field[0] = events */
+};
+static const ProtobufCIntRange streaksnap__common__v1__await_events_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__common__v1__await_events_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.common.v1.AwaitEventsRequest",
+  "AwaitEventsRequest",
+  "Streaksnap__Common__V1__AwaitEventsRequest",
+  "streaksnap.common.v1",
+  sizeof(Streaksnap__Common__V1__AwaitEventsRequest),
+  1,
+  streaksnap__common__v1__await_events_request__field_descriptors,
+  streaksnap__common__v1__await_events_request__field_indices_by_name,
+  1,  streaksnap__common__v1__await_events_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__common__v1__await_events_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__common__v1__awaited_event__field_descriptors[2] =
+{
+  {
+    "event_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Common__V1__AwaitedEvent, event_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "subject",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Common__V1__AwaitedEvent, subject),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__common__v1__awaited_event__field_indices_by_name[] = {
+  0,   /* field[0] = event_id */
+  1,   /* field[1] = subject */
+};
+static const ProtobufCIntRange streaksnap__common__v1__awaited_event__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor streaksnap__common__v1__awaited_event__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.common.v1.AwaitedEvent",
+  "AwaitedEvent",
+  "Streaksnap__Common__V1__AwaitedEvent",
+  "streaksnap.common.v1",
+  sizeof(Streaksnap__Common__V1__AwaitedEvent),
+  2,
+  streaksnap__common__v1__awaited_event__field_descriptors,
+  streaksnap__common__v1__awaited_event__field_indices_by_name,
+  1,  streaksnap__common__v1__awaited_event__number_ranges,
+  (ProtobufCMessageInit) streaksnap__common__v1__awaited_event__init,
   NULL,NULL,NULL    /* reserved[123] */
 };

@@ -1228,7 +1228,7 @@ const ProtobufCMessageDescriptor streaksnap__social__v1__list_friends_request__d
   (ProtobufCMessageInit) streaksnap__social__v1__list_friends_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__social__v1__list_friends_reply__field_descriptors[2] =
+static const ProtobufCFieldDescriptor streaksnap__social__v1__list_friends_reply__field_descriptors[3] =
 {
   {
     "friends",
@@ -1254,15 +1254,28 @@ static const ProtobufCFieldDescriptor streaksnap__social__v1__list_friends_reply
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "streaks_reason",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Social__V1__ListFriendsReply, _streaks_reason_case),
+    offsetof(Streaksnap__Social__V1__ListFriendsReply, streaks_reason),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__social__v1__list_friends_reply__field_indices_by_name[] = {
   0,   /* field[0] = friends */
   1,   /* field[1] = meta */
+  2,   /* field[2] = streaks_reason */
 };
 static const ProtobufCIntRange streaksnap__social__v1__list_friends_reply__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 2 }
+  { 0, 3 }
 };
 const ProtobufCMessageDescriptor streaksnap__social__v1__list_friends_reply__descriptor =
 {
@@ -1272,7 +1285,7 @@ const ProtobufCMessageDescriptor streaksnap__social__v1__list_friends_reply__des
   "Streaksnap__Social__V1__ListFriendsReply",
   "streaksnap.social.v1",
   sizeof(Streaksnap__Social__V1__ListFriendsReply),
-  2,
+  3,
   streaksnap__social__v1__list_friends_reply__field_descriptors,
   streaksnap__social__v1__list_friends_reply__field_indices_by_name,
   1,  streaksnap__social__v1__list_friends_reply__number_ranges,

@@ -26,9 +26,6 @@ typedef struct Streaksnap__Auth__V1__LogoutReply Streaksnap__Auth__V1__LogoutRep
 typedef struct Streaksnap__Auth__V1__GetSigningKeysRequest Streaksnap__Auth__V1__GetSigningKeysRequest;
 typedef struct Streaksnap__Auth__V1__SigningKeys Streaksnap__Auth__V1__SigningKeys;
 typedef struct Streaksnap__Auth__V1__SigningKey Streaksnap__Auth__V1__SigningKey;
-typedef struct Streaksnap__Auth__V1__ListRevocationsRequest Streaksnap__Auth__V1__ListRevocationsRequest;
-typedef struct Streaksnap__Auth__V1__ListRevocationsReply Streaksnap__Auth__V1__ListRevocationsReply;
-typedef struct Streaksnap__Auth__V1__Revocation Streaksnap__Auth__V1__Revocation;
 typedef struct Streaksnap__Auth__V1__SignInWithAppleRequest Streaksnap__Auth__V1__SignInWithAppleRequest;
 typedef struct Streaksnap__Auth__V1__AppleNotificationRequest Streaksnap__Auth__V1__AppleNotificationRequest;
 typedef struct Streaksnap__Auth__V1__AppleNotificationReply Streaksnap__Auth__V1__AppleNotificationReply;
@@ -189,40 +186,6 @@ struct  Streaksnap__Auth__V1__SigningKey
 #define STREAKSNAP__AUTH__V1__SIGNING_KEY__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__signing_key__descriptor) \
     , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string }
-
-
-struct  Streaksnap__Auth__V1__ListRevocationsRequest
-{
-  ProtobufCMessage base;
-  Google__Protobuf__Timestamp *since;
-  char *after;
-};
-#define STREAKSNAP__AUTH__V1__LIST_REVOCATIONS_REQUEST__INIT \
- { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__list_revocations_request__descriptor) \
-    , NULL, (char *)protobuf_c_empty_string }
-
-
-struct  Streaksnap__Auth__V1__ListRevocationsReply
-{
-  ProtobufCMessage base;
-  size_t n_revocations;
-  Streaksnap__Auth__V1__Revocation **revocations;
-};
-#define STREAKSNAP__AUTH__V1__LIST_REVOCATIONS_REPLY__INIT \
- { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__list_revocations_reply__descriptor) \
-    , 0,NULL }
-
-
-struct  Streaksnap__Auth__V1__Revocation
-{
-  ProtobufCMessage base;
-  char *session_id;
-  char *user_id;
-  Google__Protobuf__Timestamp *revoked_at;
-};
-#define STREAKSNAP__AUTH__V1__REVOCATION__INIT \
- { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__revocation__descriptor) \
-    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL }
 
 
 typedef enum {
@@ -645,63 +608,6 @@ Streaksnap__Auth__V1__SigningKey *
 void   streaksnap__auth__v1__signing_key__free_unpacked
                      (Streaksnap__Auth__V1__SigningKey *message,
                       ProtobufCAllocator *allocator);
-/* Streaksnap__Auth__V1__ListRevocationsRequest methods */
-void   streaksnap__auth__v1__list_revocations_request__init
-                     (Streaksnap__Auth__V1__ListRevocationsRequest         *message);
-size_t streaksnap__auth__v1__list_revocations_request__get_packed_size
-                     (const Streaksnap__Auth__V1__ListRevocationsRequest   *message);
-size_t streaksnap__auth__v1__list_revocations_request__pack
-                     (const Streaksnap__Auth__V1__ListRevocationsRequest   *message,
-                      uint8_t             *out);
-size_t streaksnap__auth__v1__list_revocations_request__pack_to_buffer
-                     (const Streaksnap__Auth__V1__ListRevocationsRequest   *message,
-                      ProtobufCBuffer     *buffer);
-Streaksnap__Auth__V1__ListRevocationsRequest *
-       streaksnap__auth__v1__list_revocations_request__unpack
-                     (ProtobufCAllocator  *allocator,
-                      size_t               len,
-                      const uint8_t       *data);
-void   streaksnap__auth__v1__list_revocations_request__free_unpacked
-                     (Streaksnap__Auth__V1__ListRevocationsRequest *message,
-                      ProtobufCAllocator *allocator);
-/* Streaksnap__Auth__V1__ListRevocationsReply methods */
-void   streaksnap__auth__v1__list_revocations_reply__init
-                     (Streaksnap__Auth__V1__ListRevocationsReply         *message);
-size_t streaksnap__auth__v1__list_revocations_reply__get_packed_size
-                     (const Streaksnap__Auth__V1__ListRevocationsReply   *message);
-size_t streaksnap__auth__v1__list_revocations_reply__pack
-                     (const Streaksnap__Auth__V1__ListRevocationsReply   *message,
-                      uint8_t             *out);
-size_t streaksnap__auth__v1__list_revocations_reply__pack_to_buffer
-                     (const Streaksnap__Auth__V1__ListRevocationsReply   *message,
-                      ProtobufCBuffer     *buffer);
-Streaksnap__Auth__V1__ListRevocationsReply *
-       streaksnap__auth__v1__list_revocations_reply__unpack
-                     (ProtobufCAllocator  *allocator,
-                      size_t               len,
-                      const uint8_t       *data);
-void   streaksnap__auth__v1__list_revocations_reply__free_unpacked
-                     (Streaksnap__Auth__V1__ListRevocationsReply *message,
-                      ProtobufCAllocator *allocator);
-/* Streaksnap__Auth__V1__Revocation methods */
-void   streaksnap__auth__v1__revocation__init
-                     (Streaksnap__Auth__V1__Revocation         *message);
-size_t streaksnap__auth__v1__revocation__get_packed_size
-                     (const Streaksnap__Auth__V1__Revocation   *message);
-size_t streaksnap__auth__v1__revocation__pack
-                     (const Streaksnap__Auth__V1__Revocation   *message,
-                      uint8_t             *out);
-size_t streaksnap__auth__v1__revocation__pack_to_buffer
-                     (const Streaksnap__Auth__V1__Revocation   *message,
-                      ProtobufCBuffer     *buffer);
-Streaksnap__Auth__V1__Revocation *
-       streaksnap__auth__v1__revocation__unpack
-                     (ProtobufCAllocator  *allocator,
-                      size_t               len,
-                      const uint8_t       *data);
-void   streaksnap__auth__v1__revocation__free_unpacked
-                     (Streaksnap__Auth__V1__Revocation *message,
-                      ProtobufCAllocator *allocator);
 /* Streaksnap__Auth__V1__SignInWithAppleRequest methods */
 void   streaksnap__auth__v1__sign_in_with_apple_request__init
                      (Streaksnap__Auth__V1__SignInWithAppleRequest         *message);
@@ -978,15 +884,6 @@ typedef void (*Streaksnap__Auth__V1__SigningKeys_Closure)
 typedef void (*Streaksnap__Auth__V1__SigningKey_Closure)
                  (const Streaksnap__Auth__V1__SigningKey *message,
                   void *closure_data);
-typedef void (*Streaksnap__Auth__V1__ListRevocationsRequest_Closure)
-                 (const Streaksnap__Auth__V1__ListRevocationsRequest *message,
-                  void *closure_data);
-typedef void (*Streaksnap__Auth__V1__ListRevocationsReply_Closure)
-                 (const Streaksnap__Auth__V1__ListRevocationsReply *message,
-                  void *closure_data);
-typedef void (*Streaksnap__Auth__V1__Revocation_Closure)
-                 (const Streaksnap__Auth__V1__Revocation *message,
-                  void *closure_data);
 typedef void (*Streaksnap__Auth__V1__SignInWithAppleRequest_Closure)
                  (const Streaksnap__Auth__V1__SignInWithAppleRequest *message,
                   void *closure_data);
@@ -1041,9 +938,6 @@ extern const ProtobufCMessageDescriptor streaksnap__auth__v1__logout_reply__desc
 extern const ProtobufCMessageDescriptor streaksnap__auth__v1__get_signing_keys_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__auth__v1__signing_keys__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__auth__v1__signing_key__descriptor;
-extern const ProtobufCMessageDescriptor streaksnap__auth__v1__list_revocations_request__descriptor;
-extern const ProtobufCMessageDescriptor streaksnap__auth__v1__list_revocations_reply__descriptor;
-extern const ProtobufCMessageDescriptor streaksnap__auth__v1__revocation__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__auth__v1__sign_in_with_apple_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__auth__v1__apple_notification_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__auth__v1__apple_notification_reply__descriptor;

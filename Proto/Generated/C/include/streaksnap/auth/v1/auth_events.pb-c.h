@@ -18,7 +18,6 @@ PROTOBUF_C__BEGIN_DECLS
 #include "streaksnap/auth/v1/profiles.pb-c.h"
 
 typedef struct Streaksnap__Auth__V1__ProfileChanged Streaksnap__Auth__V1__ProfileChanged;
-typedef struct Streaksnap__Auth__V1__SessionsRevoked Streaksnap__Auth__V1__SessionsRevoked;
 typedef struct Streaksnap__Auth__V1__AccountDeleted Streaksnap__Auth__V1__AccountDeleted;
 typedef struct Streaksnap__Auth__V1__AccountRestored Streaksnap__Auth__V1__AccountRestored;
 typedef struct Streaksnap__Auth__V1__AccountPurged Streaksnap__Auth__V1__AccountPurged;
@@ -39,19 +38,6 @@ struct  Streaksnap__Auth__V1__ProfileChanged
 #define STREAKSNAP__AUTH__V1__PROFILE_CHANGED__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__profile_changed__descriptor) \
     , (char *)protobuf_c_empty_string, NULL }
-
-
-struct  Streaksnap__Auth__V1__SessionsRevoked
-{
-  ProtobufCMessage base;
-  char *user_id;
-  size_t n_session_ids;
-  char **session_ids;
-  Google__Protobuf__Timestamp *revoked_at;
-};
-#define STREAKSNAP__AUTH__V1__SESSIONS_REVOKED__INIT \
- { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__sessions_revoked__descriptor) \
-    , (char *)protobuf_c_empty_string, 0,NULL, NULL }
 
 
 struct  Streaksnap__Auth__V1__AccountDeleted
@@ -118,25 +104,6 @@ Streaksnap__Auth__V1__ProfileChanged *
                       const uint8_t       *data);
 void   streaksnap__auth__v1__profile_changed__free_unpacked
                      (Streaksnap__Auth__V1__ProfileChanged *message,
-                      ProtobufCAllocator *allocator);
-/* Streaksnap__Auth__V1__SessionsRevoked methods */
-void   streaksnap__auth__v1__sessions_revoked__init
-                     (Streaksnap__Auth__V1__SessionsRevoked         *message);
-size_t streaksnap__auth__v1__sessions_revoked__get_packed_size
-                     (const Streaksnap__Auth__V1__SessionsRevoked   *message);
-size_t streaksnap__auth__v1__sessions_revoked__pack
-                     (const Streaksnap__Auth__V1__SessionsRevoked   *message,
-                      uint8_t             *out);
-size_t streaksnap__auth__v1__sessions_revoked__pack_to_buffer
-                     (const Streaksnap__Auth__V1__SessionsRevoked   *message,
-                      ProtobufCBuffer     *buffer);
-Streaksnap__Auth__V1__SessionsRevoked *
-       streaksnap__auth__v1__sessions_revoked__unpack
-                     (ProtobufCAllocator  *allocator,
-                      size_t               len,
-                      const uint8_t       *data);
-void   streaksnap__auth__v1__sessions_revoked__free_unpacked
-                     (Streaksnap__Auth__V1__SessionsRevoked *message,
                       ProtobufCAllocator *allocator);
 /* Streaksnap__Auth__V1__AccountDeleted methods */
 void   streaksnap__auth__v1__account_deleted__init
@@ -219,9 +186,6 @@ void   streaksnap__auth__v1__data_export_ready__free_unpacked
 typedef void (*Streaksnap__Auth__V1__ProfileChanged_Closure)
                  (const Streaksnap__Auth__V1__ProfileChanged *message,
                   void *closure_data);
-typedef void (*Streaksnap__Auth__V1__SessionsRevoked_Closure)
-                 (const Streaksnap__Auth__V1__SessionsRevoked *message,
-                  void *closure_data);
 typedef void (*Streaksnap__Auth__V1__AccountDeleted_Closure)
                  (const Streaksnap__Auth__V1__AccountDeleted *message,
                   void *closure_data);
@@ -241,7 +205,6 @@ typedef void (*Streaksnap__Auth__V1__DataExportReady_Closure)
 /* --- descriptors --- */
 
 extern const ProtobufCMessageDescriptor streaksnap__auth__v1__profile_changed__descriptor;
-extern const ProtobufCMessageDescriptor streaksnap__auth__v1__sessions_revoked__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__auth__v1__account_deleted__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__auth__v1__account_restored__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__auth__v1__account_purged__descriptor;

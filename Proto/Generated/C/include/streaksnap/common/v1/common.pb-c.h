@@ -27,6 +27,8 @@ typedef struct Streaksnap__Common__V1__DescriptorReply Streaksnap__Common__V1__D
 typedef struct Streaksnap__Common__V1__ExportPersonalDataRequest Streaksnap__Common__V1__ExportPersonalDataRequest;
 typedef struct Streaksnap__Common__V1__ExportPersonalDataReply Streaksnap__Common__V1__ExportPersonalDataReply;
 typedef struct Streaksnap__Common__V1__PersonalDataPart Streaksnap__Common__V1__PersonalDataPart;
+typedef struct Streaksnap__Common__V1__AwaitEventsRequest Streaksnap__Common__V1__AwaitEventsRequest;
+typedef struct Streaksnap__Common__V1__AwaitedEvent Streaksnap__Common__V1__AwaitedEvent;
 
 
 /* --- enums --- */
@@ -192,6 +194,28 @@ struct  Streaksnap__Common__V1__PersonalDataPart
 };
 #define STREAKSNAP__COMMON__V1__PERSONAL_DATA_PART__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__common__v1__personal_data_part__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string }
+
+
+struct  Streaksnap__Common__V1__AwaitEventsRequest
+{
+  ProtobufCMessage base;
+  size_t n_events;
+  Streaksnap__Common__V1__AwaitedEvent **events;
+};
+#define STREAKSNAP__COMMON__V1__AWAIT_EVENTS_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__common__v1__await_events_request__descriptor) \
+    , 0,NULL }
+
+
+struct  Streaksnap__Common__V1__AwaitedEvent
+{
+  ProtobufCMessage base;
+  char *event_id;
+  char *subject;
+};
+#define STREAKSNAP__COMMON__V1__AWAITED_EVENT__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__common__v1__awaited_event__descriptor) \
     , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string }
 
 
@@ -404,6 +428,44 @@ Streaksnap__Common__V1__PersonalDataPart *
 void   streaksnap__common__v1__personal_data_part__free_unpacked
                      (Streaksnap__Common__V1__PersonalDataPart *message,
                       ProtobufCAllocator *allocator);
+/* Streaksnap__Common__V1__AwaitEventsRequest methods */
+void   streaksnap__common__v1__await_events_request__init
+                     (Streaksnap__Common__V1__AwaitEventsRequest         *message);
+size_t streaksnap__common__v1__await_events_request__get_packed_size
+                     (const Streaksnap__Common__V1__AwaitEventsRequest   *message);
+size_t streaksnap__common__v1__await_events_request__pack
+                     (const Streaksnap__Common__V1__AwaitEventsRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__common__v1__await_events_request__pack_to_buffer
+                     (const Streaksnap__Common__V1__AwaitEventsRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Common__V1__AwaitEventsRequest *
+       streaksnap__common__v1__await_events_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__common__v1__await_events_request__free_unpacked
+                     (Streaksnap__Common__V1__AwaitEventsRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Common__V1__AwaitedEvent methods */
+void   streaksnap__common__v1__awaited_event__init
+                     (Streaksnap__Common__V1__AwaitedEvent         *message);
+size_t streaksnap__common__v1__awaited_event__get_packed_size
+                     (const Streaksnap__Common__V1__AwaitedEvent   *message);
+size_t streaksnap__common__v1__awaited_event__pack
+                     (const Streaksnap__Common__V1__AwaitedEvent   *message,
+                      uint8_t             *out);
+size_t streaksnap__common__v1__awaited_event__pack_to_buffer
+                     (const Streaksnap__Common__V1__AwaitedEvent   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Common__V1__AwaitedEvent *
+       streaksnap__common__v1__awaited_event__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__common__v1__awaited_event__free_unpacked
+                     (Streaksnap__Common__V1__AwaitedEvent *message,
+                      ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
 typedef void (*Streaksnap__Common__V1__Status_Closure)
@@ -439,6 +501,12 @@ typedef void (*Streaksnap__Common__V1__ExportPersonalDataReply_Closure)
 typedef void (*Streaksnap__Common__V1__PersonalDataPart_Closure)
                  (const Streaksnap__Common__V1__PersonalDataPart *message,
                   void *closure_data);
+typedef void (*Streaksnap__Common__V1__AwaitEventsRequest_Closure)
+                 (const Streaksnap__Common__V1__AwaitEventsRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Common__V1__AwaitedEvent_Closure)
+                 (const Streaksnap__Common__V1__AwaitedEvent *message,
+                  void *closure_data);
 
 /* --- services --- */
 
@@ -456,6 +524,8 @@ extern const ProtobufCMessageDescriptor streaksnap__common__v1__descriptor_reply
 extern const ProtobufCMessageDescriptor streaksnap__common__v1__export_personal_data_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__common__v1__export_personal_data_reply__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__common__v1__personal_data_part__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__common__v1__await_events_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__common__v1__awaited_event__descriptor;
 
 PROTOBUF_C__END_DECLS
 

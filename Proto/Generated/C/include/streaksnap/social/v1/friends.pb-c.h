@@ -158,16 +158,26 @@ struct  Streaksnap__Social__V1__ListFriendsRequest
     , 0, (char *)protobuf_c_empty_string }
 
 
+typedef enum {
+  STREAKSNAP__SOCIAL__V1__LIST_FRIENDS_REPLY___STREAKS_REASON__NOT_SET = 0,
+  STREAKSNAP__SOCIAL__V1__LIST_FRIENDS_REPLY___STREAKS_REASON_STREAKS_REASON = 3
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__SOCIAL__V1__LIST_FRIENDS_REPLY___STREAKS_REASON__CASE)
+} Streaksnap__Social__V1__ListFriendsReply__StreaksReasonCase;
+
 struct  Streaksnap__Social__V1__ListFriendsReply
 {
   ProtobufCMessage base;
   size_t n_friends;
   Streaksnap__Social__V1__Friend **friends;
   Streaksnap__Common__V1__PageMeta *meta;
+  Streaksnap__Social__V1__ListFriendsReply__StreaksReasonCase _streaks_reason_case;
+  union {
+    char *streaks_reason;
+  };
 };
 #define STREAKSNAP__SOCIAL__V1__LIST_FRIENDS_REPLY__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__social__v1__list_friends_reply__descriptor) \
-    , 0,NULL, NULL }
+    , 0,NULL, NULL, STREAKSNAP__SOCIAL__V1__LIST_FRIENDS_REPLY___STREAKS_REASON__NOT_SET, {0} }
 
 
 struct  Streaksnap__Social__V1__Friend

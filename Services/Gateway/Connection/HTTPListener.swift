@@ -1,0 +1,173 @@
+private import Glibc
+internal import HummingbirdCore
+internal import Logging
+internal import NIOCore
+internal import NIOPosix
+private import Synchronization
+
+/// Accepts connections and serves them, until it is drained so that clients without retries lose nothing.
+final class HTTPListener: Sendable {
+    /// Where to accept from.
+    enum Place: Sendable {
+        /// A listening socket that a supervisor keeps open too; a descriptor that now belongs to the listener.
+        case inherited(Int32)
+        /// A socket of our own; port 0 picks a free one.
+        case address(host: String, port: Int)
+
+        /// Whether others may accept from it too.
+        var isInherited: Bool {
+            if case .inherited = self { true } else { false }
+        }
+    }
+
+    /// Connections that may wait in the kernel to be accepted.
+    private static let backlog: Int32 = 256
+    /// The same for an inherited socket, whose supervisor allowed as many: NIO sets 128.
+    private static let inheritedBacklog: Int32 = 4_096
+
+    private let handler: GatewayChannel
+    private let most: Int
+    private let logger: Logger
+    private let state = Mutex(State())
+
+    private struct State {
+        var socket: (any Channel)?
+        var connections: [ObjectIdentifier: any Channel] = [:]
+        var isDraining = false
+        /// Resumed when no connection is left.
+        var drained: CheckedContinuation<Void, Never>?
+    }
+
+    /// A listener that does not listen yet.
+    ///
+    /// - Parameter most: connections served at once; more wait to be accepted.
+    init(_ handler: GatewayChannel, most: Int, logger: Logger) {
+        (self.handler, self.most, self.logger) = (handler, most, logger)
+    }
+
+    /// Connections that are served now.
+    var openConnections: Int { state.withLock { $0.connections.count } }
+
+    /// Begins to accept.
+    ///
+    /// - Returns: the port.
+    /// - Throws: the operating system's error when the address cannot be listened on.
+    func listen(on place: Place) async throws -> Int {
+        let gate = AcceptGate(most: most)
+        let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .serverChannelOption(.backlog, value: Self.backlog)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelOption(.allowRemoteHalfClosure, value: true)
+            .serverChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandlers([
+                        AcceptGateHandler(gate), AcceptBackoffHandler(shouldForwardIOErrorCaught: false),
+                    ])
+                }
+            }
+            .childChannelInitializer { [self] channel in prepare(channel) }
+        let socket: any Channel
+        switch place {
+        case .inherited(let descriptor):
+            socket = try await bootstrap.withBoundSocket(descriptor).get()
+            Glibc.listen(descriptor, Self.inheritedBacklog)
+        case .address(let host, let port): socket = try await bootstrap.bind(host: host, port: port).get()
+        }
+        state.withLock { $0.socket = socket }
+        socket.closeFuture.whenComplete { [self] _ in
+            if !state.withLock({ $0.isDraining }) { logger.error("the listening socket was closed") }
+        }
+        return socket.localAddress?.port ?? 0
+    }
+
+    /// Accepts no more, serves the connections that are open, and returns when all are closed.
+    ///
+    /// Each reply from now on says `Connection: close`. A client that sends nothing keeps its connection for as long as `limit`; what it
+    /// sends until then is answered. Requests that run are finished however long they take.
+    ///
+    /// - Parameter limit: how long idle connections live.
+    func drain(within limit: Duration) async {
+        let (socket, connections) = state.withLock { state in
+            state.isDraining = true
+            return (state.socket, Array(state.connections.values))
+        }
+        for connection in connections { connection.pipeline.fireUserInboundEventTriggered(Drain.begins) }
+        if let socket {
+            socket.pipeline.fireUserInboundEventTriggered(AcceptGateHandler.Shut())
+            try? await socket.closeFuture.get()
+        }
+        let ending = Task {
+            try await Task.sleep(for: limit)
+            let connections = state.withLock { Array($0.connections.values) }
+            for connection in connections { connection.pipeline.fireUserInboundEventTriggered(Drain.ends) }
+        }
+        await withCheckedContinuation { continuation in
+            let isDrained = state.withLock { state in
+                if !state.connections.isEmpty { state.drained = continuation }
+                return state.connections.isEmpty
+            }
+            if isDrained { continuation.resume() }
+        }
+        ending.cancel()
+    }
+
+    private func prepare(_ channel: any Channel) -> EventLoopFuture<Void> {
+        handler.setup(channel: channel, logger: logger).flatMapThrowing { [self] value in
+            let start = ConnectionStart { [self] in serve(value) }
+            try channel.pipeline.syncOperations.addHandler(start, position: .first)
+        }
+    }
+
+    private func serve(_ value: GatewayChannel.Value) {
+        let channel = value.channel
+        let id = ObjectIdentifier(channel)
+        let isDraining = state.withLock { state in
+            state.connections[id] = channel
+            return state.isDraining
+        }
+        channel.parent?.pipeline.fireUserInboundEventTriggered(AcceptGateHandler.Settled(connection: id))
+        if isDraining { channel.pipeline.fireUserInboundEventTriggered(Drain.begins) }
+        Task {
+            await handler.handle(value: value, logger: logger)
+            let drained = state.withLock { state in
+                state.connections[id] = nil
+                guard state.connections.isEmpty else { return nil as CheckedContinuation<Void, Never>? }
+                defer { state.drained = nil }
+                return state.drained
+            }
+            drained?.resume()
+        }
+    }
+}
+
+/// Whether the gateway stops.
+final class Draining: Sendable {
+    private let flag = Atomic(false)
+
+    var hasBegun: Bool { flag.load(ordering: .relaxed) }
+
+    func begin() { flag.store(true, ordering: .relaxed) }
+}
+
+/// What a connection is sent while the gateway stops.
+enum Drain: Sendable {
+    /// From now on each reply closes its connection.
+    case begins
+    /// A connection without a request closes now, another after its reply.
+    case ends
+}
+
+/// Begins to serve a connection when it can be read from: then the listening channel no longer has a say in it.
+private final class ConnectionStart: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = Any
+
+    private let begin: () -> Void
+
+    init(_ begin: @escaping () -> Void) { self.begin = begin }
+
+    func channelActive(context: ChannelHandlerContext) {
+        context.fireChannelActive()
+        begin()
+        context.pipeline.syncOperations.removeHandler(self, promise: nil)
+    }
+}

@@ -1,0 +1,135 @@
+import Bus
+import Foundation
+import Kernel
+import Processes
+import TestSupport
+import Testing
+import Tokens
+
+/// A session that has ended is refused by every gateway, whatever happens to `auth` (AU-3).
+@Suite(.serialized) struct RevocationTests {
+    /// One more gateway of an installation, with the settings of the one that it has.
+    private struct Gateway {
+        let http: HTTPClient
+        let log: URL
+        private let process: ChildProcess
+
+        init(at home: Installation, _ name: String) async throws {
+            let model = try #require(Self.process("gateway", of: home))
+            let block = try Data(contentsOf: URL(filePath: "/proc/\(model)/environ"))
+            var environment: [String: String] = [:]
+            for entry in block.split(separator: 0) {
+                let pair = String(decoding: entry, as: UTF8.self).split(
+                    separator: "=",
+                    maxSplits: 1,
+                    omittingEmptySubsequences: false
+                )
+                if pair.count == 2 { environment[String(pair[0])] = String(pair[1]) }
+            }
+            let port = try Installation.freePorts(1)[0]
+            environment["STREAKSNAP_HTTP_PORT"] = "\(port)"
+            environment["STREAKSNAP_ADMIN_PORT"] = "0"
+            http = HTTPClient(port: port)
+            log = home.data.appending(path: "logs/\(name).log")
+            process = try await ChildProcess.spawn(
+                Command(
+                    executable: Installation.binaries.appending(path: "gateway").path,
+                    arguments: [],
+                    environment: environment,
+                    deathSignal: "TERM",
+                    output: log.path
+                )
+            )
+        }
+
+        static func process(_ name: String, of home: Installation) -> pid_t? {
+            ProcessTree.children(of: home.guardian.programID).first { ProcessTree.name(of: $0) == name }
+        }
+
+        /// What it says to a user.
+        func me(_ person: Person) async throws -> HTTPReply {
+            try await http.send("GET", "/api/users/me", headers: [("Authorization", "Bearer \(person.token)")])
+        }
+
+        func isReady() async -> Bool { (try? await http.send("GET", "/readyz"))?.status == 200 }
+
+        func stop() async {
+            process.signal(SIGTERM)
+            _ = await process.waitForExit()
+        }
+    }
+
+    private static func auth(of home: Installation) async throws -> pid_t {
+        var found: pid_t?
+        try await eventually("auth runs") {
+            found = Gateway.process("auth", of: home)
+            return found != nil
+        }
+        return try #require(found)
+    }
+
+    private static func isReady(_ home: Installation) async -> Bool {
+        (try? await home.call("GET", "/readyz"))?.status == 200
+    }
+
+    @Test func `a logout holds at every gateway although auth is killed right after its reply`() async throws {
+        let home = try await Installation(["--separate"])
+        let second = try await Gateway(at: home, "gateway-2")
+        for (round, path) in ["/api/auth/logout", "/api/auth/logout?all=true", "/api/auth/logout"].enumerated() {
+            try await eventually("both gateways are ready") {
+                let first = await Self.isReady(home)
+                return await second.isReady() && first
+            }
+            // Auth was killed in the round before: it may not answer yet.
+            let person = try await RestartTests().register("rev", at: home)
+            try await eventually("the second gateway knows the person") { try await second.me(person).status == 200 }
+            let auth = try await Self.auth(of: home)
+            let ended = try await person.post(path)
+            kill(auth, SIGKILL)
+            #expect(ended.status == 200, "\(ended.text)")
+            let refused = try await second.me(person)
+            #expect(refused.status == 401 && refused.code == "SESSION_REVOKED", "round \(round): \(refused.text)")
+            #expect(try await person.get("/api/users/me").code == "SESSION_REVOKED")
+            try await eventually("auth is started again") {
+                guard let next = Gateway.process("auth", of: home) else { return false }
+                return next != auth
+            }
+        }
+        await second.stop()
+        await home.guardian.end()
+    }
+
+    @Test func `a gateway that starts while auth is away knows what was revoked, also after the stream was lost`() async throws {
+        let home = try await Installation(["--separate"])
+        let person = try await Person.register("rev", at: home)
+        #expect(try await person.post("/api/auth/logout").status == 200)
+        let bus = try await home.bus()
+        let jetStream = JetStream(connection: bus)
+        let deletion = "$JS.API.STREAM.DELETE.\(RevocationStream.name)"
+        _ = try await bus.request(deletion, body: [], deadline: SystemClock.now() + .seconds(5))
+        try await eventually("the operator's process makes the stream again, and auth fills it") {
+            do { return try await jetStream.streamInfo(RevocationStream.name).messages > 0 } catch is JetStreamError {
+                return false
+            }
+        }
+        let auth = try await Self.auth(of: home)
+        kill(auth, SIGSTOP)
+        defer { kill(auth, SIGCONT) }
+        let late = try await Gateway(at: home, "gateway-3")
+        try await eventually("it has read the revocations without auth") {
+            (Files.text(late.log) ?? "").contains("revocations are known")
+        }
+        // Only with the keys of auth can it judge a token.
+        kill(auth, SIGCONT)
+        var first: HTTPReply?
+        try await eventually("it judges the token") {
+            guard let reply = try? await late.me(person), reply.status < 500 else { return false }
+            first = reply
+            return true
+        }
+        #expect(first?.status == 401 && first?.code == "SESSION_REVOKED", "\(first?.text ?? "")")
+        await late.stop()
+        await bus.close()
+        await home.guardian.end()
+    }
+}
