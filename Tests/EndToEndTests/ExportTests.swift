@@ -92,7 +92,7 @@ extension RestartTests {
         try await ida.insertSnaps(3_000)
         var found: pid_t?
         try await eventually("billing runs") {
-            found = process("billing", of: home)
+            found = home.process(of: "billing")
             return found != nil
         }
         let billing = try #require(found)

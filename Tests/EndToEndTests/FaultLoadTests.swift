@@ -67,34 +67,6 @@ extension RestartTests {
             }
         }
 
-        /// A second replica of a service, with the settings of the one that runs.
-        private func replica(of service: String, at home: Installation) async throws -> ChildProcess {
-            let running = ProcessTree.children(of: home.guardian.programID).first {
-                ProcessTree.name(of: $0) == service.prefix(15)
-            }
-            let process = try #require(running, "\(service) does not run")
-            let pairs = try Data(contentsOf: URL(filePath: "/proc/\(process)/environ")).split(separator: 0)
-            var environment: [String: String] = [:]
-            for pair in pairs {
-                let parts = String(decoding: pair, as: UTF8.self).split(
-                    separator: "=",
-                    maxSplits: 1,
-                    omittingEmptySubsequences: false
-                )
-                if parts.count == 2 { environment[String(parts[0])] = String(parts[1]) }
-            }
-            environment["STREAKSNAP_ADMIN_PORT"] = nil
-            return try await ChildProcess.spawn(
-                Command(
-                    executable: Installation.binaries.appending(path: service).path,
-                    arguments: [],
-                    environment: environment,
-                    deathSignal: "TERM",
-                    output: home.data.appending(path: "logs/\(service)-2.log").path
-                )
-            )
-        }
-
         /// How many replicas of a service answer.
         private func replicas(of service: String, at home: Installation) async throws -> Int {
             let bus = try await home.bus()
@@ -135,7 +107,7 @@ extension RestartTests {
         func `a replica fails and no request does`(service: String, fault: Fault) async throws {
             let home = try await Installation.separate.value
             let load = try await load(home)
-            let second = try await replica(of: service, at: home)
+            let second = try await home.replica(of: service)
             try await eventually("both answer", within: .seconds(30)) { try await replicas(of: service, at: home) == 2 }
             try await goesOn(load)
             second.signal(fault == .killed ? SIGKILL : SIGSTOP)

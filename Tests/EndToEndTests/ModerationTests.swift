@@ -60,9 +60,16 @@ struct ModerationTests {
             "PUT",
             "/api/admin/moderation/reports/\(filed)",
             token: moderator.token,
-            json: "{\"action\":\"suspend\"}"
+            json: "{\"action\":\"suspend\"}",
+            headers: [("Idempotency-Key", "suspend-\(filed)")]
         )
         #expect(acted.status == 200, "\(acted.text)")
+        // With the reply, not a moment later (D21).
+        let refused = try await tia.get("/api/users/me")
+        #expect(refused.code == "SESSION_REVOKED", "\(refused.text)")
+        #expect(
+            try await sam.get("/api/streaks/\(streak)").data["streak"]["friend"]["display_name"].string == "Unavailable account"
+        )
         try await eventually("the friend is notified") { try await sam.notifications("streak_broken").count == 1 }
         let text = try #require(try await sam.notifications("streak_broken").first?["body"].string)
         #expect(text.contains("ended.") && !text.contains("token"), "\(text)")
@@ -70,10 +77,6 @@ struct ModerationTests {
         #expect(detail.data["streak"]["status"].string == "broken", "\(detail.text)")
         #expect(detail.data["recovery"]["possible"].bool == false && detail.data["recovery"]["until"].isNull)
         #expect(detail.data["recovery"]["refused"].string == "RECOVERY_WINDOW_EXPIRED")
-        // Auth consumes the decision too, and streaks then auth's event.
-        try await eventually("the suspended friend is not named") {
-            try await sam.get("/api/streaks/\(streak)").data["streak"]["friend"]["display_name"].string == "Unavailable account"
-        }
     }
 
     @Test func `a photo is reported by those who may see it, and the report names its owner`() async throws {

@@ -5,25 +5,6 @@ import Testing
 
 /// What protects a user has its effect when it is answered (D21), whichever process is killed or frozen.
 extension RestartTests {
-    /// A further replica of a service, which ends with the test.
-    private func replica(_ name: String, _ home: Installation) async throws -> ChildProcess {
-        try await ChildProcess.spawn(
-            Command(
-                executable: Installation.binaries.appending(path: name).path,
-                arguments: ["--admin-port", "\(try Installation.freePorts(1)[0])"],
-                environment: Command.inherited([
-                    "STREAKSNAP_NATS_URL": "nats://127.0.0.1:\(home.natsPort)",
-                    "STREAKSNAP_NATS_PASSWORD_FILE": home.data.appending(path: "secrets/nats-\(name)").path,
-                    "STREAKSNAP_DATABASE_URL":
-                        "postgresql://\(name):\(try home.secret("postgres-\(name)"))@127.0.0.1:\(home.postgresPort)/streaksnap",
-                    "STREAKSNAP_MEDIA_SIGNING_KEY_FILE": home.data.appending(path: "secrets/media-signing-key").path,
-                    "STREAKSNAP_BLOB_FOLDER": home.data.appending(path: "blobs").path,
-                ]),
-                output: "/dev/null"
-            )
-        )
-    }
-
     /// Ends a friendship; always with the same key.
     private func unfriend(_ person: Person, _ friendship: String) async throws -> HTTPReply {
         try await person.home.call(
@@ -71,7 +52,7 @@ extension RestartTests {
         async throws
     {
         let home = try await Installation.separate.value
-        let second = [try await replica("streaks", home), try await replica("media", home)]
+        let second = [try await home.replica(of: "streaks"), try await home.replica(of: "media")]
         defer { for child in second { child.signal(SIGKILL) } }
         for round in 0..<3 {
             let (ann, ben, cat, ended, kept) = try await friends(home)
@@ -79,7 +60,7 @@ extension RestartTests {
             let holders = try await holder(of: "mutual", in: "streaks", home)
             // The replica of `up` reads first, and goes on reading until it is killed; afterwards either may.
             for name in ["streaks", "media"] {
-                let pid = try #require(process(name, of: home))
+                let pid = try #require(home.process(of: name))
                 kill(pid, SIGKILL)
             }
             let reply = try await insist("unfriending") { try await unfriend(ann, friendship) }
@@ -95,7 +76,7 @@ extension RestartTests {
             #expect(try await cat.get("/api/photos/feed").text.contains(kept))
             if round == 0 { #expect(try await holder(of: "mutual", in: "streaks", home) != holders, "the holder was killed") }
             for name in ["streaks", "media"] {
-                try await eventually("\(name) is started again") { process(name, of: home) != nil }
+                try await eventually("\(name) is started again") { home.process(of: name) != nil }
             }
         }
     }
@@ -106,7 +87,7 @@ extension RestartTests {
         let home = try await Installation.separate.value
         let (ann, ben, _, ended, kept) = try await friends(home)
         let friendship = try await friendship(ann, ben)
-        let pid = try #require(process("streaks", of: home))
+        let pid = try #require(home.process(of: "streaks"))
         kill(pid, SIGSTOP)
         defer { kill(pid, SIGCONT) }
         for _ in 0..<2 {

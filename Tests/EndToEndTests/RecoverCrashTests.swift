@@ -89,7 +89,7 @@ extension RecoverTests {
     @Test func `while billing is away the answer is UNAVAILABLE, and it is finished when it is back`() async throws {
         let home = try await Installation.recovering.value
         let waiting = try await Pair.broken(at: home)
-        let billing = try #require(RestartTests().process("billing", of: home))
+        let billing = try #require(home.process(of: "billing"))
         kill(billing, SIGSTOP)
         defer { kill(billing, SIGCONT) }
         let reply = try await waiting.recover(waiting.ann, key: "away")

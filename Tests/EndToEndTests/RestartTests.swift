@@ -6,22 +6,17 @@ import Testing
 @Suite(.serialized) struct RestartTests {
     static let services = ["auth", "social", "streaks", "media", "notifications", "billing", "gateway"]
 
-    /// The process of a service, as it is now; nil while it is being started again.
-    func process(_ name: String, of home: Installation) -> pid_t? {
-        ProcessTree.children(of: home.guardian.programID).first { ProcessTree.name(of: $0) == name.prefix(15) }
-    }
-
     /// `kill -9`, and waits until it has been started again.
     func killed(_ name: String, of home: Installation) async throws {
         var first: pid_t?
         try await eventually("\(name) runs") {
-            first = process(name, of: home)
+            first = home.process(of: name)
             return first != nil
         }
         let pid = try #require(first)
         #expect(kill(pid, SIGKILL) == 0)
         try await eventually("\(name) is started again") {
-            guard let next = process(name, of: home) else { return false }
+            guard let next = home.process(of: name) else { return false }
             return next != pid
         }
     }
@@ -153,7 +148,7 @@ import Testing
         try await eventually("every service answers") {
             try await home.call("GET", "/readyz").status == 200
         }
-        let pid = try #require(process("billing", of: home))
+        let pid = try #require(home.process(of: "billing"))
         kill(pid, SIGSTOP)
         defer { kill(pid, SIGCONT) }
         try await eventually("readyz says who is missing") {

@@ -168,7 +168,7 @@ extension RestartTests {
         try await eventually("every service answers") { try await dora.export().status == 200 }
         var found: pid_t?
         try await eventually("billing runs") {
-            found = process("billing", of: home)
+            found = home.process(of: "billing")
             return found != nil
         }
         let billing = try #require(found)

@@ -15,35 +15,10 @@ import Tokens
         private let process: ChildProcess
 
         init(at home: Installation, _ name: String) async throws {
-            let model = try #require(Self.process("gateway", of: home))
-            let block = try Data(contentsOf: URL(filePath: "/proc/\(model)/environ"))
-            var environment: [String: String] = [:]
-            for entry in block.split(separator: 0) {
-                let pair = String(decoding: entry, as: UTF8.self).split(
-                    separator: "=",
-                    maxSplits: 1,
-                    omittingEmptySubsequences: false
-                )
-                if pair.count == 2 { environment[String(pair[0])] = String(pair[1]) }
-            }
             let port = try Installation.freePorts(1)[0]
-            environment["STREAKSNAP_HTTP_PORT"] = "\(port)"
-            environment["STREAKSNAP_ADMIN_PORT"] = "0"
             http = HTTPClient(port: port)
-            log = home.data.appending(path: "logs/\(name).log")
-            process = try await ChildProcess.spawn(
-                Command(
-                    executable: Installation.binaries.appending(path: "gateway").path,
-                    arguments: [],
-                    environment: environment,
-                    deathSignal: "TERM",
-                    output: log.path
-                )
-            )
-        }
-
-        static func process(_ name: String, of home: Installation) -> pid_t? {
-            ProcessTree.children(of: home.guardian.programID).first { ProcessTree.name(of: $0) == name }
+            log = home.log(name)
+            process = try await home.replica(of: "gateway", name: name, settings: ["STREAKSNAP_HTTP_PORT": "\(port)"])
         }
 
         /// What it says to a user.
@@ -62,7 +37,7 @@ import Tokens
     private static func auth(of home: Installation) async throws -> pid_t {
         var found: pid_t?
         try await eventually("auth runs") {
-            found = Gateway.process("auth", of: home)
+            found = home.process(of: "auth")
             return found != nil
         }
         return try #require(found)
@@ -91,7 +66,7 @@ import Tokens
             #expect(refused.status == 401 && refused.code == "SESSION_REVOKED", "round \(round): \(refused.text)")
             #expect(try await person.get("/api/users/me").code == "SESSION_REVOKED")
             try await eventually("auth is started again") {
-                guard let next = Gateway.process("auth", of: home) else { return false }
+                guard let next = home.process(of: "auth") else { return false }
                 return next != auth
             }
         }

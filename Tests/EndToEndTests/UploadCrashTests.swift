@@ -50,9 +50,9 @@ extension RestartTests {
         let (photo, before) = (try Photos.jpeg(62), Set(home.incoming))
         var refusals = 0
         try await eventually("five uploads have found no media") {
-            if let pid = process("media", of: home), kill(pid, SIGKILL) == 0 {
+            if let pid = home.process(of: "media"), kill(pid, SIGKILL) == 0 {
                 // One that reaches a dying process has no answer for 30 s.
-                try await eventually("media is gone") { process("media", of: home) != pid }
+                try await eventually("media is gone") { home.process(of: "media") != pid }
             }
             for _ in 0..<5 where (try? await mia.upload(photo, key: "refused"))?.status == 503 { refusals += 1 }
             return refusals >= 5

@@ -57,7 +57,13 @@ struct AccountsParts {
     }
 
     var all: FeatureParts {
-        FeatureParts(endpoints: endpoints, consumers: [ModerationConsumer(lifecycle: lifecycle).handler], jobs: jobs)
+        let revocations = revocations
+        return FeatureParts(
+            endpoints: endpoints,
+            consumers: [ModerationConsumer(lifecycle: lifecycle).handler],
+            jobs: jobs,
+            protection: { while try await revocations.publishDue() == RevocationRepository.pageSize {} }
+        )
     }
 
     private var endpoints: [Endpoint] {

@@ -48,12 +48,21 @@ public struct FeatureParts: Sendable {
     public var consumers: [EventHandler]
     /// Its time-driven work.
     public var jobs: [Job]
+    /// What must be done outside of the database before an event that it has applied protects its user (D21), for all such events that it
+    /// has applied until then. The feature's own jobs repeat it: it may fail, and a replica without the feature does not do it.
+    public var protection: (@Sendable () async throws -> Void)?
 
     /// A feature's table of contents.
-    public init(endpoints: [Endpoint] = [], consumers: [EventHandler] = [], jobs: [Job] = []) {
+    public init(
+        endpoints: [Endpoint] = [],
+        consumers: [EventHandler] = [],
+        jobs: [Job] = [],
+        protection: (@Sendable () async throws -> Void)? = nil
+    ) {
         self.endpoints = endpoints
         self.consumers = consumers
         self.jobs = jobs
+        self.protection = protection
     }
 }
 

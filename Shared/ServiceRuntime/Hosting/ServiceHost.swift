@@ -150,6 +150,7 @@ public final class ServiceHost<Module: ServiceModule>: Program {
         var endpoints: [Endpoint] = []
         var consumers: [EventConsumer] = []
         var jobs: [Job] = []
+        var protections: [@Sendable () async throws -> Void] = []
     }
 
     private func load(
@@ -164,6 +165,7 @@ public final class ServiceHost<Module: ServiceModule>: Program {
             loaded.features.append(feature.name)
             loaded.endpoints += parts.endpoints
             loaded.jobs += parts.jobs
+            if let protection = parts.protection { loaded.protections.append(protection) }
             guard !parts.consumers.isEmpty else { continue }
             let consumer = EventConsumer(
                 service: Module.name,
@@ -264,7 +266,12 @@ public final class ServiceHost<Module: ServiceModule>: Program {
         let descriptor = Module.descriptor
         let reply = DescriptorReply(descriptorSet: descriptor.bytes, sha256: descriptor.hash)
         let describe = Endpoint.descriptor(service: Module.name, sha256: descriptor.hash, reply: try reply.serialized())
-        let awaitEvents = AwaitEvents(service: Module.name, database: database, barrier: barrier)
+        let awaitEvents = AwaitEvents(
+            service: Module.name,
+            database: database,
+            barrier: barrier,
+            protections: loaded.protections
+        )
         let waiting = Endpoint(EventBarrier.method(of: Module.name)) { try await awaitEvents.handle($0, $1) }
         let consumes = loaded.consumers.flatMap { consumer in consumer.sources.map { "\(consumer.feature):\($0)" } }
         var metadata = [

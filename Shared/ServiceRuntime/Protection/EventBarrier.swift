@@ -105,6 +105,8 @@ struct AwaitEvents: Sendable {
     let service: String
     let database: Database
     let barrier: EventBarrier
+    /// Of the features of this replica (`FeatureParts.protection`).
+    var protections: [@Sendable () async throws -> Void] = []
 
     /// - Throws: `UNAVAILABLE` shortly before the deadline.
     func handle(_ request: AwaitEventsRequest, _ context: CallContext) async throws -> Empty {
@@ -123,6 +125,7 @@ struct AwaitEvents: Sendable {
             try await Task.sleep(for: pause)
             pause = min(pause * 2, .milliseconds(50))
         }
+        for protection in protections { try await protection() }
         for event in request.events {
             try await barrier.pass(event.eventID.cast(to: ProtectiveEvents.self), until: end, context)
         }

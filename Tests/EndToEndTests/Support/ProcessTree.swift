@@ -13,5 +13,15 @@ enum ProcessTree {
     /// Its name, of which the kernel keeps 15 bytes; empty when it does not run.
     static func name(of process: pid_t) -> String { text("/proc/\(process)/comm") }
 
+    /// The variables it was started with.
+    static func environment(of process: pid_t) throws -> [String: String] {
+        let entries = try Data(contentsOf: URL(filePath: "/proc/\(process)/environ")).split(separator: 0)
+        let pairs = entries.compactMap { entry -> (String, String)? in
+            let text = String(decoding: entry, as: UTF8.self)
+            return text.firstIndex(of: "=").map { (String(text[..<$0]), String(text[text.index(after: $0)...])) }
+        }
+        return Dictionary(pairs) { $1 }
+    }
+
     private static func text(_ path: String) -> String { Files.text(URL(filePath: path)) ?? "" }
 }

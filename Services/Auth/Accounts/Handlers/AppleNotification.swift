@@ -19,7 +19,7 @@ struct AppleNotification: MutationHandler {
     func handle(_ request: AppleNotificationRequest, _ context: CallContext) async throws -> Once<AppleNotificationReply> {
         let claims = try await apple.notification(request.payload)
         let id = claims.jti ?? SHA256.hash(data: Array(request.payload.utf8)).map { String($0) }.joined(separator: ".")
-        let reply = try await mutations.once(context, request) { work in
+        let change = { @Sendable (work: UnitOfWork) in
             let isNew = try await appleUsers.insert(
                 notification: id,
                 kind: claims.events.event.type,
@@ -28,6 +28,12 @@ struct AppleNotification: MutationHandler {
             )
             guard isNew else { return AppleNotificationReply(applied: false) }
             return AppleNotificationReply(applied: try await apply(claims, work))
+        }
+        let reply: Once<AppleNotificationReply>
+        if let account = try await appleUsers.account(of: claims.events.event.sub) {
+            reply = try await mutations.once(context, request, protecting: account, change)
+        } else {
+            reply = try await mutations.once(context, request, change)
         }
         try await revocations.publishDue()
         return reply
