@@ -171,11 +171,17 @@ private final class CountedWarnings: Sendable {
     @Test func `an offset that the broker has lost is stored again by the gateway`() async throws {
         try await withFollowers(restoring: true) { _, bus, clocks in
             let state = DevelopmentClockState(bus: bus)
-            #expect(try await state.store(.days(3), after: 0))
+            // A broker on a busy machine may answer late.
+            try await eventually("it is stored") {
+                if (try? await state.load()) == .days(3) { return true }
+                return (try? await state.store(.days(3), after: 0)) == true
+            }
             try await eventually("all agree") { clocks.allSatisfy { $0.shift == .days(3) } }
-            _ = try await bus.request("$JS.API.STREAM.DELETE.DEV_CLOCK", body: [], deadline: SystemClock.now() + .seconds(5))
-            try await JetStream(connection: bus).ensureStream(DevelopmentClockState.configuration)
-            try await eventually("it is stored again") { try await state.load() == .days(3) }
+            _ = try await bus.request("$JS.API.STREAM.DELETE.DEV_CLOCK", body: [], deadline: SystemClock.now() + .seconds(30))
+            try await eventually("there is a new stream") {
+                (try? await JetStream(connection: bus).ensureStream(DevelopmentClockState.configuration)) != nil
+            }
+            try await eventually("it is stored again") { (try? await state.load()) == .days(3) }
             #expect(clocks.allSatisfy { $0.shift == .days(3) })
         }
     }
