@@ -6,6 +6,8 @@ enum LifecycleConsumers {
     static let all: [EventHandler] = [
         EventHandler(AccountDeleted.self) { event, work in
             try await NotificationRepository.deleteAll(of: event.userID, work.sql)
+            try await DeviceRepository.removeAll(of: event.userID, work.sql)
+            try await RecipientRepository.deleteAll(of: event.userID, work.sql)
         }
     ]
 }

@@ -1,5 +1,6 @@
 internal import Bus
 internal import NotificationsAPI
+internal import NotificationsCore
 
 /// NO-4.
 struct UnreadCount: QueryHandler {
