@@ -35,6 +35,16 @@ package struct Device: Sendable {
     }
 }
 
+/// Where a push to a device goes, and how.
+package struct DeviceAddress: Sendable {
+    package let token: String
+    package let user: UserID
+    package let locale: String
+    /// How often in a row the provider said that it gets too many.
+    package let slowed: Int
+    package let pausedUntil: Instant?
+}
+
 /// Devices, one row a token (NO-3).
 package enum DeviceRepository {
     /// Most devices of a user.
@@ -80,10 +90,56 @@ package enum DeviceRepository {
         try await sql.execute("DELETE FROM device WHERE session_id = ANY(\(sessions)) AND user_id = \(user)")
     }
 
-    /// Removes devices by their ids: the provider does not know them any more.
-    package static func remove(_ ids: [DeviceID], _ sql: Transaction) async throws {
+    /// Removes devices that the provider does not know any more, unless they have registered again since.
+    ///
+    /// - Parameter sentAt: when the push was sent that the provider refused, by device.
+    package static func remove(unknown sentAt: [DeviceID: Instant], _ sql: Transaction) async throws {
+        guard !sentAt.isEmpty else { return }
+        let sorted = sentAt.sorted { $0.key < $1.key }
+        _ = try await sql.execute(
+            """
+            DELETE FROM device d USING unnest(\(sorted.map(\.key)), \(sorted.map(\.value))) AS gone (id, sent_at)
+            WHERE d.id = gone.id AND d.registered_at <= gone.sent_at
+            """
+        )
+    }
+
+    /// Where pushes to devices go; those that are gone are absent.
+    package static func addresses(_ ids: [DeviceID], _ sql: some QueryExecutor) async throws -> [DeviceID: DeviceAddress] {
+        let rows = try await sql.query(
+            "SELECT id, token, user_id, locale, slowed, paused_until FROM device WHERE id = ANY(\(Array(Set(ids))))"
+        )
+        return Dictionary(
+            try rows.map { row in
+                let address = DeviceAddress(
+                    token: try row.get(at: 1),
+                    user: try row.get(at: 2),
+                    locale: try row.get(at: 3),
+                    slowed: Int(try row.get(at: 4, as: Int16.self)),
+                    pausedUntil: try row.get(at: 5)
+                )
+                return (try row.get(at: 0, as: DeviceID.self), address)
+            },
+            uniquingKeysWith: { first, _ in first }
+        )
+    }
+
+    /// Pauses devices that get too many pushes, each time for longer; a push that is received ends that.
+    package static func pause(_ until: [DeviceID: Instant], _ sql: Transaction) async throws {
+        guard !until.isEmpty else { return }
+        let sorted = until.sorted { $0.key < $1.key }
+        _ = try await sql.execute(
+            """
+            UPDATE device d SET slowed = least(d.slowed + 1, 30), paused_until = new.until
+            FROM unnest(\(sorted.map(\.key)), \(sorted.map(\.value))) AS new (id, until) WHERE d.id = new.id
+            """
+        )
+    }
+
+    /// Notes that pushes have reached these devices.
+    package static func reached(_ ids: [DeviceID], _ sql: Transaction) async throws {
         guard !ids.isEmpty else { return }
-        _ = try await sql.execute("DELETE FROM device WHERE id = ANY(\(ids))")
+        _ = try await sql.execute("UPDATE device SET slowed = 0 WHERE id = ANY(\(ids)) AND slowed <> 0")
     }
 
     static func removeAll(of user: UserID, _ sql: Transaction) async throws {

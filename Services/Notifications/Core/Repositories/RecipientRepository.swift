@@ -1,4 +1,4 @@
-internal import Database
+package import Database
 package import Kernel
 internal import NotificationsDomain
 
@@ -9,7 +9,31 @@ struct Recipient: Sendable {
 }
 
 /// What the write path asks about a reader, and what it leaves for the push feature.
-enum RecipientRepository {
+package enum RecipientRepository {
+    /// Two users of whom one is about to read of the other.
+    package struct Pair: Hashable, Sendable {
+        package let reader: UserID
+        package let actor: UserID
+
+        package init(reader: UserID, actor: UserID) {
+            self.reader = reader
+            self.actor = actor
+        }
+    }
+
+    /// Those pairs of which one blocks the other (SO-7).
+    package static func hidden(_ pairs: Set<Pair>, _ sql: Transaction) async throws -> Set<Pair> {
+        guard !pairs.isEmpty else { return [] }
+        let rows = try await sql.query(
+            """
+            SELECT reader, actor FROM unnest(\(pairs.map(\.reader)), \(pairs.map(\.actor))) AS pair (reader, actor)
+            WHERE EXISTS (SELECT 1 FROM block_replica WHERE active AND blocker = reader AND blocked = actor)
+                OR EXISTS (SELECT 1 FROM block_replica WHERE active AND blocker = actor AND blocked = reader)
+            """
+        )
+        return Set(try rows.map { Pair(reader: try $0.get(at: 0), actor: try $0.get(at: 1)) })
+    }
+
     /// The reader's devices and preferences; nil without a device.
     static func find(_ user: UserID, _ sql: Transaction) async throws -> Recipient? {
         let rows = try await sql.query(

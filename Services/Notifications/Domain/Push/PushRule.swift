@@ -56,6 +56,8 @@ public enum DropReason: String, CaseIterable, Hashable, Sendable {
     case read = "read"
     /// The device, the entry or the user's account is gone, or a block hides the actor.
     case gone = "gone"
+    /// Pushes are off (`notifications.push-url`).
+    case off = "off"
 }
 
 extension NotificationKind {
