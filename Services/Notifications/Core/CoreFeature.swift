@@ -10,7 +10,8 @@ package enum CoreFeature {
     package static let deepLinkBase = Setting(
         "notifications.deep-link-base",
         default: "streaksnap://",
-        help: "What the links of notifications begin with: the app's scheme, streaksnap://, or an https address that opens the app."
+        help:
+            "What the links of notifications begin with: the app's scheme, streaksnap://, or an https address that opens the app."
     )
 
     package static let feature = ServiceFeature(

@@ -25,7 +25,8 @@ package enum PushFeature {
     package static let pushProject = Setting(
         "notifications.push-project",
         default: "",
-        help: "The Expo project, @owner/slug. Without it, of a request with tokens of several projects the one with the most counts as ours."
+        help:
+            "The Expo project, @owner/slug. Without it, of a request with tokens of several projects the one with the most counts as ours."
     )
 
     package static let feature = ServiceFeature(
@@ -63,7 +64,8 @@ package enum PushFeature {
         )
         let database = environment.database
         let cleaning = [
-            Job("old_pushes", every: .seconds(600)) { now in try await DeliveryRepository.purge(before: now - .days(10), database) },
+            Job("old_pushes", every: .seconds(600)) { now in try await DeliveryRepository.purge(before: now - .days(10), database)
+            },
             Job("old_push_days", every: .seconds(600)) { now in
                 try await DeliveryRepository.purgeDays(before: Zone.utc.date(at: now - .days(3)), database)
             },

@@ -50,7 +50,9 @@ package struct NotificationRepository: Sendable {
             conditions = "AND (created_at, id) < (\(cursor.instant), \(id))"
         }
         if let kind = filter.kind { conditions = "\(conditions) AND kind = \(kind.rawValue)" }
-        if let isUnread = filter.isUnread { conditions = isUnread ? "\(conditions) AND read_at IS NULL" : "\(conditions) AND read_at IS NOT NULL" }
+        if let isUnread = filter.isUnread {
+            conditions = isUnread ? "\(conditions) AND read_at IS NULL" : "\(conditions) AND read_at IS NOT NULL"
+        }
         return try await database.query(
             """
             SELECT \(Self.columns) FROM notification
@@ -103,7 +105,8 @@ package struct NotificationRepository: Sendable {
     /// Marks entries that the log shows as read. - Returns: how many were unread.
     ///
     /// - Parameter ids: nil: all.
-    package static func markRead(_ ids: [NotificationID]?, of user: UserID, now: Instant, _ sql: Transaction) async throws -> Int {
+    package static func markRead(_ ids: [NotificationID]?, of user: UserID, now: Instant, _ sql: Transaction) async throws -> Int
+    {
         let chosen: Query = ids.map { "AND id = ANY(\($0))" } ?? ""
         // In the order of ids, so that no two transactions wait for each other.
         return try await sql.execute(

@@ -16,7 +16,8 @@ extension PersonalData {
             PersonalExport(
                 "notifications",
                 [
-                    "id", .value("type", "kind"), "wording", "count", "others", "amount", "subject", "emoji", "actor_id", "streak_id",
+                    "id", .value("type", "kind"), "wording", "count", "others", "amount", "subject", "emoji", "actor_id",
+                    "streak_id",
                     "friendship_id", "created_at", "read_at",
                 ]
             ) { "user_id = \($0) AND \(NotificationRepository.isShown(to: $0))" }

@@ -46,7 +46,9 @@ package enum PreferencesRepository {
 
     /// Those of a user.
     package static func find(_ user: UserID, _ sql: some QueryExecutor) async throws -> Stored {
-        try await sql.query("SELECT \(columns) FROM push_preferences p WHERE p.user_id = \(user)").first.map { try stored($0, from: 0) }
+        try await sql.query("SELECT \(columns) FROM push_preferences p WHERE p.user_id = \(user)").first.map {
+            try stored($0, from: 0)
+        }
             ?? Stored()
     }
 

@@ -51,7 +51,9 @@ package enum RecipientRepository {
     /// Takes a place of the reader's date for a push. Transactions that do so for one reader exclude each other.
     ///
     /// - Returns: false when there is none.
-    static func takePlace(_ kind: NotificationKind, of user: UserID, on date: CalendarDate, _ sql: Transaction) async throws -> Bool {
+    static func takePlace(_ kind: NotificationKind, of user: UserID, on date: CalendarDate, _ sql: Transaction) async throws
+        -> Bool
+    {
         guard !kind.isUncounted else { return true }
         _ = try await sql.execute("INSERT INTO push_day (user_id, on_date) VALUES (\(user), \(date)) ON CONFLICT DO NOTHING")
         let rows = try await sql.query(

@@ -21,7 +21,8 @@ enum GermanTexts: Texts {
             values.others == 0
             ? "\(name) wartet!" : "\(name) und \(counted(values.others, "anderer", "andere")) warten!"
         let title =
-            kind == .dailyWindow ? "📸 Zeit für einen Snap!" : "⏰ Noch \(counted(values.amount, "Minute", "Minuten")) für deinen Snap"
+            kind == .dailyWindow
+            ? "📸 Zeit für einen Snap!" : "⏰ Noch \(counted(values.amount, "Minute", "Minuten")) für deinen Snap"
         return NotificationText(title, "\(values.emoji) \(values.subject) — \(waiting)")
     }
 
@@ -98,7 +99,8 @@ enum GermanTexts: Texts {
     private static func team(_ kind: NotificationKind, _ values: NotificationValues, _ name: String) -> NotificationText {
         let (team, streak) = (values.subject, "Streak von \(counted(values.count, "Tag", "Tagen"))")
         switch kind {
-        case .teamInvitation: return NotificationText("👥 Mach mit bei \(team)", "\(name) lädt dich zu einem gemeinsamen Streak ein.")
+        case .teamInvitation:
+            return NotificationText("👥 Mach mit bei \(team)", "\(name) lädt dich zu einem gemeinsamen Streak ein.")
         case .teamJoined: return NotificationText("👥 \(team)", "\(name) ist jetzt in deinem Team.")
         case .teamAtRisk:
             return NotificationText(
@@ -119,7 +121,10 @@ enum GermanTexts: Texts {
                     + "Beim nächsten Mal kann dein Konto gesperrt werden."
             )
         case .exportReady:
-            NotificationText("📦 Deine Daten sind bereit", "Lade deinen Export innerhalb von 7 Tagen herunter. Dann wird er gelöscht.")
+            NotificationText(
+                "📦 Deine Daten sind bereit",
+                "Lade deinen Export innerhalb von 7 Tagen herunter. Dann wird er gelöscht."
+            )
         case .purchaseReceipt:
             NotificationText("🧾 Danke!", "Du hast \(values.subject) gekauft. Die Quittung kommt per E-Mail.")
         case .reportUpdate:

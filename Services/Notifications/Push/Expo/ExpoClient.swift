@@ -85,7 +85,9 @@ struct ExpoClient: Sendable {
         }
     }
 
-    private func failed<Content: Sendable>(_ result: String, _ answer: ExpoAnswer<Content>, _ cause: String = "") -> ExpoAnswer<Content> {
+    private func failed<Content: Sendable>(_ result: String, _ answer: ExpoAnswer<Content>, _ cause: String = "") -> ExpoAnswer<
+        Content
+    > {
         metrics.requested(result)
         logger.warning("the push service did not answer", metadata: ["result": "\(result)", "cause": "\(cause)"])
         return answer

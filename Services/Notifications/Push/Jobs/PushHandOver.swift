@@ -57,7 +57,9 @@ struct PushHandOver: Sendable {
     ///
     /// - Parameter project: ours, as the operator set it; empty: the one with the most tokens of the request.
     static func ours(among pushes: [Push], _ errors: [ExpoError], project: String) -> Set<String>? {
-        guard let projects = errors.first(where: { $0.code == ExpoError.manyProjects })?.projects, projects.count > 1 else { return nil }
+        guard let projects = errors.first(where: { $0.code == ExpoError.manyProjects })?.projects, projects.count > 1 else {
+            return nil
+        }
         let sent = Set(pushes.map(\.message.to))
         var ours: Set<String>?
         if !project.isEmpty {

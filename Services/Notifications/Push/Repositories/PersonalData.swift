@@ -6,7 +6,8 @@ extension PersonalData {
     static let push = PersonalData(
         [PersonalTable("ended_session", users: ["user_id": .delete], references: ["session_id"])],
         impersonal: [
-            "push_provider": "whether the push service answers", "push_slot": "which replica has a connection to the push service",
+            "push_provider": "whether the push service answers",
+            "push_slot": "which replica has a connection to the push service",
         ]
     )
 }
