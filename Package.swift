@@ -253,7 +253,15 @@ let services: [[Target]] = [
         list: blobs + [logging],
         tested: blobs + ["Images", crypto]
     ),
-    service("Notifications", apis: ["AuthAPI", "NotificationsAPI", "SocialAPI", "StreaksAPI"], extra: ["Replicas"]),
+    service(
+        "Notifications",
+        core: ["AuthAPI", "Replicas"],
+        features: [
+            Feature("Log", ["AuthAPI", "SocialAPI", "StreaksAPI", "Replicas"], hasTables: false),
+            Feature("Push", ["AuthAPI", "Replicas", "Gzip", "OutgoingHTTP", logging]),
+        ],
+        tested: ["Gzip", "OutgoingHTTP", "StreaksDomain", logging]
+    ),
     service("Billing", apis: ["AuthAPI", "BillingAPI", "StreaksAPI"]),
 ]
 

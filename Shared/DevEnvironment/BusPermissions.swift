@@ -32,7 +32,9 @@ public struct BusPermissions: Sendable, Equatable {
         "social": ["core": ["auth"], "personal-data": ["auth"]],
         "streaks": ["core": ["auth", "billing", "social"], "mutual": ["social"], "personal-data": ["auth"]],
         "media": ["core": ["auth", "social"], "cards": ["social"], "personal-data": ["auth"]],
-        "notifications": ["log": ["auth", "social", "streaks"], "personal-data": ["auth"]],
+        "notifications": [
+            "core": ["auth", "social"], "log": ["auth", "social", "streaks"], "push": ["auth"], "personal-data": ["auth"],
+        ],
         "billing": ["tokens": ["streaks"], "personal-data": ["auth"]],
     ]
 

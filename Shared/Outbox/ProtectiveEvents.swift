@@ -12,12 +12,12 @@ public enum ProtectiveEvents {
     static let features: [String: [String: [String]]] = [
         "evt.social.v1.FriendshipEnded": ["streaks": ["mutual"], "media": ["cards"]],
         "evt.social.v1.UserBlocked": [
-            "auth": ["profiles"], "streaks": ["core"], "media": ["core", "cards"], "notifications": ["log"],
+            "auth": ["profiles"], "streaks": ["core"], "media": ["core", "cards"], "notifications": ["core"],
         ],
         "evt.social.v1.ModerationActionTaken": ["auth": ["accounts"], "streaks": ["core"]],
-        "evt.auth.v1.AccountDeleted": ["social": ["core"], "streaks": ["core"], "notifications": ["log"]],
+        "evt.auth.v1.AccountDeleted": ["social": ["core"], "streaks": ["core"], "notifications": ["core"]],
         "evt.auth.v1.ProfileChanged": [
-            "social": ["core"], "streaks": ["core"], "media": ["core"], "notifications": ["log"],
+            "social": ["core"], "streaks": ["core"], "media": ["core"], "notifications": ["core"],
         ],
     ]
 

@@ -35,6 +35,9 @@ enum Exchange {
         case CURLE_OK: break
         case CURLE_OPERATION_TIMEDOUT: throw .timedOut
         case CURLE_UNSUPPORTED_PROTOCOL, CURLE_URL_MALFORMAT: throw .notAllowed
+        case CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_CONNECT, CURLE_SSL_CONNECT_ERROR,
+            CURLE_PEER_FAILED_VERIFICATION:
+            throw .notConnected(String(cString: curl_easy_strerror(code)))
         default:
             if reply.isTooLarge { throw .tooLarge }
             throw .unreachable(String(cString: curl_easy_strerror(code)))

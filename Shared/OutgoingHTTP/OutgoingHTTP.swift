@@ -67,7 +67,10 @@ public final class OutgoingHTTP: Sendable {
         case timedOut
         /// The reply's body is larger than its limit.
         case tooLarge
-        /// Host not found, connection refused or broken, or certificate not trusted; with libcurl's message for the log.
+        /// Host not found, connection refused, or certificate not trusted: the server has got nothing of the request. With libcurl's
+        /// message for the log.
+        case notConnected(String)
+        /// The connection broke: the server may have got the request. With libcurl's message for the log.
         case unreachable(String)
     }
 

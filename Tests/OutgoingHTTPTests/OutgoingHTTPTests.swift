@@ -182,7 +182,7 @@ struct OutgoingHTTPTests {
     }
 
     @Test func `says that there is no server`() async {
-        guard case .unreachable = await failure(.init("GET", "http://127.0.0.1:1/")) else {
+        guard case .notConnected = await failure(.init("GET", "http://127.0.0.1:1/")) else {
             Issue.record("something else")
             return
         }

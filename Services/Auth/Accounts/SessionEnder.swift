@@ -1,10 +1,14 @@
+internal import AuthAPI
 package import Database
 package import Kernel
 package import Outbox
 
 /// Ends sessions, so that gateways refuse their access tokens (AU-3). After the commit `RevocationPublisher` reports them: a handler waits
-/// for that, and what others end leaves within a second.
+/// for that, and what others end leaves within a second. Services that keep something of a session consume `SessionsEnded`.
 package struct SessionEnder: Sendable {
+    /// Sessions named by one event.
+    private static let mostInEvent = 1_000
+
     let sessions: SessionRepository
 
     /// - Parameter database: the one that holds the sessions.
@@ -15,7 +19,13 @@ package struct SessionEnder: Sendable {
     /// - Returns: how many there were.
     @discardableResult
     package func endAll(of account: UserID, _ work: UnitOfWork) async throws -> Int {
-        try await sessions.revokeAll(of: account, now: work.now, work.sql)
+        let ended = try await sessions.revokeAll(of: account, now: work.now, work.sql)
+        // Bounded, whatever an account has gathered.
+        for start in stride(from: 0, to: ended.count, by: Self.mostInEvent) {
+            let some = Array(ended[start..<min(start + Self.mostInEvent, ended.count)])
+            try await work.emit(SessionsEnded(userID: account, sessionIDs: some, endedAt: work.now))
+        }
+        return ended.count
     }
 
     /// Ends one session of an account.
@@ -23,6 +33,8 @@ package struct SessionEnder: Sendable {
     /// - Returns: whether it had not ended before.
     @discardableResult
     func end(_ session: SessionID, of account: UserID, _ work: UnitOfWork) async throws -> Bool {
-        try await sessions.revoke(session, of: account, now: work.now, work.sql)
+        guard try await sessions.revoke(session, of: account, now: work.now, work.sql) else { return false }
+        try await work.emit(SessionsEnded(userID: account, sessionIDs: [session], endedAt: work.now))
+        return true
     }
 }

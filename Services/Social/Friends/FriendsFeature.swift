@@ -75,7 +75,8 @@ package enum FriendsFeature {
             removeFriend: RemoveFriend(friendships: friendships, mutations: mutations),
             searchUsers: SearchUsers(users: SearchRepository(database: core.database, avatars: core.avatars)),
             nudge: Nudge(friendships: friendships, profiles: profiles, streaks: streaks, mutations: mutations),
-            findFriendship: FindFriendship(friendships: friendships, profiles: profiles)
+            findFriendship: FindFriendship(friendships: friendships, profiles: profiles),
+            getRequestStates: GetRequestStates(friendships: friendships)
         )
     }
 }

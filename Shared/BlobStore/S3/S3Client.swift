@@ -97,7 +97,7 @@ struct S3Client: Sendable {
     private static func isPassing(_ outcome: Result<OutgoingHTTP.Reply, OutgoingHTTP.Failure>) -> Bool {
         switch outcome {
         case .success(let reply): [408, 409, 429, 500, 502, 503, 504].contains(reply.status) || isCutOff(reply)
-        case .failure(.timedOut), .failure(.unreachable): true
+        case .failure(.timedOut), .failure(.notConnected), .failure(.unreachable): true
         case .failure: false
         }
     }

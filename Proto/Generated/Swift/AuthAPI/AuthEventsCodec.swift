@@ -155,3 +155,36 @@ extension DataExportReady: Wire.CMessage {
         return UnsafeMutableRawPointer(c)
     }
 }
+
+extension SessionsEnded: Wire.CMessage {
+    public static var fullName: String { "streaksnap.auth.v1.SessionsEnded" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Auth__V1__SessionsEnded()
+        streaksnap__auth__v1__sessions_ended__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__SessionsEnded.self)
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
+        self.sessionIDs = try Wire.Decode.ids(c.pointee.session_ids, count: c.pointee.n_session_ids, "session_ids", unreadable)
+        if let stored = c.pointee.ended_at {
+            self.endedAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "ended_at")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Auth__V1__SessionsEnded.self)
+        streaksnap__auth__v1__sessions_ended__init(c)
+        c.pointee.user_id = arena.id(self.userID)
+        if !self.sessionIDs.isEmpty {
+            c.pointee.n_session_ids = self.sessionIDs.count
+            c.pointee.session_ids = arena.ids(self.sessionIDs)
+        }
+        if let value = self.endedAt {
+            c.pointee.ended_at = try storeTimestamp(value, arena, "ended_at")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}

@@ -70,6 +70,21 @@ public struct DataExportReady: Sendable, Equatable {
     }
 }
 
+/// Sessions of a user ended: by logout, a change of password or role, or the end of the account (AU-6). What belongs to such a session, a
+/// device for example, ends with it.
+public struct SessionsEnded: Sendable, Equatable {
+    public var userID: Kernel.UserID
+    public var sessionIDs: [Kernel.SessionID] = []
+    public var endedAt: Kernel.Instant? = nil
+
+    /// The given fields set, the others unset.
+    public init(userID: Kernel.UserID, sessionIDs: [Kernel.SessionID] = [], endedAt: Kernel.Instant? = nil) {
+        self.userID = userID
+        self.sessionIDs = sessionIDs
+        self.endedAt = endedAt
+    }
+}
+
 extension ProfileChanged: Wire.Event {
     public static var subject: String { "evt.auth.v1.ProfileChanged" }
     public var aggregateID: String { userID.description }
@@ -92,5 +107,10 @@ extension AccountPurged: Wire.Event {
 
 extension DataExportReady: Wire.Event {
     public static var subject: String { "evt.auth.v1.DataExportReady" }
+    public var aggregateID: String { userID.description }
+}
+
+extension SessionsEnded: Wire.Event {
+    public static var subject: String { "evt.auth.v1.SessionsEnded" }
     public var aggregateID: String { userID.description }
 }

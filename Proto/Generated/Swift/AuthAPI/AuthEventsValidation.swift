@@ -34,3 +34,12 @@ extension DataExportReady {
         violations.id(self.userID, at: path, "user_id")
     }
 }
+
+extension SessionsEnded {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.userID, at: path, "user_id")
+        for (index, value) in self.sessionIDs.enumerated() {
+            violations.id(value, at: path, "session_ids", index: index)
+        }
+    }
+}

@@ -21,6 +21,11 @@ extension ListRequest: Wire.CMessage {
         if c.pointee._page_case.rawValue == 3 {
             self.page = c.pointee.page
         }
+        self.type = Kind(rawValue: Int32(truncatingIfNeeded: c.pointee.type.rawValue))
+        if c.pointee._unread_case.rawValue == 5 {
+            self.unread = c.pointee.unread != 0
+        }
+        self.locale = try Wire.Decode.string(c.pointee.locale, "locale")
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -32,6 +37,12 @@ extension ListRequest: Wire.CMessage {
             c.pointee._page_case = .init(rawValue: 3)
             c.pointee.page = value
         }
+        c.pointee.type = Streaksnap__Notifications__V1__Kind(rawValue: .init(truncatingIfNeeded: self.type.rawValue))
+        if let value = self.unread {
+            c.pointee._unread_case = .init(rawValue: 5)
+            c.pointee.unread = value ? 1 : 0
+        }
+        if !self.locale.isEmpty { c.pointee.locale = try arena.string(self.locale, "locale") }
         return UnsafeMutableRawPointer(c)
     }
 }
@@ -102,6 +113,8 @@ extension NotificationItem: Wire.CMessage {
         if let stored = c.pointee.actor {
             self.actor = try CommonAPI.UserSummary(stored: UnsafeRawPointer(stored), unreadable)
         }
+        self.deepLink = try Wire.Decode.string(c.pointee.deep_link, "deep_link")
+        self.requestState = RequestState(rawValue: Int32(truncatingIfNeeded: c.pointee.request_state.rawValue))
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -132,6 +145,8 @@ extension NotificationItem: Wire.CMessage {
         if let value = self.actor {
             c.pointee.actor = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Common__V1__UserSummary.self)
         }
+        if !self.deepLink.isEmpty { c.pointee.deep_link = try arena.string(self.deepLink, "deep_link") }
+        c.pointee.request_state = Streaksnap__Notifications__V1__RequestState(rawValue: .init(truncatingIfNeeded: self.requestState.rawValue))
         return UnsafeMutableRawPointer(c)
     }
 }
@@ -172,6 +187,151 @@ extension UnreadCountReply: Wire.CMessage {
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
         let c = arena.allocate(Streaksnap__Notifications__V1__UnreadCountReply.self)
         streaksnap__notifications__v1__unread_count_reply__init(c)
+        c.pointee.unread_count = self.unreadCount
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension GetRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.notifications.v1.GetRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Notifications__V1__GetRequest()
+        streaksnap__notifications__v1__get_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Notifications__V1__GetRequest.self)
+        self.notificationID = try Wire.Decode.id(c.pointee.notification_id, "notification_id", unreadable)
+        self.locale = try Wire.Decode.string(c.pointee.locale, "locale")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Notifications__V1__GetRequest.self)
+        streaksnap__notifications__v1__get_request__init(c)
+        c.pointee.notification_id = arena.id(self.notificationID)
+        if !self.locale.isEmpty { c.pointee.locale = try arena.string(self.locale, "locale") }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension MarkReadRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.notifications.v1.MarkReadRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Notifications__V1__MarkReadRequest()
+        streaksnap__notifications__v1__mark_read_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Notifications__V1__MarkReadRequest.self)
+        if c.pointee._notification_id_case.rawValue == 1 {
+            self.notificationID = try Wire.Decode.optionalID(c.pointee.notification_id, "notification_id", unreadable)
+        }
+        self.ids = try Wire.Decode.ids(c.pointee.ids, count: c.pointee.n_ids, "ids", unreadable)
+        self.all = c.pointee.all != 0
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Notifications__V1__MarkReadRequest.self)
+        streaksnap__notifications__v1__mark_read_request__init(c)
+        if let value = self.notificationID {
+            c.pointee._notification_id_case = .init(rawValue: 1)
+            c.pointee.notification_id = arena.id(value)
+        }
+        if !self.ids.isEmpty {
+            c.pointee.n_ids = self.ids.count
+            c.pointee.ids = arena.ids(self.ids)
+        }
+        c.pointee.all = self.all ? 1 : 0
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension MarkReadReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.notifications.v1.MarkReadReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Notifications__V1__MarkReadReply()
+        streaksnap__notifications__v1__mark_read_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Notifications__V1__MarkReadReply.self)
+        self.marked = c.pointee.marked
+        self.unreadCount = c.pointee.unread_count
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Notifications__V1__MarkReadReply.self)
+        streaksnap__notifications__v1__mark_read_reply__init(c)
+        c.pointee.marked = self.marked
+        c.pointee.unread_count = self.unreadCount
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension MarkAllReadRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.notifications.v1.MarkAllReadRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Notifications__V1__MarkAllReadRequest()
+        streaksnap__notifications__v1__mark_all_read_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Notifications__V1__MarkAllReadRequest.self)
+        streaksnap__notifications__v1__mark_all_read_request__init(c)
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension DeleteRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.notifications.v1.DeleteRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Notifications__V1__DeleteRequest()
+        streaksnap__notifications__v1__delete_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Notifications__V1__DeleteRequest.self)
+        self.notificationID = try Wire.Decode.id(c.pointee.notification_id, "notification_id", unreadable)
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Notifications__V1__DeleteRequest.self)
+        streaksnap__notifications__v1__delete_request__init(c)
+        c.pointee.notification_id = arena.id(self.notificationID)
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension DeleteReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.notifications.v1.DeleteReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Notifications__V1__DeleteReply()
+        streaksnap__notifications__v1__delete_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Notifications__V1__DeleteReply.self)
+        self.unreadCount = c.pointee.unread_count
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Notifications__V1__DeleteReply.self)
+        streaksnap__notifications__v1__delete_reply__init(c)
         c.pointee.unread_count = self.unreadCount
         return UnsafeMutableRawPointer(c)
     }

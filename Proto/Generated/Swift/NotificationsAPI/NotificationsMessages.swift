@@ -19,10 +19,25 @@ public enum Kind: Wire.OpenEnum {
     case windowClosing
     case streakAtRisk
     case exportReady
+    case freezeUsed
+    case lastFreeze
+    case repairOffer
+    case pauseEnded
+    case habitReminder
+    case streakReminder
+    case teamInvitation
+    case teamJoined
+    case teamAtRisk
+    case teamBroken
+    case teamMilestone
+    case purchaseReceipt
+    case reportUpdate
+    /// What the user asked for to see whether pushes arrive.
+    case test
     /// A value that is newer than this code.
     case unrecognized(Int32)
 
-    public static let allCases: [Kind] = [.unspecified, .friendRequest, .friendAccepted, .friendPosted, .milestone, .streakBroken, .streakRecovered, .nudge, .moderationWarning, .dailyWindow, .windowClosing, .streakAtRisk, .exportReady]
+    public static let allCases: [Kind] = [.unspecified, .friendRequest, .friendAccepted, .friendPosted, .milestone, .streakBroken, .streakRecovered, .nudge, .moderationWarning, .dailyWindow, .windowClosing, .streakAtRisk, .exportReady, .freezeUsed, .lastFreeze, .repairOffer, .pauseEnded, .habitReminder, .streakReminder, .teamInvitation, .teamJoined, .teamAtRisk, .teamBroken, .teamMilestone, .purchaseReceipt, .reportUpdate, .test]
 
     public init(rawValue: Int32) {
         switch rawValue {
@@ -39,6 +54,20 @@ public enum Kind: Wire.OpenEnum {
         case 10: self = .windowClosing
         case 11: self = .streakAtRisk
         case 12: self = .exportReady
+        case 13: self = .freezeUsed
+        case 14: self = .lastFreeze
+        case 15: self = .repairOffer
+        case 16: self = .pauseEnded
+        case 17: self = .habitReminder
+        case 18: self = .streakReminder
+        case 19: self = .teamInvitation
+        case 20: self = .teamJoined
+        case 21: self = .teamAtRisk
+        case 22: self = .teamBroken
+        case 23: self = .teamMilestone
+        case 24: self = .purchaseReceipt
+        case 25: self = .reportUpdate
+        case 26: self = .test
         default: self = .unrecognized(rawValue)
         }
     }
@@ -58,6 +87,20 @@ public enum Kind: Wire.OpenEnum {
         case .windowClosing: 10
         case .streakAtRisk: 11
         case .exportReady: 12
+        case .freezeUsed: 13
+        case .lastFreeze: 14
+        case .repairOffer: 15
+        case .pauseEnded: 16
+        case .habitReminder: 17
+        case .streakReminder: 18
+        case .teamInvitation: 19
+        case .teamJoined: 20
+        case .teamAtRisk: 21
+        case .teamBroken: 22
+        case .teamMilestone: 23
+        case .purchaseReceipt: 24
+        case .reportUpdate: 25
+        case .test: 26
         case .unrecognized(let number): number
         }
     }
@@ -77,6 +120,72 @@ public enum Kind: Wire.OpenEnum {
         case .windowClosing: "window_closing"
         case .streakAtRisk: "streak_at_risk"
         case .exportReady: "export_ready"
+        case .freezeUsed: "freeze_used"
+        case .lastFreeze: "last_freeze"
+        case .repairOffer: "repair_offer"
+        case .pauseEnded: "pause_ended"
+        case .habitReminder: "habit_reminder"
+        case .streakReminder: "streak_reminder"
+        case .teamInvitation: "team_invitation"
+        case .teamJoined: "team_joined"
+        case .teamAtRisk: "team_at_risk"
+        case .teamBroken: "team_broken"
+        case .teamMilestone: "team_milestone"
+        case .purchaseReceipt: "purchase_receipt"
+        case .reportUpdate: "report_update"
+        case .test: "test"
+        case .unrecognized(let number): String(number)
+        }
+    }
+}
+
+/// What has become of a friend request.
+public enum RequestState: Wire.OpenEnum {
+    case unspecified
+    /// It can be answered.
+    case pending
+    case accepted
+    case declined
+    case withdrawn
+    /// The friendship that came of it has ended, or there is no such request any more.
+    case ended
+    /// A value that is newer than this code.
+    case unrecognized(Int32)
+
+    public static let allCases: [RequestState] = [.unspecified, .pending, .accepted, .declined, .withdrawn, .ended]
+
+    public init(rawValue: Int32) {
+        switch rawValue {
+        case 0: self = .unspecified
+        case 1: self = .pending
+        case 2: self = .accepted
+        case 3: self = .declined
+        case 4: self = .withdrawn
+        case 5: self = .ended
+        default: self = .unrecognized(rawValue)
+        }
+    }
+
+    public var rawValue: Int32 {
+        switch self {
+        case .unspecified: 0
+        case .pending: 1
+        case .accepted: 2
+        case .declined: 3
+        case .withdrawn: 4
+        case .ended: 5
+        case .unrecognized(let number): number
+        }
+    }
+
+    public var name: String {
+        switch self {
+        case .unspecified: "unspecified"
+        case .pending: "pending"
+        case .accepted: "accepted"
+        case .declined: "declined"
+        case .withdrawn: "withdrawn"
+        case .ended: "ended"
         case .unrecognized(let number): String(number)
         }
     }
@@ -88,20 +197,30 @@ public struct ListRequest: Sendable, Equatable {
     /// Instead of a cursor, for older clients: the first page is 1. A cursor stays right while notifications come; a page number may repeat
     /// some.
     public var page: Int32? = nil
+    /// Only notifications of this kind.
+    public var type: Kind = .unspecified
+    /// Only unread ones, or only read ones.
+    public var unread: Bool? = nil
+    /// Language of the texts, a BCP 47 tag; English and German are known.
+    public var locale: String = ""
 
     /// All fields unset.
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(limit: Int32 = 0, cursor: String = "", page: Int32? = nil) {
+    public init(limit: Int32 = 0, cursor: String = "", page: Int32? = nil, type: Kind = .unspecified, unread: Bool? = nil, locale: String = "") {
         self.limit = limit
         self.cursor = cursor
         self.page = page
+        self.type = type
+        self.unread = unread
+        self.locale = locale
     }
 }
 
 public struct ListReply: Sendable, Equatable {
     public var notifications: [NotificationItem] = []
+    /// Of all notifications of the user, whatever the filters.
     public var unreadCount: Int32 = 0
     public var meta: CommonAPI.PageMeta? = nil
 
@@ -119,7 +238,9 @@ public struct ListReply: Sendable, Equatable {
 public struct NotificationItem: Sendable, Equatable {
     public var id: Kernel.NotificationID
     public var type: Kind = .unspecified
+    /// At most 100 characters.
     public var title: String = ""
+    /// At most 300 characters.
     public var body: String = ""
     /// The user who caused it; unset when none did.
     public var actorID: Kernel.UserID? = nil
@@ -130,9 +251,13 @@ public struct NotificationItem: Sendable, Equatable {
     public var readAt: Kernel.Instant? = nil
     /// The user who caused it, with the present name and picture; unset when none did, or when that user may not be seen any more.
     public var actor: CommonAPI.UserSummary? = nil
+    /// What the app opens for it.
+    public var deepLink: String = ""
+    /// Of a friend request: what has become of it. Unset for other kinds, and while that is not known.
+    public var requestState: RequestState = .unspecified
 
     /// The given fields set, the others unset.
-    public init(id: Kernel.NotificationID, type: Kind = .unspecified, title: String = "", body: String = "", actorID: Kernel.UserID? = nil, streakID: Kernel.StreakID? = nil, friendshipID: Kernel.FriendshipID? = nil, createdAt: Kernel.Instant? = nil, readAt: Kernel.Instant? = nil, actor: CommonAPI.UserSummary? = nil) {
+    public init(id: Kernel.NotificationID, type: Kind = .unspecified, title: String = "", body: String = "", actorID: Kernel.UserID? = nil, streakID: Kernel.StreakID? = nil, friendshipID: Kernel.FriendshipID? = nil, createdAt: Kernel.Instant? = nil, readAt: Kernel.Instant? = nil, actor: CommonAPI.UserSummary? = nil, deepLink: String = "", requestState: RequestState = .unspecified) {
         self.id = id
         self.type = type
         self.title = title
@@ -143,6 +268,8 @@ public struct NotificationItem: Sendable, Equatable {
         self.createdAt = createdAt
         self.readAt = readAt
         self.actor = actor
+        self.deepLink = deepLink
+        self.requestState = requestState
     }
 }
 
@@ -152,6 +279,75 @@ public struct UnreadCountRequest: Sendable, Equatable {
 }
 
 public struct UnreadCountReply: Sendable, Equatable {
+    public var unreadCount: Int32 = 0
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(unreadCount: Int32 = 0) {
+        self.unreadCount = unreadCount
+    }
+}
+
+public struct GetRequest: Sendable, Equatable {
+    public var notificationID: Kernel.NotificationID
+    public var locale: String = ""
+
+    /// The given fields set, the others unset.
+    public init(notificationID: Kernel.NotificationID, locale: String = "") {
+        self.notificationID = notificationID
+        self.locale = locale
+    }
+}
+
+/// One of `notification_id`, `ids` and `all`.
+public struct MarkReadRequest: Sendable, Equatable {
+    public var notificationID: Kernel.NotificationID? = nil
+    public var ids: [Kernel.NotificationID] = []
+    public var all: Bool = false
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(notificationID: Kernel.NotificationID? = nil, ids: [Kernel.NotificationID] = [], all: Bool = false) {
+        self.notificationID = notificationID
+        self.ids = ids
+        self.all = all
+    }
+}
+
+public struct MarkReadReply: Sendable, Equatable {
+    /// How many were unread until now.
+    public var marked: Int32 = 0
+    public var unreadCount: Int32 = 0
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(marked: Int32 = 0, unreadCount: Int32 = 0) {
+        self.marked = marked
+        self.unreadCount = unreadCount
+    }
+}
+
+public struct MarkAllReadRequest: Sendable, Equatable {
+    /// All fields unset.
+    public init() {}
+}
+
+public struct DeleteRequest: Sendable, Equatable {
+    public var notificationID: Kernel.NotificationID
+
+    /// The given fields set, the others unset.
+    public init(notificationID: Kernel.NotificationID) {
+        self.notificationID = notificationID
+    }
+}
+
+public struct DeleteReply: Sendable, Equatable {
     public var unreadCount: Int32 = 0
 
     /// All fields unset.

@@ -7,27 +7,55 @@ public enum NotificationsService {
     /// One endpoint a method, for the bus to serve.
     ///
     /// - Parameters:
-    ///   - list: The user's notifications, newest first (NO-4). Those about a user whom a block hides are left out while it stands (SO-7).
+    ///   - list: The user's notifications, newest first (NO-4). Those about a user whom a block hides are left out while it stands (SO-7). Texts are in
+    ///     `locale`, else in the language of this session's device, else of the device registered last, else in English.
     ///   - unreadCount: How many of those that the list shows are unread (NO-4).
+    ///   - get: One notification of the user (NO-4).
+    ///   - markRead: Marks one, several or all notifications of the user as read (NO-4). Ids that are not the user's, and what is read already, count for
+    ///     nothing.
+    ///   - markAllRead: Marks all notifications of the user as read (NO-4).
+    ///   - delete: Deletes one notification of the user, and what of it has not been pushed yet (NO-4).
     public static func endpoints(
         list: some Bus.QueryHandler<ListRequest, ListReply>,
-        unreadCount: some Bus.QueryHandler<UnreadCountRequest, UnreadCountReply>
+        unreadCount: some Bus.QueryHandler<UnreadCountRequest, UnreadCountReply>,
+        get: some Bus.QueryHandler<GetRequest, NotificationItem>,
+        markRead: some Bus.MutationHandler<MarkReadRequest, MarkReadReply>,
+        markAllRead: some Bus.MutationHandler<MarkAllReadRequest, MarkReadReply>,
+        delete: some Bus.MutationHandler<DeleteRequest, DeleteReply>
     ) -> [Bus.Endpoint] {
         [
             Bus.Endpoint(NotificationsMethods.list, list),
             Bus.Endpoint(NotificationsMethods.unreadCount, unreadCount),
+            Bus.Endpoint(NotificationsMethods.get, get),
+            Bus.Endpoint(NotificationsMethods.markRead, markRead),
+            Bus.Endpoint(NotificationsMethods.markAllRead, markAllRead),
+            Bus.Endpoint(NotificationsMethods.delete, delete),
         ]
     }
 }
 
 /// The methods of `Notifications` on the bus.
 public enum NotificationsMethods {
-    /// The user's notifications, newest first (NO-4). Those about a user whom a block hides are left out while it stands (SO-7).
+    /// The user's notifications, newest first (NO-4). Those about a user whom a block hides are left out while it stands (SO-7). Texts are in
+    /// `locale`, else in the language of this session's device, else of the device registered last, else in English.
     public static let list = Bus.Method<ListRequest, ListReply>(
         service: "notifications", version: "v1", name: "List", isIdempotent: true, timeout: .seconds(10))
     /// How many of those that the list shows are unread (NO-4).
     public static let unreadCount = Bus.Method<UnreadCountRequest, UnreadCountReply>(
         service: "notifications", version: "v1", name: "UnreadCount", isIdempotent: true, timeout: .seconds(10))
+    /// One notification of the user (NO-4).
+    public static let get = Bus.Method<GetRequest, NotificationItem>(
+        service: "notifications", version: "v1", name: "Get", isIdempotent: true, timeout: .seconds(10))
+    /// Marks one, several or all notifications of the user as read (NO-4). Ids that are not the user's, and what is read already, count for
+    /// nothing.
+    public static let markRead = Bus.Method<MarkReadRequest, MarkReadReply>(
+        service: "notifications", version: "v1", name: "MarkRead", isIdempotent: false, timeout: .seconds(10))
+    /// Marks all notifications of the user as read (NO-4).
+    public static let markAllRead = Bus.Method<MarkAllReadRequest, MarkReadReply>(
+        service: "notifications", version: "v1", name: "MarkAllRead", isIdempotent: false, timeout: .seconds(10))
+    /// Deletes one notification of the user, and what of it has not been pushed yet (NO-4).
+    public static let delete = Bus.Method<DeleteRequest, DeleteReply>(
+        service: "notifications", version: "v1", name: "Delete", isIdempotent: false, timeout: .seconds(10))
 }
 
 /// Calls `Notifications` over the bus.
@@ -37,7 +65,8 @@ public struct NotificationsClient: Sendable {
     /// A client that calls through `caller`.
     public init(_ caller: any Bus.Caller) { self.caller = caller }
 
-    /// The user's notifications, newest first (NO-4). Those about a user whom a block hides are left out while it stands (SO-7).
+    /// The user's notifications, newest first (NO-4). Those about a user whom a block hides are left out while it stands (SO-7). Texts are in
+    /// `locale`, else in the language of this session's device, else of the device registered last, else in English.
     public func list(_ request: ListRequest, context: Bus.CallContext) async throws -> ListReply {
         try await caller.call(NotificationsMethods.list, request, context: context)
     }
@@ -45,5 +74,26 @@ public struct NotificationsClient: Sendable {
     /// How many of those that the list shows are unread (NO-4).
     public func unreadCount(_ request: UnreadCountRequest, context: Bus.CallContext) async throws -> UnreadCountReply {
         try await caller.call(NotificationsMethods.unreadCount, request, context: context)
+    }
+
+    /// One notification of the user (NO-4).
+    public func get(_ request: GetRequest, context: Bus.CallContext) async throws -> NotificationItem {
+        try await caller.call(NotificationsMethods.get, request, context: context)
+    }
+
+    /// Marks one, several or all notifications of the user as read (NO-4). Ids that are not the user's, and what is read already, count for
+    /// nothing.
+    public func markRead(_ request: MarkReadRequest, context: Bus.CallContext) async throws -> MarkReadReply {
+        try await caller.call(NotificationsMethods.markRead, request, context: context)
+    }
+
+    /// Marks all notifications of the user as read (NO-4).
+    public func markAllRead(_ request: MarkAllReadRequest, context: Bus.CallContext) async throws -> MarkReadReply {
+        try await caller.call(NotificationsMethods.markAllRead, request, context: context)
+    }
+
+    /// Deletes one notification of the user, and what of it has not been pushed yet (NO-4).
+    public func delete(_ request: DeleteRequest, context: Bus.CallContext) async throws -> DeleteReply {
+        try await caller.call(NotificationsMethods.delete, request, context: context)
     }
 }

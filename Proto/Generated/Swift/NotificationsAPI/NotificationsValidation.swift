@@ -9,6 +9,7 @@ extension ListRequest {
         if let value = self.page {
             violations.bounds(value, min: 1, max: 1000, at: path, "page")
         }
+        violations.length(self.locale, max: 35, at: path, "locale")
     }
 }
 
@@ -43,5 +44,42 @@ extension UnreadCountRequest {
 }
 
 extension UnreadCountReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension GetRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.notificationID, at: path, "notification_id")
+        violations.length(self.locale, max: 35, at: path, "locale")
+    }
+}
+
+extension MarkReadRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        if let value = self.notificationID {
+            violations.id(value, at: path, "notification_id")
+        }
+        violations.items(self.ids.count, max: 200, at: path, "ids")
+        for (index, value) in self.ids.enumerated() {
+            violations.id(value, at: path, "ids", index: index)
+        }
+    }
+}
+
+extension MarkReadReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension MarkAllReadRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension DeleteRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.notificationID, at: path, "notification_id")
+    }
+}
+
+extension DeleteReply {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
 }

@@ -565,3 +565,79 @@ extension FindFriendshipReply: Wire.CMessage {
         return UnsafeMutableRawPointer(c)
     }
 }
+
+extension GetRequestStatesRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.social.v1.GetRequestStatesRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Social__V1__GetRequestStatesRequest()
+        streaksnap__social__v1__get_request_states_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__GetRequestStatesRequest.self)
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
+        self.friendshipIDs = try Wire.Decode.ids(c.pointee.friendship_ids, count: c.pointee.n_friendship_ids, "friendship_ids", unreadable)
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Social__V1__GetRequestStatesRequest.self)
+        streaksnap__social__v1__get_request_states_request__init(c)
+        c.pointee.user_id = arena.id(self.userID)
+        if !self.friendshipIDs.isEmpty {
+            c.pointee.n_friendship_ids = self.friendshipIDs.count
+            c.pointee.friendship_ids = arena.ids(self.friendshipIDs)
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension GetRequestStatesReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.social.v1.GetRequestStatesReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Social__V1__GetRequestStatesReply()
+        streaksnap__social__v1__get_request_states_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__GetRequestStatesReply.self)
+        self.friendships = try Wire.Decode.messages(c.pointee.friendships, count: c.pointee.n_friendships, as: FriendshipStateEntry.self, unreadable)
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Social__V1__GetRequestStatesReply.self)
+        streaksnap__social__v1__get_request_states_reply__init(c)
+        if !self.friendships.isEmpty {
+            c.pointee.n_friendships = self.friendships.count
+            c.pointee.friendships = try arena.messages(self.friendships, as: Streaksnap__Social__V1__FriendshipStateEntry.self)
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension FriendshipStateEntry: Wire.CMessage {
+    public static var fullName: String { "streaksnap.social.v1.FriendshipStateEntry" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Social__V1__FriendshipStateEntry()
+        streaksnap__social__v1__friendship_state_entry__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Social__V1__FriendshipStateEntry.self)
+        self.friendshipID = try Wire.Decode.id(c.pointee.friendship_id, "friendship_id", unreadable)
+        self.status = FriendshipStatus(rawValue: Int32(truncatingIfNeeded: c.pointee.status.rawValue))
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Social__V1__FriendshipStateEntry.self)
+        streaksnap__social__v1__friendship_state_entry__init(c)
+        c.pointee.friendship_id = arena.id(self.friendshipID)
+        c.pointee.status = Streaksnap__Social__V1__FriendshipStatus(rawValue: .init(truncatingIfNeeded: self.status.rawValue))
+        return UnsafeMutableRawPointer(c)
+    }
+}

@@ -406,6 +406,40 @@ public struct FindFriendshipReply: Sendable, Equatable {
     }
 }
 
+public struct GetRequestStatesRequest: Sendable, Equatable {
+    public var userID: Kernel.UserID
+    public var friendshipIDs: [Kernel.FriendshipID] = []
+
+    /// The given fields set, the others unset.
+    public init(userID: Kernel.UserID, friendshipIDs: [Kernel.FriendshipID] = []) {
+        self.userID = userID
+        self.friendshipIDs = friendshipIDs
+    }
+}
+
+public struct GetRequestStatesReply: Sendable, Equatable {
+    public var friendships: [FriendshipStateEntry] = []
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(friendships: [FriendshipStateEntry] = []) {
+        self.friendships = friendships
+    }
+}
+
+public struct FriendshipStateEntry: Sendable, Equatable {
+    public var friendshipID: Kernel.FriendshipID
+    public var status: FriendshipStatus = .unspecified
+
+    /// The given fields set, the others unset.
+    public init(friendshipID: Kernel.FriendshipID, status: FriendshipStatus = .unspecified) {
+        self.friendshipID = friendshipID
+        self.status = status
+    }
+}
+
 extension ListFriendsRequest: Wire.PagedRequest {
     public static var pageSize: Kernel.PageSize { Kernel.PageSize(standard: 50, most: 100) }
     public var page: Int32? { nil }

@@ -15,6 +15,8 @@ public enum FriendsService {
     ///   - searchUsers: Users whose username or display name contains a text, or whose verified e-mail begins with it (SO-5).
     ///   - nudge: Reminds a friend who has not posted today (SO-6).
     ///   - findFriendship: Whether two users are friends now (MS-1, MC-2). NOT_FOUND unless they are and the friend's account is active.
+    ///   - getRequestStates: What has become of friend requests that a user got or sent, for the notifications about them; unknown ids, and those of others, are left
+    ///     out.
     public static func endpoints(
         sendFriendRequest: some Bus.MutationHandler<SendFriendRequestRequest, FriendshipReply>,
         respondToFriendRequest: some Bus.MutationHandler<RespondToFriendRequestRequest, FriendshipReply>,
@@ -23,7 +25,8 @@ public enum FriendsService {
         removeFriend: some Bus.MutationHandler<RemoveFriendRequest, RemoveFriendReply>,
         searchUsers: some Bus.QueryHandler<SearchUsersRequest, SearchUsersReply>,
         nudge: some Bus.MutationHandler<NudgeRequest, NudgeReply>,
-        findFriendship: some Bus.QueryHandler<FindFriendshipRequest, FindFriendshipReply>
+        findFriendship: some Bus.QueryHandler<FindFriendshipRequest, FindFriendshipReply>,
+        getRequestStates: some Bus.QueryHandler<GetRequestStatesRequest, GetRequestStatesReply>
     ) -> [Bus.Endpoint] {
         [
             Bus.Endpoint(FriendsMethods.sendFriendRequest, sendFriendRequest),
@@ -34,6 +37,7 @@ public enum FriendsService {
             Bus.Endpoint(FriendsMethods.searchUsers, searchUsers),
             Bus.Endpoint(FriendsMethods.nudge, nudge),
             Bus.Endpoint(FriendsMethods.findFriendship, findFriendship),
+            Bus.Endpoint(FriendsMethods.getRequestStates, getRequestStates),
         ]
     }
 }
@@ -64,6 +68,10 @@ public enum FriendsMethods {
     /// Whether two users are friends now (MS-1, MC-2). NOT_FOUND unless they are and the friend's account is active.
     public static let findFriendship = Bus.Method<FindFriendshipRequest, FindFriendshipReply>(
         service: "social", version: "v1", name: "FindFriendship", isIdempotent: true, timeout: .seconds(10))
+    /// What has become of friend requests that a user got or sent, for the notifications about them; unknown ids, and those of others, are left
+    /// out.
+    public static let getRequestStates = Bus.Method<GetRequestStatesRequest, GetRequestStatesReply>(
+        service: "social", version: "v1", name: "GetRequestStates", isIdempotent: true, timeout: .seconds(10))
 }
 
 /// Calls `Friends` over the bus.
@@ -111,5 +119,11 @@ public struct FriendsClient: Sendable {
     /// Whether two users are friends now (MS-1, MC-2). NOT_FOUND unless they are and the friend's account is active.
     public func findFriendship(_ request: FindFriendshipRequest, context: Bus.CallContext) async throws -> FindFriendshipReply {
         try await caller.call(FriendsMethods.findFriendship, request, context: context)
+    }
+
+    /// What has become of friend requests that a user got or sent, for the notifications about them; unknown ids, and those of others, are left
+    /// out.
+    public func getRequestStates(_ request: GetRequestStatesRequest, context: Bus.CallContext) async throws -> GetRequestStatesReply {
+        try await caller.call(FriendsMethods.getRequestStates, request, context: context)
     }
 }

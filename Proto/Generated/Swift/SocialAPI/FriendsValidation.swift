@@ -158,3 +158,27 @@ extension FindFriendshipReply {
         violations.id(self.friendshipID, at: path, "friendship_id")
     }
 }
+
+extension GetRequestStatesRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.userID, at: path, "user_id")
+        violations.items(self.friendshipIDs.count, max: 100, at: path, "friendship_ids")
+        for (index, value) in self.friendshipIDs.enumerated() {
+            violations.id(value, at: path, "friendship_ids", index: index)
+        }
+    }
+}
+
+extension GetRequestStatesReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        for (index, value) in self.friendships.enumerated() {
+            value.collectViolations(into: &violations, path: path.child("friendships", index: index))
+        }
+    }
+}
+
+extension FriendshipStateEntry {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.friendshipID, at: path, "friendship_id")
+    }
+}

@@ -248,6 +248,9 @@ extension ModerationActionTaken: Wire.CMessage {
         }
         self.moderatorID = try Wire.Decode.id(c.pointee.moderator_id, "moderator_id", unreadable)
         self.reportID = try Wire.Decode.id(c.pointee.report_id, "report_id", unreadable)
+        if c.pointee._reporter_id_case.rawValue == 8 {
+            self.reporterID = try Wire.Decode.optionalID(c.pointee.reporter_id, "reporter_id", unreadable)
+        }
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -264,6 +267,10 @@ extension ModerationActionTaken: Wire.CMessage {
         }
         c.pointee.moderator_id = arena.id(self.moderatorID)
         c.pointee.report_id = arena.id(self.reportID)
+        if let value = self.reporterID {
+            c.pointee._reporter_id_case = .init(rawValue: 8)
+            c.pointee.reporter_id = arena.id(value)
+        }
         return UnsafeMutableRawPointer(c)
     }
 }

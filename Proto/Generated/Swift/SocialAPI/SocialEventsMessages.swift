@@ -125,9 +125,11 @@ public struct ModerationActionTaken: Sendable, Equatable {
     public var until: Kernel.Instant? = nil
     public var moderatorID: Kernel.UserID
     public var reportID: Kernel.ReportID
+    /// Who filed the report.
+    public var reporterID: Kernel.UserID? = nil
 
     /// The given fields set, the others unset.
-    public init(actionID: Kernel.ModerationActionID, userID: Kernel.UserID, action: ModerationAction = .unspecified, takenAt: Kernel.Instant? = nil, until: Kernel.Instant? = nil, moderatorID: Kernel.UserID, reportID: Kernel.ReportID) {
+    public init(actionID: Kernel.ModerationActionID, userID: Kernel.UserID, action: ModerationAction = .unspecified, takenAt: Kernel.Instant? = nil, until: Kernel.Instant? = nil, moderatorID: Kernel.UserID, reportID: Kernel.ReportID, reporterID: Kernel.UserID? = nil) {
         self.actionID = actionID
         self.userID = userID
         self.action = action
@@ -135,6 +137,7 @@ public struct ModerationActionTaken: Sendable, Equatable {
         self.until = until
         self.moderatorID = moderatorID
         self.reportID = reportID
+        self.reporterID = reporterID
     }
 }
 

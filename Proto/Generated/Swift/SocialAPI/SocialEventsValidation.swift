@@ -67,5 +67,8 @@ extension ModerationActionTaken {
         violations.id(self.userID, at: path, "user_id")
         violations.id(self.moderatorID, at: path, "moderator_id")
         violations.id(self.reportID, at: path, "report_id")
+        if let value = self.reporterID {
+            violations.id(value, at: path, "reporter_id")
+        }
     }
 }

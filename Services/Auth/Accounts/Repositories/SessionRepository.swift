@@ -82,11 +82,11 @@ struct SessionRepository: Sendable {
         ) == 1
     }
 
-    /// Ends every open session of an account. - Returns: how many there were.
-    func revokeAll(of account: UserID, now: Instant, _ sql: Transaction) async throws -> Int {
-        try await sql.execute(
-            "UPDATE session SET revoked_at = \(now) WHERE account_id = \(account) AND revoked_at IS NULL"
-        )
+    /// Ends every open session of an account. - Returns: those that there were.
+    func revokeAll(of account: UserID, now: Instant, _ sql: Transaction) async throws -> [SessionID] {
+        try await sql.query(
+            "UPDATE session SET revoked_at = \(now) WHERE account_id = \(account) AND revoked_at IS NULL RETURNING id"
+        ).map { try $0.decode(as: SessionID.self) }
     }
 
     /// Whose session a refresh token belongs to; nil for a token that was never issued.

@@ -81,6 +81,13 @@ package struct FriendshipRepository: Sendable {
         try await database.query("SELECT \(Self.columns) FROM friendship WHERE id = \(id)").first.map(Self.friendship)
     }
 
+    /// Those of these friendships that `user` is one of, by their ids.
+    package func find(_ ids: [FriendshipID], of user: UserID) async throws -> [StoredFriendship] {
+        guard !ids.isEmpty else { return [] }
+        return try await database.query("SELECT \(Self.columns) FROM friendship WHERE id = ANY(\(ids))")
+            .map(Self.friendship).filter { $0.involves(user) }
+    }
+
     /// The row of two users; nil when they never had a request or friendship.
     package func find(_ one: UserID, _ two: UserID, _ sql: any QueryExecutor) async throws -> StoredFriendship? {
         try await sql.query(

@@ -51,7 +51,8 @@ struct ActionReport: MutationHandler {
                 takenAt: work.now,
                 until: decision.until,
                 moderatorID: moderator,
-                reportID: id
+                reportID: id,
+                reporterID: report.reporter
             )
         )
         (report.status, report.action) = (decision.status, record)

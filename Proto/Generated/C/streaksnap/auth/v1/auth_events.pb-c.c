@@ -232,6 +232,51 @@ void   streaksnap__auth__v1__data_export_ready__free_unpacked
   assert(message->base.descriptor == &streaksnap__auth__v1__data_export_ready__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__auth__v1__sessions_ended__init
+                     (Streaksnap__Auth__V1__SessionsEnded         *message)
+{
+  static const Streaksnap__Auth__V1__SessionsEnded init_value = STREAKSNAP__AUTH__V1__SESSIONS_ENDED__INIT;
+  *message = init_value;
+}
+size_t streaksnap__auth__v1__sessions_ended__get_packed_size
+                     (const Streaksnap__Auth__V1__SessionsEnded *message)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__sessions_ended__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__auth__v1__sessions_ended__pack
+                     (const Streaksnap__Auth__V1__SessionsEnded *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__sessions_ended__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__auth__v1__sessions_ended__pack_to_buffer
+                     (const Streaksnap__Auth__V1__SessionsEnded *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__sessions_ended__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Auth__V1__SessionsEnded *
+       streaksnap__auth__v1__sessions_ended__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Auth__V1__SessionsEnded *)
+     protobuf_c_message_unpack (&streaksnap__auth__v1__sessions_ended__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__auth__v1__sessions_ended__free_unpacked
+                     (Streaksnap__Auth__V1__SessionsEnded *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__auth__v1__sessions_ended__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 static const ProtobufCFieldDescriptor streaksnap__auth__v1__profile_changed__field_descriptors[2] =
 {
   {
@@ -511,5 +556,69 @@ const ProtobufCMessageDescriptor streaksnap__auth__v1__data_export_ready__descri
   streaksnap__auth__v1__data_export_ready__field_indices_by_name,
   1,  streaksnap__auth__v1__data_export_ready__number_ranges,
   (ProtobufCMessageInit) streaksnap__auth__v1__data_export_ready__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__auth__v1__sessions_ended__field_descriptors[3] =
+{
+  {
+    "user_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__SessionsEnded, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "session_ids",
+    2,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Auth__V1__SessionsEnded, n_session_ids),
+    offsetof(Streaksnap__Auth__V1__SessionsEnded, session_ids),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "ended_at",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__SessionsEnded, ended_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__auth__v1__sessions_ended__field_indices_by_name[] = {
+  2,   /* field[2] = ended_at */
+  1,   /* field[1] = session_ids */
+  0,   /* field[0] = user_id */
+};
+static const ProtobufCIntRange streaksnap__auth__v1__sessions_ended__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor streaksnap__auth__v1__sessions_ended__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.auth.v1.SessionsEnded",
+  "SessionsEnded",
+  "Streaksnap__Auth__V1__SessionsEnded",
+  "streaksnap.auth.v1",
+  sizeof(Streaksnap__Auth__V1__SessionsEnded),
+  3,
+  streaksnap__auth__v1__sessions_ended__field_descriptors,
+  streaksnap__auth__v1__sessions_ended__field_indices_by_name,
+  1,  streaksnap__auth__v1__sessions_ended__number_ranges,
+  (ProtobufCMessageInit) streaksnap__auth__v1__sessions_ended__init,
   NULL,NULL,NULL    /* reserved[123] */
 };

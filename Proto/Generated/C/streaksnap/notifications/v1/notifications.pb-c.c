@@ -232,7 +232,277 @@ void   streaksnap__notifications__v1__unread_count_reply__free_unpacked
   assert(message->base.descriptor == &streaksnap__notifications__v1__unread_count_reply__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
-static const ProtobufCFieldDescriptor streaksnap__notifications__v1__list_request__field_descriptors[3] =
+void   streaksnap__notifications__v1__get_request__init
+                     (Streaksnap__Notifications__V1__GetRequest         *message)
+{
+  static const Streaksnap__Notifications__V1__GetRequest init_value = STREAKSNAP__NOTIFICATIONS__V1__GET_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__notifications__v1__get_request__get_packed_size
+                     (const Streaksnap__Notifications__V1__GetRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__notifications__v1__get_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__notifications__v1__get_request__pack
+                     (const Streaksnap__Notifications__V1__GetRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__notifications__v1__get_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__notifications__v1__get_request__pack_to_buffer
+                     (const Streaksnap__Notifications__V1__GetRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__notifications__v1__get_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Notifications__V1__GetRequest *
+       streaksnap__notifications__v1__get_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Notifications__V1__GetRequest *)
+     protobuf_c_message_unpack (&streaksnap__notifications__v1__get_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__notifications__v1__get_request__free_unpacked
+                     (Streaksnap__Notifications__V1__GetRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__notifications__v1__get_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__notifications__v1__mark_read_request__init
+                     (Streaksnap__Notifications__V1__MarkReadRequest         *message)
+{
+  static const Streaksnap__Notifications__V1__MarkReadRequest init_value = STREAKSNAP__NOTIFICATIONS__V1__MARK_READ_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__notifications__v1__mark_read_request__get_packed_size
+                     (const Streaksnap__Notifications__V1__MarkReadRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__notifications__v1__mark_read_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__notifications__v1__mark_read_request__pack
+                     (const Streaksnap__Notifications__V1__MarkReadRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__notifications__v1__mark_read_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__notifications__v1__mark_read_request__pack_to_buffer
+                     (const Streaksnap__Notifications__V1__MarkReadRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__notifications__v1__mark_read_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Notifications__V1__MarkReadRequest *
+       streaksnap__notifications__v1__mark_read_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Notifications__V1__MarkReadRequest *)
+     protobuf_c_message_unpack (&streaksnap__notifications__v1__mark_read_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__notifications__v1__mark_read_request__free_unpacked
+                     (Streaksnap__Notifications__V1__MarkReadRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__notifications__v1__mark_read_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__notifications__v1__mark_read_reply__init
+                     (Streaksnap__Notifications__V1__MarkReadReply         *message)
+{
+  static const Streaksnap__Notifications__V1__MarkReadReply init_value = STREAKSNAP__NOTIFICATIONS__V1__MARK_READ_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__notifications__v1__mark_read_reply__get_packed_size
+                     (const Streaksnap__Notifications__V1__MarkReadReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__notifications__v1__mark_read_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__notifications__v1__mark_read_reply__pack
+                     (const Streaksnap__Notifications__V1__MarkReadReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__notifications__v1__mark_read_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__notifications__v1__mark_read_reply__pack_to_buffer
+                     (const Streaksnap__Notifications__V1__MarkReadReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__notifications__v1__mark_read_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Notifications__V1__MarkReadReply *
+       streaksnap__notifications__v1__mark_read_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Notifications__V1__MarkReadReply *)
+     protobuf_c_message_unpack (&streaksnap__notifications__v1__mark_read_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__notifications__v1__mark_read_reply__free_unpacked
+                     (Streaksnap__Notifications__V1__MarkReadReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__notifications__v1__mark_read_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__notifications__v1__mark_all_read_request__init
+                     (Streaksnap__Notifications__V1__MarkAllReadRequest         *message)
+{
+  static const Streaksnap__Notifications__V1__MarkAllReadRequest init_value = STREAKSNAP__NOTIFICATIONS__V1__MARK_ALL_READ_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__notifications__v1__mark_all_read_request__get_packed_size
+                     (const Streaksnap__Notifications__V1__MarkAllReadRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__notifications__v1__mark_all_read_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__notifications__v1__mark_all_read_request__pack
+                     (const Streaksnap__Notifications__V1__MarkAllReadRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__notifications__v1__mark_all_read_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__notifications__v1__mark_all_read_request__pack_to_buffer
+                     (const Streaksnap__Notifications__V1__MarkAllReadRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__notifications__v1__mark_all_read_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Notifications__V1__MarkAllReadRequest *
+       streaksnap__notifications__v1__mark_all_read_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Notifications__V1__MarkAllReadRequest *)
+     protobuf_c_message_unpack (&streaksnap__notifications__v1__mark_all_read_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__notifications__v1__mark_all_read_request__free_unpacked
+                     (Streaksnap__Notifications__V1__MarkAllReadRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__notifications__v1__mark_all_read_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__notifications__v1__delete_request__init
+                     (Streaksnap__Notifications__V1__DeleteRequest         *message)
+{
+  static const Streaksnap__Notifications__V1__DeleteRequest init_value = STREAKSNAP__NOTIFICATIONS__V1__DELETE_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__notifications__v1__delete_request__get_packed_size
+                     (const Streaksnap__Notifications__V1__DeleteRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__notifications__v1__delete_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__notifications__v1__delete_request__pack
+                     (const Streaksnap__Notifications__V1__DeleteRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__notifications__v1__delete_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__notifications__v1__delete_request__pack_to_buffer
+                     (const Streaksnap__Notifications__V1__DeleteRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__notifications__v1__delete_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Notifications__V1__DeleteRequest *
+       streaksnap__notifications__v1__delete_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Notifications__V1__DeleteRequest *)
+     protobuf_c_message_unpack (&streaksnap__notifications__v1__delete_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__notifications__v1__delete_request__free_unpacked
+                     (Streaksnap__Notifications__V1__DeleteRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__notifications__v1__delete_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__notifications__v1__delete_reply__init
+                     (Streaksnap__Notifications__V1__DeleteReply         *message)
+{
+  static const Streaksnap__Notifications__V1__DeleteReply init_value = STREAKSNAP__NOTIFICATIONS__V1__DELETE_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__notifications__v1__delete_reply__get_packed_size
+                     (const Streaksnap__Notifications__V1__DeleteReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__notifications__v1__delete_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__notifications__v1__delete_reply__pack
+                     (const Streaksnap__Notifications__V1__DeleteReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__notifications__v1__delete_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__notifications__v1__delete_reply__pack_to_buffer
+                     (const Streaksnap__Notifications__V1__DeleteReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__notifications__v1__delete_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Notifications__V1__DeleteReply *
+       streaksnap__notifications__v1__delete_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Notifications__V1__DeleteReply *)
+     protobuf_c_message_unpack (&streaksnap__notifications__v1__delete_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__notifications__v1__delete_reply__free_unpacked
+                     (Streaksnap__Notifications__V1__DeleteReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__notifications__v1__delete_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+static const ProtobufCFieldDescriptor streaksnap__notifications__v1__list_request__field_descriptors[6] =
 {
   {
     "limit",
@@ -270,16 +540,55 @@ static const ProtobufCFieldDescriptor streaksnap__notifications__v1__list_reques
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "type",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Notifications__V1__ListRequest, type),
+    &streaksnap__notifications__v1__kind__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "unread",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Streaksnap__Notifications__V1__ListRequest, _unread_case),
+    offsetof(Streaksnap__Notifications__V1__ListRequest, unread),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "locale",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Notifications__V1__ListRequest, locale),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__notifications__v1__list_request__field_indices_by_name[] = {
   1,   /* field[1] = cursor */
   0,   /* field[0] = limit */
+  5,   /* field[5] = locale */
   2,   /* field[2] = page */
+  3,   /* field[3] = type */
+  4,   /* field[4] = unread */
 };
 static const ProtobufCIntRange streaksnap__notifications__v1__list_request__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 3 }
+  { 0, 6 }
 };
 const ProtobufCMessageDescriptor streaksnap__notifications__v1__list_request__descriptor =
 {
@@ -289,7 +598,7 @@ const ProtobufCMessageDescriptor streaksnap__notifications__v1__list_request__de
   "Streaksnap__Notifications__V1__ListRequest",
   "streaksnap.notifications.v1",
   sizeof(Streaksnap__Notifications__V1__ListRequest),
-  3,
+  6,
   streaksnap__notifications__v1__list_request__field_descriptors,
   streaksnap__notifications__v1__list_request__field_indices_by_name,
   1,  streaksnap__notifications__v1__list_request__number_ranges,
@@ -360,7 +669,7 @@ const ProtobufCMessageDescriptor streaksnap__notifications__v1__list_reply__desc
   (ProtobufCMessageInit) streaksnap__notifications__v1__list_reply__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__notifications__v1__notification_item__field_descriptors[10] =
+static const ProtobufCFieldDescriptor streaksnap__notifications__v1__notification_item__field_descriptors[12] =
 {
   {
     "id",
@@ -482,15 +791,41 @@ static const ProtobufCFieldDescriptor streaksnap__notifications__v1__notificatio
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "deep_link",
+    11,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Notifications__V1__NotificationItem, deep_link),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "request_state",
+    12,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Notifications__V1__NotificationItem, request_state),
+    &streaksnap__notifications__v1__request_state__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__notifications__v1__notification_item__field_indices_by_name[] = {
   9,   /* field[9] = actor */
   4,   /* field[4] = actor_id */
   3,   /* field[3] = body */
   7,   /* field[7] = created_at */
+  10,   /* field[10] = deep_link */
   6,   /* field[6] = friendship_id */
   0,   /* field[0] = id */
   8,   /* field[8] = read_at */
+  11,   /* field[11] = request_state */
   5,   /* field[5] = streak_id */
   2,   /* field[2] = title */
   1,   /* field[1] = type */
@@ -498,7 +833,7 @@ static const unsigned streaksnap__notifications__v1__notification_item__field_in
 static const ProtobufCIntRange streaksnap__notifications__v1__notification_item__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 10 }
+  { 0, 12 }
 };
 const ProtobufCMessageDescriptor streaksnap__notifications__v1__notification_item__descriptor =
 {
@@ -508,7 +843,7 @@ const ProtobufCMessageDescriptor streaksnap__notifications__v1__notification_ite
   "Streaksnap__Notifications__V1__NotificationItem",
   "streaksnap.notifications.v1",
   sizeof(Streaksnap__Notifications__V1__NotificationItem),
-  10,
+  12,
   streaksnap__notifications__v1__notification_item__field_descriptors,
   streaksnap__notifications__v1__notification_item__field_indices_by_name,
   1,  streaksnap__notifications__v1__notification_item__number_ranges,
@@ -571,7 +906,267 @@ const ProtobufCMessageDescriptor streaksnap__notifications__v1__unread_count_rep
   (ProtobufCMessageInit) streaksnap__notifications__v1__unread_count_reply__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCEnumValue streaksnap__notifications__v1__kind__enum_values_by_number[13] =
+static const ProtobufCFieldDescriptor streaksnap__notifications__v1__get_request__field_descriptors[2] =
+{
+  {
+    "notification_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Notifications__V1__GetRequest, notification_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "locale",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Notifications__V1__GetRequest, locale),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__notifications__v1__get_request__field_indices_by_name[] = {
+  1,   /* field[1] = locale */
+  0,   /* field[0] = notification_id */
+};
+static const ProtobufCIntRange streaksnap__notifications__v1__get_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor streaksnap__notifications__v1__get_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.notifications.v1.GetRequest",
+  "GetRequest",
+  "Streaksnap__Notifications__V1__GetRequest",
+  "streaksnap.notifications.v1",
+  sizeof(Streaksnap__Notifications__V1__GetRequest),
+  2,
+  streaksnap__notifications__v1__get_request__field_descriptors,
+  streaksnap__notifications__v1__get_request__field_indices_by_name,
+  1,  streaksnap__notifications__v1__get_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__notifications__v1__get_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__notifications__v1__mark_read_request__field_descriptors[3] =
+{
+  {
+    "notification_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Notifications__V1__MarkReadRequest, _notification_id_case),
+    offsetof(Streaksnap__Notifications__V1__MarkReadRequest, notification_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "ids",
+    2,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Notifications__V1__MarkReadRequest, n_ids),
+    offsetof(Streaksnap__Notifications__V1__MarkReadRequest, ids),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "all",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Notifications__V1__MarkReadRequest, all),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__notifications__v1__mark_read_request__field_indices_by_name[] = {
+  2,   /* field[2] = all */
+  1,   /* field[1] = ids */
+  0,   /* field[0] = notification_id */
+};
+static const ProtobufCIntRange streaksnap__notifications__v1__mark_read_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor streaksnap__notifications__v1__mark_read_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.notifications.v1.MarkReadRequest",
+  "MarkReadRequest",
+  "Streaksnap__Notifications__V1__MarkReadRequest",
+  "streaksnap.notifications.v1",
+  sizeof(Streaksnap__Notifications__V1__MarkReadRequest),
+  3,
+  streaksnap__notifications__v1__mark_read_request__field_descriptors,
+  streaksnap__notifications__v1__mark_read_request__field_indices_by_name,
+  1,  streaksnap__notifications__v1__mark_read_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__notifications__v1__mark_read_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__notifications__v1__mark_read_reply__field_descriptors[2] =
+{
+  {
+    "marked",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Notifications__V1__MarkReadReply, marked),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "unread_count",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Notifications__V1__MarkReadReply, unread_count),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__notifications__v1__mark_read_reply__field_indices_by_name[] = {
+  0,   /* field[0] = marked */
+  1,   /* field[1] = unread_count */
+};
+static const ProtobufCIntRange streaksnap__notifications__v1__mark_read_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor streaksnap__notifications__v1__mark_read_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.notifications.v1.MarkReadReply",
+  "MarkReadReply",
+  "Streaksnap__Notifications__V1__MarkReadReply",
+  "streaksnap.notifications.v1",
+  sizeof(Streaksnap__Notifications__V1__MarkReadReply),
+  2,
+  streaksnap__notifications__v1__mark_read_reply__field_descriptors,
+  streaksnap__notifications__v1__mark_read_reply__field_indices_by_name,
+  1,  streaksnap__notifications__v1__mark_read_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__notifications__v1__mark_read_reply__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+#define streaksnap__notifications__v1__mark_all_read_request__field_descriptors NULL
+#define streaksnap__notifications__v1__mark_all_read_request__field_indices_by_name NULL
+#define streaksnap__notifications__v1__mark_all_read_request__number_ranges NULL
+const ProtobufCMessageDescriptor streaksnap__notifications__v1__mark_all_read_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.notifications.v1.MarkAllReadRequest",
+  "MarkAllReadRequest",
+  "Streaksnap__Notifications__V1__MarkAllReadRequest",
+  "streaksnap.notifications.v1",
+  sizeof(Streaksnap__Notifications__V1__MarkAllReadRequest),
+  0,
+  streaksnap__notifications__v1__mark_all_read_request__field_descriptors,
+  streaksnap__notifications__v1__mark_all_read_request__field_indices_by_name,
+  0,  streaksnap__notifications__v1__mark_all_read_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__notifications__v1__mark_all_read_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__notifications__v1__delete_request__field_descriptors[1] =
+{
+  {
+    "notification_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Notifications__V1__DeleteRequest, notification_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__notifications__v1__delete_request__field_indices_by_name[] = {
+  0,   /* field[0] = notification_id */
+};
+static const ProtobufCIntRange streaksnap__notifications__v1__delete_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__notifications__v1__delete_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.notifications.v1.DeleteRequest",
+  "DeleteRequest",
+  "Streaksnap__Notifications__V1__DeleteRequest",
+  "streaksnap.notifications.v1",
+  sizeof(Streaksnap__Notifications__V1__DeleteRequest),
+  1,
+  streaksnap__notifications__v1__delete_request__field_descriptors,
+  streaksnap__notifications__v1__delete_request__field_indices_by_name,
+  1,  streaksnap__notifications__v1__delete_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__notifications__v1__delete_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__notifications__v1__delete_reply__field_descriptors[1] =
+{
+  {
+    "unread_count",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Notifications__V1__DeleteReply, unread_count),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__notifications__v1__delete_reply__field_indices_by_name[] = {
+  0,   /* field[0] = unread_count */
+};
+static const ProtobufCIntRange streaksnap__notifications__v1__delete_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__notifications__v1__delete_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.notifications.v1.DeleteReply",
+  "DeleteReply",
+  "Streaksnap__Notifications__V1__DeleteReply",
+  "streaksnap.notifications.v1",
+  sizeof(Streaksnap__Notifications__V1__DeleteReply),
+  1,
+  streaksnap__notifications__v1__delete_reply__field_descriptors,
+  streaksnap__notifications__v1__delete_reply__field_indices_by_name,
+  1,  streaksnap__notifications__v1__delete_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__notifications__v1__delete_reply__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCEnumValue streaksnap__notifications__v1__kind__enum_values_by_number[27] =
 {
   { "KIND_UNSPECIFIED", "STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_UNSPECIFIED", 0 },
   { "KIND_FRIEND_REQUEST", "STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_FRIEND_REQUEST", 1 },
@@ -586,23 +1181,51 @@ static const ProtobufCEnumValue streaksnap__notifications__v1__kind__enum_values
   { "KIND_WINDOW_CLOSING", "STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_WINDOW_CLOSING", 10 },
   { "KIND_STREAK_AT_RISK", "STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_STREAK_AT_RISK", 11 },
   { "KIND_EXPORT_READY", "STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_EXPORT_READY", 12 },
+  { "KIND_FREEZE_USED", "STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_FREEZE_USED", 13 },
+  { "KIND_LAST_FREEZE", "STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_LAST_FREEZE", 14 },
+  { "KIND_REPAIR_OFFER", "STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_REPAIR_OFFER", 15 },
+  { "KIND_PAUSE_ENDED", "STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_PAUSE_ENDED", 16 },
+  { "KIND_HABIT_REMINDER", "STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_HABIT_REMINDER", 17 },
+  { "KIND_STREAK_REMINDER", "STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_STREAK_REMINDER", 18 },
+  { "KIND_TEAM_INVITATION", "STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_TEAM_INVITATION", 19 },
+  { "KIND_TEAM_JOINED", "STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_TEAM_JOINED", 20 },
+  { "KIND_TEAM_AT_RISK", "STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_TEAM_AT_RISK", 21 },
+  { "KIND_TEAM_BROKEN", "STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_TEAM_BROKEN", 22 },
+  { "KIND_TEAM_MILESTONE", "STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_TEAM_MILESTONE", 23 },
+  { "KIND_PURCHASE_RECEIPT", "STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_PURCHASE_RECEIPT", 24 },
+  { "KIND_REPORT_UPDATE", "STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_REPORT_UPDATE", 25 },
+  { "KIND_TEST", "STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_TEST", 26 },
 };
 static const ProtobufCIntRange streaksnap__notifications__v1__kind__value_ranges[] = {
-{0, 0},{0, 13}
+{0, 0},{0, 27}
 };
-static const ProtobufCEnumValueIndex streaksnap__notifications__v1__kind__enum_values_by_name[13] =
+static const ProtobufCEnumValueIndex streaksnap__notifications__v1__kind__enum_values_by_name[27] =
 {
   { "KIND_DAILY_WINDOW", 9 },
   { "KIND_EXPORT_READY", 12 },
+  { "KIND_FREEZE_USED", 13 },
   { "KIND_FRIEND_ACCEPTED", 2 },
   { "KIND_FRIEND_POSTED", 3 },
   { "KIND_FRIEND_REQUEST", 1 },
+  { "KIND_HABIT_REMINDER", 17 },
+  { "KIND_LAST_FREEZE", 14 },
   { "KIND_MILESTONE", 4 },
   { "KIND_MODERATION_WARNING", 8 },
   { "KIND_NUDGE", 7 },
+  { "KIND_PAUSE_ENDED", 16 },
+  { "KIND_PURCHASE_RECEIPT", 24 },
+  { "KIND_REPAIR_OFFER", 15 },
+  { "KIND_REPORT_UPDATE", 25 },
   { "KIND_STREAK_AT_RISK", 11 },
   { "KIND_STREAK_BROKEN", 5 },
   { "KIND_STREAK_RECOVERED", 6 },
+  { "KIND_STREAK_REMINDER", 18 },
+  { "KIND_TEAM_AT_RISK", 21 },
+  { "KIND_TEAM_BROKEN", 22 },
+  { "KIND_TEAM_INVITATION", 19 },
+  { "KIND_TEAM_JOINED", 20 },
+  { "KIND_TEAM_MILESTONE", 23 },
+  { "KIND_TEST", 26 },
   { "KIND_UNSPECIFIED", 0 },
   { "KIND_WINDOW_CLOSING", 10 },
 };
@@ -613,11 +1236,47 @@ const ProtobufCEnumDescriptor streaksnap__notifications__v1__kind__descriptor =
   "Kind",
   "Streaksnap__Notifications__V1__Kind",
   "streaksnap.notifications.v1",
-  13,
+  27,
   streaksnap__notifications__v1__kind__enum_values_by_number,
-  13,
+  27,
   streaksnap__notifications__v1__kind__enum_values_by_name,
   1,
   streaksnap__notifications__v1__kind__value_ranges,
+  NULL,NULL,NULL,NULL   /* reserved[1234] */
+};
+static const ProtobufCEnumValue streaksnap__notifications__v1__request_state__enum_values_by_number[6] =
+{
+  { "REQUEST_STATE_UNSPECIFIED", "STREAKSNAP__NOTIFICATIONS__V1__REQUEST_STATE__REQUEST_STATE_UNSPECIFIED", 0 },
+  { "REQUEST_STATE_PENDING", "STREAKSNAP__NOTIFICATIONS__V1__REQUEST_STATE__REQUEST_STATE_PENDING", 1 },
+  { "REQUEST_STATE_ACCEPTED", "STREAKSNAP__NOTIFICATIONS__V1__REQUEST_STATE__REQUEST_STATE_ACCEPTED", 2 },
+  { "REQUEST_STATE_DECLINED", "STREAKSNAP__NOTIFICATIONS__V1__REQUEST_STATE__REQUEST_STATE_DECLINED", 3 },
+  { "REQUEST_STATE_WITHDRAWN", "STREAKSNAP__NOTIFICATIONS__V1__REQUEST_STATE__REQUEST_STATE_WITHDRAWN", 4 },
+  { "REQUEST_STATE_ENDED", "STREAKSNAP__NOTIFICATIONS__V1__REQUEST_STATE__REQUEST_STATE_ENDED", 5 },
+};
+static const ProtobufCIntRange streaksnap__notifications__v1__request_state__value_ranges[] = {
+{0, 0},{0, 6}
+};
+static const ProtobufCEnumValueIndex streaksnap__notifications__v1__request_state__enum_values_by_name[6] =
+{
+  { "REQUEST_STATE_ACCEPTED", 2 },
+  { "REQUEST_STATE_DECLINED", 3 },
+  { "REQUEST_STATE_ENDED", 5 },
+  { "REQUEST_STATE_PENDING", 1 },
+  { "REQUEST_STATE_UNSPECIFIED", 0 },
+  { "REQUEST_STATE_WITHDRAWN", 4 },
+};
+const ProtobufCEnumDescriptor streaksnap__notifications__v1__request_state__descriptor =
+{
+  PROTOBUF_C__ENUM_DESCRIPTOR_MAGIC,
+  "streaksnap.notifications.v1.RequestState",
+  "RequestState",
+  "Streaksnap__Notifications__V1__RequestState",
+  "streaksnap.notifications.v1",
+  6,
+  streaksnap__notifications__v1__request_state__enum_values_by_number,
+  6,
+  streaksnap__notifications__v1__request_state__enum_values_by_name,
+  1,
+  streaksnap__notifications__v1__request_state__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };

@@ -817,6 +817,141 @@ void   streaksnap__social__v1__find_friendship_reply__free_unpacked
   assert(message->base.descriptor == &streaksnap__social__v1__find_friendship_reply__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__social__v1__get_request_states_request__init
+                     (Streaksnap__Social__V1__GetRequestStatesRequest         *message)
+{
+  static const Streaksnap__Social__V1__GetRequestStatesRequest init_value = STREAKSNAP__SOCIAL__V1__GET_REQUEST_STATES_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__social__v1__get_request_states_request__get_packed_size
+                     (const Streaksnap__Social__V1__GetRequestStatesRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__get_request_states_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__social__v1__get_request_states_request__pack
+                     (const Streaksnap__Social__V1__GetRequestStatesRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__get_request_states_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__social__v1__get_request_states_request__pack_to_buffer
+                     (const Streaksnap__Social__V1__GetRequestStatesRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__get_request_states_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Social__V1__GetRequestStatesRequest *
+       streaksnap__social__v1__get_request_states_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Social__V1__GetRequestStatesRequest *)
+     protobuf_c_message_unpack (&streaksnap__social__v1__get_request_states_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__social__v1__get_request_states_request__free_unpacked
+                     (Streaksnap__Social__V1__GetRequestStatesRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__social__v1__get_request_states_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__social__v1__get_request_states_reply__init
+                     (Streaksnap__Social__V1__GetRequestStatesReply         *message)
+{
+  static const Streaksnap__Social__V1__GetRequestStatesReply init_value = STREAKSNAP__SOCIAL__V1__GET_REQUEST_STATES_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__social__v1__get_request_states_reply__get_packed_size
+                     (const Streaksnap__Social__V1__GetRequestStatesReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__get_request_states_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__social__v1__get_request_states_reply__pack
+                     (const Streaksnap__Social__V1__GetRequestStatesReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__get_request_states_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__social__v1__get_request_states_reply__pack_to_buffer
+                     (const Streaksnap__Social__V1__GetRequestStatesReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__get_request_states_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Social__V1__GetRequestStatesReply *
+       streaksnap__social__v1__get_request_states_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Social__V1__GetRequestStatesReply *)
+     protobuf_c_message_unpack (&streaksnap__social__v1__get_request_states_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__social__v1__get_request_states_reply__free_unpacked
+                     (Streaksnap__Social__V1__GetRequestStatesReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__social__v1__get_request_states_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__social__v1__friendship_state_entry__init
+                     (Streaksnap__Social__V1__FriendshipStateEntry         *message)
+{
+  static const Streaksnap__Social__V1__FriendshipStateEntry init_value = STREAKSNAP__SOCIAL__V1__FRIENDSHIP_STATE_ENTRY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__social__v1__friendship_state_entry__get_packed_size
+                     (const Streaksnap__Social__V1__FriendshipStateEntry *message)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__friendship_state_entry__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__social__v1__friendship_state_entry__pack
+                     (const Streaksnap__Social__V1__FriendshipStateEntry *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__friendship_state_entry__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__social__v1__friendship_state_entry__pack_to_buffer
+                     (const Streaksnap__Social__V1__FriendshipStateEntry *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__social__v1__friendship_state_entry__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Social__V1__FriendshipStateEntry *
+       streaksnap__social__v1__friendship_state_entry__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Social__V1__FriendshipStateEntry *)
+     protobuf_c_message_unpack (&streaksnap__social__v1__friendship_state_entry__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__social__v1__friendship_state_entry__free_unpacked
+                     (Streaksnap__Social__V1__FriendshipStateEntry *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__social__v1__friendship_state_entry__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 static const ProtobufCFieldDescriptor streaksnap__social__v1__send_friend_request_request__field_descriptors[2] =
 {
   {
@@ -1941,6 +2076,146 @@ const ProtobufCMessageDescriptor streaksnap__social__v1__find_friendship_reply__
   streaksnap__social__v1__find_friendship_reply__field_indices_by_name,
   1,  streaksnap__social__v1__find_friendship_reply__number_ranges,
   (ProtobufCMessageInit) streaksnap__social__v1__find_friendship_reply__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__social__v1__get_request_states_request__field_descriptors[2] =
+{
+  {
+    "user_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__GetRequestStatesRequest, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "friendship_ids",
+    2,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Social__V1__GetRequestStatesRequest, n_friendship_ids),
+    offsetof(Streaksnap__Social__V1__GetRequestStatesRequest, friendship_ids),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__social__v1__get_request_states_request__field_indices_by_name[] = {
+  1,   /* field[1] = friendship_ids */
+  0,   /* field[0] = user_id */
+};
+static const ProtobufCIntRange streaksnap__social__v1__get_request_states_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor streaksnap__social__v1__get_request_states_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.social.v1.GetRequestStatesRequest",
+  "GetRequestStatesRequest",
+  "Streaksnap__Social__V1__GetRequestStatesRequest",
+  "streaksnap.social.v1",
+  sizeof(Streaksnap__Social__V1__GetRequestStatesRequest),
+  2,
+  streaksnap__social__v1__get_request_states_request__field_descriptors,
+  streaksnap__social__v1__get_request_states_request__field_indices_by_name,
+  1,  streaksnap__social__v1__get_request_states_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__social__v1__get_request_states_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__social__v1__get_request_states_reply__field_descriptors[1] =
+{
+  {
+    "friendships",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Streaksnap__Social__V1__GetRequestStatesReply, n_friendships),
+    offsetof(Streaksnap__Social__V1__GetRequestStatesReply, friendships),
+    &streaksnap__social__v1__friendship_state_entry__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__social__v1__get_request_states_reply__field_indices_by_name[] = {
+  0,   /* field[0] = friendships */
+};
+static const ProtobufCIntRange streaksnap__social__v1__get_request_states_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__social__v1__get_request_states_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.social.v1.GetRequestStatesReply",
+  "GetRequestStatesReply",
+  "Streaksnap__Social__V1__GetRequestStatesReply",
+  "streaksnap.social.v1",
+  sizeof(Streaksnap__Social__V1__GetRequestStatesReply),
+  1,
+  streaksnap__social__v1__get_request_states_reply__field_descriptors,
+  streaksnap__social__v1__get_request_states_reply__field_indices_by_name,
+  1,  streaksnap__social__v1__get_request_states_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__social__v1__get_request_states_reply__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__social__v1__friendship_state_entry__field_descriptors[2] =
+{
+  {
+    "friendship_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__FriendshipStateEntry, friendship_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "status",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Social__V1__FriendshipStateEntry, status),
+    &streaksnap__social__v1__friendship_status__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__social__v1__friendship_state_entry__field_indices_by_name[] = {
+  0,   /* field[0] = friendship_id */
+  1,   /* field[1] = status */
+};
+static const ProtobufCIntRange streaksnap__social__v1__friendship_state_entry__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor streaksnap__social__v1__friendship_state_entry__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.social.v1.FriendshipStateEntry",
+  "FriendshipStateEntry",
+  "Streaksnap__Social__V1__FriendshipStateEntry",
+  "streaksnap.social.v1",
+  sizeof(Streaksnap__Social__V1__FriendshipStateEntry),
+  2,
+  streaksnap__social__v1__friendship_state_entry__field_descriptors,
+  streaksnap__social__v1__friendship_state_entry__field_indices_by_name,
+  1,  streaksnap__social__v1__friendship_state_entry__number_ranges,
+  (ProtobufCMessageInit) streaksnap__social__v1__friendship_state_entry__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCEnumValue streaksnap__social__v1__friendship_status__enum_values_by_number[6] =

@@ -893,7 +893,7 @@ const ProtobufCMessageDescriptor streaksnap__social__v1__report_filed__descripto
   (ProtobufCMessageInit) streaksnap__social__v1__report_filed__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__social__v1__moderation_action_taken__field_descriptors[7] =
+static const ProtobufCFieldDescriptor streaksnap__social__v1__moderation_action_taken__field_descriptors[8] =
 {
   {
     "action_id",
@@ -979,12 +979,25 @@ static const ProtobufCFieldDescriptor streaksnap__social__v1__moderation_action_
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "reporter_id",
+    8,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Social__V1__ModerationActionTaken, _reporter_id_case),
+    offsetof(Streaksnap__Social__V1__ModerationActionTaken, reporter_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__social__v1__moderation_action_taken__field_indices_by_name[] = {
   2,   /* field[2] = action */
   0,   /* field[0] = action_id */
   5,   /* field[5] = moderator_id */
   6,   /* field[6] = report_id */
+  7,   /* field[7] = reporter_id */
   3,   /* field[3] = taken_at */
   4,   /* field[4] = until */
   1,   /* field[1] = user_id */
@@ -992,7 +1005,7 @@ static const unsigned streaksnap__social__v1__moderation_action_taken__field_ind
 static const ProtobufCIntRange streaksnap__social__v1__moderation_action_taken__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 7 }
+  { 0, 8 }
 };
 const ProtobufCMessageDescriptor streaksnap__social__v1__moderation_action_taken__descriptor =
 {
@@ -1002,7 +1015,7 @@ const ProtobufCMessageDescriptor streaksnap__social__v1__moderation_action_taken
   "Streaksnap__Social__V1__ModerationActionTaken",
   "streaksnap.social.v1",
   sizeof(Streaksnap__Social__V1__ModerationActionTaken),
-  7,
+  8,
   streaksnap__social__v1__moderation_action_taken__field_descriptors,
   streaksnap__social__v1__moderation_action_taken__field_indices_by_name,
   1,  streaksnap__social__v1__moderation_action_taken__number_ranges,

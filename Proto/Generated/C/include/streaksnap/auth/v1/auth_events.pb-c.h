@@ -22,6 +22,7 @@ typedef struct Streaksnap__Auth__V1__AccountDeleted Streaksnap__Auth__V1__Accoun
 typedef struct Streaksnap__Auth__V1__AccountRestored Streaksnap__Auth__V1__AccountRestored;
 typedef struct Streaksnap__Auth__V1__AccountPurged Streaksnap__Auth__V1__AccountPurged;
 typedef struct Streaksnap__Auth__V1__DataExportReady Streaksnap__Auth__V1__DataExportReady;
+typedef struct Streaksnap__Auth__V1__SessionsEnded Streaksnap__Auth__V1__SessionsEnded;
 
 
 /* --- enums --- */
@@ -84,6 +85,19 @@ struct  Streaksnap__Auth__V1__DataExportReady
 #define STREAKSNAP__AUTH__V1__DATA_EXPORT_READY__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__data_export_ready__descriptor) \
     , (char *)protobuf_c_empty_string, NULL, NULL }
+
+
+struct  Streaksnap__Auth__V1__SessionsEnded
+{
+  ProtobufCMessage base;
+  char *user_id;
+  size_t n_session_ids;
+  char **session_ids;
+  Google__Protobuf__Timestamp *ended_at;
+};
+#define STREAKSNAP__AUTH__V1__SESSIONS_ENDED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__sessions_ended__descriptor) \
+    , (char *)protobuf_c_empty_string, 0,NULL, NULL }
 
 
 /* Streaksnap__Auth__V1__ProfileChanged methods */
@@ -181,6 +195,25 @@ Streaksnap__Auth__V1__DataExportReady *
 void   streaksnap__auth__v1__data_export_ready__free_unpacked
                      (Streaksnap__Auth__V1__DataExportReady *message,
                       ProtobufCAllocator *allocator);
+/* Streaksnap__Auth__V1__SessionsEnded methods */
+void   streaksnap__auth__v1__sessions_ended__init
+                     (Streaksnap__Auth__V1__SessionsEnded         *message);
+size_t streaksnap__auth__v1__sessions_ended__get_packed_size
+                     (const Streaksnap__Auth__V1__SessionsEnded   *message);
+size_t streaksnap__auth__v1__sessions_ended__pack
+                     (const Streaksnap__Auth__V1__SessionsEnded   *message,
+                      uint8_t             *out);
+size_t streaksnap__auth__v1__sessions_ended__pack_to_buffer
+                     (const Streaksnap__Auth__V1__SessionsEnded   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Auth__V1__SessionsEnded *
+       streaksnap__auth__v1__sessions_ended__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__auth__v1__sessions_ended__free_unpacked
+                     (Streaksnap__Auth__V1__SessionsEnded *message,
+                      ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
 typedef void (*Streaksnap__Auth__V1__ProfileChanged_Closure)
@@ -198,6 +231,9 @@ typedef void (*Streaksnap__Auth__V1__AccountPurged_Closure)
 typedef void (*Streaksnap__Auth__V1__DataExportReady_Closure)
                  (const Streaksnap__Auth__V1__DataExportReady *message,
                   void *closure_data);
+typedef void (*Streaksnap__Auth__V1__SessionsEnded_Closure)
+                 (const Streaksnap__Auth__V1__SessionsEnded *message,
+                  void *closure_data);
 
 /* --- services --- */
 
@@ -209,6 +245,7 @@ extern const ProtobufCMessageDescriptor streaksnap__auth__v1__account_deleted__d
 extern const ProtobufCMessageDescriptor streaksnap__auth__v1__account_restored__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__auth__v1__account_purged__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__auth__v1__data_export_ready__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__auth__v1__sessions_ended__descriptor;
 
 PROTOBUF_C__END_DECLS
 

@@ -22,6 +22,12 @@ typedef struct Streaksnap__Notifications__V1__ListReply Streaksnap__Notification
 typedef struct Streaksnap__Notifications__V1__NotificationItem Streaksnap__Notifications__V1__NotificationItem;
 typedef struct Streaksnap__Notifications__V1__UnreadCountRequest Streaksnap__Notifications__V1__UnreadCountRequest;
 typedef struct Streaksnap__Notifications__V1__UnreadCountReply Streaksnap__Notifications__V1__UnreadCountReply;
+typedef struct Streaksnap__Notifications__V1__GetRequest Streaksnap__Notifications__V1__GetRequest;
+typedef struct Streaksnap__Notifications__V1__MarkReadRequest Streaksnap__Notifications__V1__MarkReadRequest;
+typedef struct Streaksnap__Notifications__V1__MarkReadReply Streaksnap__Notifications__V1__MarkReadReply;
+typedef struct Streaksnap__Notifications__V1__MarkAllReadRequest Streaksnap__Notifications__V1__MarkAllReadRequest;
+typedef struct Streaksnap__Notifications__V1__DeleteRequest Streaksnap__Notifications__V1__DeleteRequest;
+typedef struct Streaksnap__Notifications__V1__DeleteReply Streaksnap__Notifications__V1__DeleteReply;
 
 
 /* --- enums --- */
@@ -39,9 +45,32 @@ typedef enum _Streaksnap__Notifications__V1__Kind {
   STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_DAILY_WINDOW = 9,
   STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_WINDOW_CLOSING = 10,
   STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_STREAK_AT_RISK = 11,
-  STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_EXPORT_READY = 12
+  STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_EXPORT_READY = 12,
+  STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_FREEZE_USED = 13,
+  STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_LAST_FREEZE = 14,
+  STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_REPAIR_OFFER = 15,
+  STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_PAUSE_ENDED = 16,
+  STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_HABIT_REMINDER = 17,
+  STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_STREAK_REMINDER = 18,
+  STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_TEAM_INVITATION = 19,
+  STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_TEAM_JOINED = 20,
+  STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_TEAM_AT_RISK = 21,
+  STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_TEAM_BROKEN = 22,
+  STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_TEAM_MILESTONE = 23,
+  STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_PURCHASE_RECEIPT = 24,
+  STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_REPORT_UPDATE = 25,
+  STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_TEST = 26
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__NOTIFICATIONS__V1__KIND)
 } Streaksnap__Notifications__V1__Kind;
+typedef enum _Streaksnap__Notifications__V1__RequestState {
+  STREAKSNAP__NOTIFICATIONS__V1__REQUEST_STATE__REQUEST_STATE_UNSPECIFIED = 0,
+  STREAKSNAP__NOTIFICATIONS__V1__REQUEST_STATE__REQUEST_STATE_PENDING = 1,
+  STREAKSNAP__NOTIFICATIONS__V1__REQUEST_STATE__REQUEST_STATE_ACCEPTED = 2,
+  STREAKSNAP__NOTIFICATIONS__V1__REQUEST_STATE__REQUEST_STATE_DECLINED = 3,
+  STREAKSNAP__NOTIFICATIONS__V1__REQUEST_STATE__REQUEST_STATE_WITHDRAWN = 4,
+  STREAKSNAP__NOTIFICATIONS__V1__REQUEST_STATE__REQUEST_STATE_ENDED = 5
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__NOTIFICATIONS__V1__REQUEST_STATE)
+} Streaksnap__Notifications__V1__RequestState;
 
 /* --- messages --- */
 
@@ -51,19 +80,31 @@ typedef enum {
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__NOTIFICATIONS__V1__LIST_REQUEST___PAGE__CASE)
 } Streaksnap__Notifications__V1__ListRequest__PageCase;
 
+typedef enum {
+  STREAKSNAP__NOTIFICATIONS__V1__LIST_REQUEST___UNREAD__NOT_SET = 0,
+  STREAKSNAP__NOTIFICATIONS__V1__LIST_REQUEST___UNREAD_UNREAD = 5
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__NOTIFICATIONS__V1__LIST_REQUEST___UNREAD__CASE)
+} Streaksnap__Notifications__V1__ListRequest__UnreadCase;
+
 struct  Streaksnap__Notifications__V1__ListRequest
 {
   ProtobufCMessage base;
   int32_t limit;
   char *cursor;
+  Streaksnap__Notifications__V1__Kind type;
+  char *locale;
   Streaksnap__Notifications__V1__ListRequest__PageCase _page_case;
   union {
     int32_t page;
   };
+  Streaksnap__Notifications__V1__ListRequest__UnreadCase _unread_case;
+  union {
+    protobuf_c_boolean unread;
+  };
 };
 #define STREAKSNAP__NOTIFICATIONS__V1__LIST_REQUEST__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__notifications__v1__list_request__descriptor) \
-    , 0, (char *)protobuf_c_empty_string, STREAKSNAP__NOTIFICATIONS__V1__LIST_REQUEST___PAGE__NOT_SET, {0} }
+    , 0, (char *)protobuf_c_empty_string, STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_UNSPECIFIED, (char *)protobuf_c_empty_string, STREAKSNAP__NOTIFICATIONS__V1__LIST_REQUEST___PAGE__NOT_SET, {0}, STREAKSNAP__NOTIFICATIONS__V1__LIST_REQUEST___UNREAD__NOT_SET, {0} }
 
 
 struct  Streaksnap__Notifications__V1__ListReply
@@ -107,6 +148,8 @@ struct  Streaksnap__Notifications__V1__NotificationItem
   Google__Protobuf__Timestamp *created_at;
   Google__Protobuf__Timestamp *read_at;
   Streaksnap__Common__V1__UserSummary *actor;
+  char *deep_link;
+  Streaksnap__Notifications__V1__RequestState request_state;
   Streaksnap__Notifications__V1__NotificationItem__ActorIdCase _actor_id_case;
   union {
     char *actor_id;
@@ -122,7 +165,7 @@ struct  Streaksnap__Notifications__V1__NotificationItem
 };
 #define STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__notifications__v1__notification_item__descriptor) \
-    , (char *)protobuf_c_empty_string, STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_UNSPECIFIED, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL, NULL, NULL, STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM___ACTOR_ID__NOT_SET, {0}, STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM___STREAK_ID__NOT_SET, {0}, STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM___FRIENDSHIP_ID__NOT_SET, {0} }
+    , (char *)protobuf_c_empty_string, STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_UNSPECIFIED, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL, NULL, NULL, (char *)protobuf_c_empty_string, STREAKSNAP__NOTIFICATIONS__V1__REQUEST_STATE__REQUEST_STATE_UNSPECIFIED, STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM___ACTOR_ID__NOT_SET, {0}, STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM___STREAK_ID__NOT_SET, {0}, STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM___FRIENDSHIP_ID__NOT_SET, {0} }
 
 
 struct  Streaksnap__Notifications__V1__UnreadCountRequest
@@ -141,6 +184,79 @@ struct  Streaksnap__Notifications__V1__UnreadCountReply
 };
 #define STREAKSNAP__NOTIFICATIONS__V1__UNREAD_COUNT_REPLY__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__notifications__v1__unread_count_reply__descriptor) \
+    , 0 }
+
+
+struct  Streaksnap__Notifications__V1__GetRequest
+{
+  ProtobufCMessage base;
+  char *notification_id;
+  char *locale;
+};
+#define STREAKSNAP__NOTIFICATIONS__V1__GET_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__notifications__v1__get_request__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string }
+
+
+typedef enum {
+  STREAKSNAP__NOTIFICATIONS__V1__MARK_READ_REQUEST___NOTIFICATION_ID__NOT_SET = 0,
+  STREAKSNAP__NOTIFICATIONS__V1__MARK_READ_REQUEST___NOTIFICATION_ID_NOTIFICATION_ID = 1
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__NOTIFICATIONS__V1__MARK_READ_REQUEST___NOTIFICATION_ID__CASE)
+} Streaksnap__Notifications__V1__MarkReadRequest__NotificationIdCase;
+
+struct  Streaksnap__Notifications__V1__MarkReadRequest
+{
+  ProtobufCMessage base;
+  size_t n_ids;
+  char **ids;
+  protobuf_c_boolean all;
+  Streaksnap__Notifications__V1__MarkReadRequest__NotificationIdCase _notification_id_case;
+  union {
+    char *notification_id;
+  };
+};
+#define STREAKSNAP__NOTIFICATIONS__V1__MARK_READ_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__notifications__v1__mark_read_request__descriptor) \
+    , 0,NULL, 0, STREAKSNAP__NOTIFICATIONS__V1__MARK_READ_REQUEST___NOTIFICATION_ID__NOT_SET, {0} }
+
+
+struct  Streaksnap__Notifications__V1__MarkReadReply
+{
+  ProtobufCMessage base;
+  int32_t marked;
+  int32_t unread_count;
+};
+#define STREAKSNAP__NOTIFICATIONS__V1__MARK_READ_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__notifications__v1__mark_read_reply__descriptor) \
+    , 0, 0 }
+
+
+struct  Streaksnap__Notifications__V1__MarkAllReadRequest
+{
+  ProtobufCMessage base;
+};
+#define STREAKSNAP__NOTIFICATIONS__V1__MARK_ALL_READ_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__notifications__v1__mark_all_read_request__descriptor) \
+     }
+
+
+struct  Streaksnap__Notifications__V1__DeleteRequest
+{
+  ProtobufCMessage base;
+  char *notification_id;
+};
+#define STREAKSNAP__NOTIFICATIONS__V1__DELETE_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__notifications__v1__delete_request__descriptor) \
+    , (char *)protobuf_c_empty_string }
+
+
+struct  Streaksnap__Notifications__V1__DeleteReply
+{
+  ProtobufCMessage base;
+  int32_t unread_count;
+};
+#define STREAKSNAP__NOTIFICATIONS__V1__DELETE_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__notifications__v1__delete_reply__descriptor) \
     , 0 }
 
 
@@ -239,6 +355,120 @@ Streaksnap__Notifications__V1__UnreadCountReply *
 void   streaksnap__notifications__v1__unread_count_reply__free_unpacked
                      (Streaksnap__Notifications__V1__UnreadCountReply *message,
                       ProtobufCAllocator *allocator);
+/* Streaksnap__Notifications__V1__GetRequest methods */
+void   streaksnap__notifications__v1__get_request__init
+                     (Streaksnap__Notifications__V1__GetRequest         *message);
+size_t streaksnap__notifications__v1__get_request__get_packed_size
+                     (const Streaksnap__Notifications__V1__GetRequest   *message);
+size_t streaksnap__notifications__v1__get_request__pack
+                     (const Streaksnap__Notifications__V1__GetRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__notifications__v1__get_request__pack_to_buffer
+                     (const Streaksnap__Notifications__V1__GetRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Notifications__V1__GetRequest *
+       streaksnap__notifications__v1__get_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__notifications__v1__get_request__free_unpacked
+                     (Streaksnap__Notifications__V1__GetRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Notifications__V1__MarkReadRequest methods */
+void   streaksnap__notifications__v1__mark_read_request__init
+                     (Streaksnap__Notifications__V1__MarkReadRequest         *message);
+size_t streaksnap__notifications__v1__mark_read_request__get_packed_size
+                     (const Streaksnap__Notifications__V1__MarkReadRequest   *message);
+size_t streaksnap__notifications__v1__mark_read_request__pack
+                     (const Streaksnap__Notifications__V1__MarkReadRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__notifications__v1__mark_read_request__pack_to_buffer
+                     (const Streaksnap__Notifications__V1__MarkReadRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Notifications__V1__MarkReadRequest *
+       streaksnap__notifications__v1__mark_read_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__notifications__v1__mark_read_request__free_unpacked
+                     (Streaksnap__Notifications__V1__MarkReadRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Notifications__V1__MarkReadReply methods */
+void   streaksnap__notifications__v1__mark_read_reply__init
+                     (Streaksnap__Notifications__V1__MarkReadReply         *message);
+size_t streaksnap__notifications__v1__mark_read_reply__get_packed_size
+                     (const Streaksnap__Notifications__V1__MarkReadReply   *message);
+size_t streaksnap__notifications__v1__mark_read_reply__pack
+                     (const Streaksnap__Notifications__V1__MarkReadReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__notifications__v1__mark_read_reply__pack_to_buffer
+                     (const Streaksnap__Notifications__V1__MarkReadReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Notifications__V1__MarkReadReply *
+       streaksnap__notifications__v1__mark_read_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__notifications__v1__mark_read_reply__free_unpacked
+                     (Streaksnap__Notifications__V1__MarkReadReply *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Notifications__V1__MarkAllReadRequest methods */
+void   streaksnap__notifications__v1__mark_all_read_request__init
+                     (Streaksnap__Notifications__V1__MarkAllReadRequest         *message);
+size_t streaksnap__notifications__v1__mark_all_read_request__get_packed_size
+                     (const Streaksnap__Notifications__V1__MarkAllReadRequest   *message);
+size_t streaksnap__notifications__v1__mark_all_read_request__pack
+                     (const Streaksnap__Notifications__V1__MarkAllReadRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__notifications__v1__mark_all_read_request__pack_to_buffer
+                     (const Streaksnap__Notifications__V1__MarkAllReadRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Notifications__V1__MarkAllReadRequest *
+       streaksnap__notifications__v1__mark_all_read_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__notifications__v1__mark_all_read_request__free_unpacked
+                     (Streaksnap__Notifications__V1__MarkAllReadRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Notifications__V1__DeleteRequest methods */
+void   streaksnap__notifications__v1__delete_request__init
+                     (Streaksnap__Notifications__V1__DeleteRequest         *message);
+size_t streaksnap__notifications__v1__delete_request__get_packed_size
+                     (const Streaksnap__Notifications__V1__DeleteRequest   *message);
+size_t streaksnap__notifications__v1__delete_request__pack
+                     (const Streaksnap__Notifications__V1__DeleteRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__notifications__v1__delete_request__pack_to_buffer
+                     (const Streaksnap__Notifications__V1__DeleteRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Notifications__V1__DeleteRequest *
+       streaksnap__notifications__v1__delete_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__notifications__v1__delete_request__free_unpacked
+                     (Streaksnap__Notifications__V1__DeleteRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Notifications__V1__DeleteReply methods */
+void   streaksnap__notifications__v1__delete_reply__init
+                     (Streaksnap__Notifications__V1__DeleteReply         *message);
+size_t streaksnap__notifications__v1__delete_reply__get_packed_size
+                     (const Streaksnap__Notifications__V1__DeleteReply   *message);
+size_t streaksnap__notifications__v1__delete_reply__pack
+                     (const Streaksnap__Notifications__V1__DeleteReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__notifications__v1__delete_reply__pack_to_buffer
+                     (const Streaksnap__Notifications__V1__DeleteReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Notifications__V1__DeleteReply *
+       streaksnap__notifications__v1__delete_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__notifications__v1__delete_reply__free_unpacked
+                     (Streaksnap__Notifications__V1__DeleteReply *message,
+                      ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
 typedef void (*Streaksnap__Notifications__V1__ListRequest_Closure)
@@ -256,6 +486,24 @@ typedef void (*Streaksnap__Notifications__V1__UnreadCountRequest_Closure)
 typedef void (*Streaksnap__Notifications__V1__UnreadCountReply_Closure)
                  (const Streaksnap__Notifications__V1__UnreadCountReply *message,
                   void *closure_data);
+typedef void (*Streaksnap__Notifications__V1__GetRequest_Closure)
+                 (const Streaksnap__Notifications__V1__GetRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Notifications__V1__MarkReadRequest_Closure)
+                 (const Streaksnap__Notifications__V1__MarkReadRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Notifications__V1__MarkReadReply_Closure)
+                 (const Streaksnap__Notifications__V1__MarkReadReply *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Notifications__V1__MarkAllReadRequest_Closure)
+                 (const Streaksnap__Notifications__V1__MarkAllReadRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Notifications__V1__DeleteRequest_Closure)
+                 (const Streaksnap__Notifications__V1__DeleteRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Notifications__V1__DeleteReply_Closure)
+                 (const Streaksnap__Notifications__V1__DeleteReply *message,
+                  void *closure_data);
 
 /* --- services --- */
 
@@ -263,11 +511,18 @@ typedef void (*Streaksnap__Notifications__V1__UnreadCountReply_Closure)
 /* --- descriptors --- */
 
 extern const ProtobufCEnumDescriptor    streaksnap__notifications__v1__kind__descriptor;
+extern const ProtobufCEnumDescriptor    streaksnap__notifications__v1__request_state__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__notifications__v1__list_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__notifications__v1__list_reply__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__notifications__v1__notification_item__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__notifications__v1__unread_count_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__notifications__v1__unread_count_reply__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__notifications__v1__get_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__notifications__v1__mark_read_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__notifications__v1__mark_read_reply__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__notifications__v1__mark_all_read_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__notifications__v1__delete_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__notifications__v1__delete_reply__descriptor;
 
 PROTOBUF_C__END_DECLS
 

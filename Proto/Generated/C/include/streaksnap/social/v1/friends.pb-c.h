@@ -35,6 +35,9 @@ typedef struct Streaksnap__Social__V1__NudgeRequest Streaksnap__Social__V1__Nudg
 typedef struct Streaksnap__Social__V1__NudgeReply Streaksnap__Social__V1__NudgeReply;
 typedef struct Streaksnap__Social__V1__FindFriendshipRequest Streaksnap__Social__V1__FindFriendshipRequest;
 typedef struct Streaksnap__Social__V1__FindFriendshipReply Streaksnap__Social__V1__FindFriendshipReply;
+typedef struct Streaksnap__Social__V1__GetRequestStatesRequest Streaksnap__Social__V1__GetRequestStatesRequest;
+typedef struct Streaksnap__Social__V1__GetRequestStatesReply Streaksnap__Social__V1__GetRequestStatesReply;
+typedef struct Streaksnap__Social__V1__FriendshipStateEntry Streaksnap__Social__V1__FriendshipStateEntry;
 
 
 /* --- enums --- */
@@ -342,6 +345,40 @@ struct  Streaksnap__Social__V1__FindFriendshipReply
 #define STREAKSNAP__SOCIAL__V1__FIND_FRIENDSHIP_REPLY__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__social__v1__find_friendship_reply__descriptor) \
     , (char *)protobuf_c_empty_string }
+
+
+struct  Streaksnap__Social__V1__GetRequestStatesRequest
+{
+  ProtobufCMessage base;
+  char *user_id;
+  size_t n_friendship_ids;
+  char **friendship_ids;
+};
+#define STREAKSNAP__SOCIAL__V1__GET_REQUEST_STATES_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__social__v1__get_request_states_request__descriptor) \
+    , (char *)protobuf_c_empty_string, 0,NULL }
+
+
+struct  Streaksnap__Social__V1__GetRequestStatesReply
+{
+  ProtobufCMessage base;
+  size_t n_friendships;
+  Streaksnap__Social__V1__FriendshipStateEntry **friendships;
+};
+#define STREAKSNAP__SOCIAL__V1__GET_REQUEST_STATES_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__social__v1__get_request_states_reply__descriptor) \
+    , 0,NULL }
+
+
+struct  Streaksnap__Social__V1__FriendshipStateEntry
+{
+  ProtobufCMessage base;
+  char *friendship_id;
+  Streaksnap__Social__V1__FriendshipStatus status;
+};
+#define STREAKSNAP__SOCIAL__V1__FRIENDSHIP_STATE_ENTRY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__social__v1__friendship_state_entry__descriptor) \
+    , (char *)protobuf_c_empty_string, STREAKSNAP__SOCIAL__V1__FRIENDSHIP_STATUS__FRIENDSHIP_STATUS_UNSPECIFIED }
 
 
 /* Streaksnap__Social__V1__SendFriendRequestRequest methods */
@@ -686,6 +723,63 @@ Streaksnap__Social__V1__FindFriendshipReply *
 void   streaksnap__social__v1__find_friendship_reply__free_unpacked
                      (Streaksnap__Social__V1__FindFriendshipReply *message,
                       ProtobufCAllocator *allocator);
+/* Streaksnap__Social__V1__GetRequestStatesRequest methods */
+void   streaksnap__social__v1__get_request_states_request__init
+                     (Streaksnap__Social__V1__GetRequestStatesRequest         *message);
+size_t streaksnap__social__v1__get_request_states_request__get_packed_size
+                     (const Streaksnap__Social__V1__GetRequestStatesRequest   *message);
+size_t streaksnap__social__v1__get_request_states_request__pack
+                     (const Streaksnap__Social__V1__GetRequestStatesRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__social__v1__get_request_states_request__pack_to_buffer
+                     (const Streaksnap__Social__V1__GetRequestStatesRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Social__V1__GetRequestStatesRequest *
+       streaksnap__social__v1__get_request_states_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__social__v1__get_request_states_request__free_unpacked
+                     (Streaksnap__Social__V1__GetRequestStatesRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Social__V1__GetRequestStatesReply methods */
+void   streaksnap__social__v1__get_request_states_reply__init
+                     (Streaksnap__Social__V1__GetRequestStatesReply         *message);
+size_t streaksnap__social__v1__get_request_states_reply__get_packed_size
+                     (const Streaksnap__Social__V1__GetRequestStatesReply   *message);
+size_t streaksnap__social__v1__get_request_states_reply__pack
+                     (const Streaksnap__Social__V1__GetRequestStatesReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__social__v1__get_request_states_reply__pack_to_buffer
+                     (const Streaksnap__Social__V1__GetRequestStatesReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Social__V1__GetRequestStatesReply *
+       streaksnap__social__v1__get_request_states_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__social__v1__get_request_states_reply__free_unpacked
+                     (Streaksnap__Social__V1__GetRequestStatesReply *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Social__V1__FriendshipStateEntry methods */
+void   streaksnap__social__v1__friendship_state_entry__init
+                     (Streaksnap__Social__V1__FriendshipStateEntry         *message);
+size_t streaksnap__social__v1__friendship_state_entry__get_packed_size
+                     (const Streaksnap__Social__V1__FriendshipStateEntry   *message);
+size_t streaksnap__social__v1__friendship_state_entry__pack
+                     (const Streaksnap__Social__V1__FriendshipStateEntry   *message,
+                      uint8_t             *out);
+size_t streaksnap__social__v1__friendship_state_entry__pack_to_buffer
+                     (const Streaksnap__Social__V1__FriendshipStateEntry   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Social__V1__FriendshipStateEntry *
+       streaksnap__social__v1__friendship_state_entry__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__social__v1__friendship_state_entry__free_unpacked
+                     (Streaksnap__Social__V1__FriendshipStateEntry *message,
+                      ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
 typedef void (*Streaksnap__Social__V1__SendFriendRequestRequest_Closure)
@@ -742,6 +836,15 @@ typedef void (*Streaksnap__Social__V1__FindFriendshipRequest_Closure)
 typedef void (*Streaksnap__Social__V1__FindFriendshipReply_Closure)
                  (const Streaksnap__Social__V1__FindFriendshipReply *message,
                   void *closure_data);
+typedef void (*Streaksnap__Social__V1__GetRequestStatesRequest_Closure)
+                 (const Streaksnap__Social__V1__GetRequestStatesRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Social__V1__GetRequestStatesReply_Closure)
+                 (const Streaksnap__Social__V1__GetRequestStatesReply *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Social__V1__FriendshipStateEntry_Closure)
+                 (const Streaksnap__Social__V1__FriendshipStateEntry *message,
+                  void *closure_data);
 
 /* --- services --- */
 
@@ -769,6 +872,9 @@ extern const ProtobufCMessageDescriptor streaksnap__social__v1__nudge_request__d
 extern const ProtobufCMessageDescriptor streaksnap__social__v1__nudge_reply__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__social__v1__find_friendship_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__social__v1__find_friendship_reply__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__social__v1__get_request_states_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__social__v1__get_request_states_reply__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__social__v1__friendship_state_entry__descriptor;
 
 PROTOBUF_C__END_DECLS
 

@@ -122,6 +122,12 @@ struct  Streaksnap__Social__V1__ReportFiled
     , (char *)protobuf_c_empty_string, STREAKSNAP__SOCIAL__V1__REPORT_SUBJECT__REPORT_SUBJECT_UNSPECIFIED, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, NULL }
 
 
+typedef enum {
+  STREAKSNAP__SOCIAL__V1__MODERATION_ACTION_TAKEN___REPORTER_ID__NOT_SET = 0,
+  STREAKSNAP__SOCIAL__V1__MODERATION_ACTION_TAKEN___REPORTER_ID_REPORTER_ID = 8
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__SOCIAL__V1__MODERATION_ACTION_TAKEN___REPORTER_ID__CASE)
+} Streaksnap__Social__V1__ModerationActionTaken__ReporterIdCase;
+
 struct  Streaksnap__Social__V1__ModerationActionTaken
 {
   ProtobufCMessage base;
@@ -132,10 +138,14 @@ struct  Streaksnap__Social__V1__ModerationActionTaken
   Google__Protobuf__Timestamp *until;
   char *moderator_id;
   char *report_id;
+  Streaksnap__Social__V1__ModerationActionTaken__ReporterIdCase _reporter_id_case;
+  union {
+    char *reporter_id;
+  };
 };
 #define STREAKSNAP__SOCIAL__V1__MODERATION_ACTION_TAKEN__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__social__v1__moderation_action_taken__descriptor) \
-    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, STREAKSNAP__SOCIAL__V1__MODERATION_ACTION__MODERATION_ACTION_UNSPECIFIED, NULL, NULL, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string }
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, STREAKSNAP__SOCIAL__V1__MODERATION_ACTION__MODERATION_ACTION_UNSPECIFIED, NULL, NULL, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, STREAKSNAP__SOCIAL__V1__MODERATION_ACTION_TAKEN___REPORTER_ID__NOT_SET, {0} }
 
 
 /* Streaksnap__Social__V1__FriendRequestSent methods */

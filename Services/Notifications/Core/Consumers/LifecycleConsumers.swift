@@ -1,0 +1,13 @@
+internal import AuthAPI
+internal import Outbox
+
+/// AU-7: no notification reaches, names or comes from a user who has deleted the account.
+enum LifecycleConsumers {
+    static let all: [EventHandler] = [
+        EventHandler(AccountDeleted.self) { event, work in
+            try await NotificationRepository.deleteAll(of: event.userID, work.sql)
+            try await DeviceRepository.removeAll(of: event.userID, work.sql)
+            try await RecipientRepository.deleteAll(of: event.userID, work.sql)
+        }
+    ]
+}

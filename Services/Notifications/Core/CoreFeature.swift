@@ -1,0 +1,71 @@
+internal import Database
+internal import Kernel
+internal import Replicas
+package import Runtime
+package import ServiceRuntime
+
+/// What the features of `notifications` share: the log, devices, preferences, and the one write path. Loaded by every replica.
+package enum CoreFeature {
+    /// Where the links of notifications begin.
+    package static let deepLinkBase = Setting(
+        "notifications.deep-link-base",
+        default: "streaksnap://",
+        help:
+            "What the links of notifications begin with: the app's scheme, streaksnap://, or an https address that opens the app."
+    )
+
+    package static let feature = ServiceFeature(
+        "core",
+        settings: [LinkSettings.publicURL, deepLinkBase],
+        migrations: [
+            MigrationSet("profile_replica", ProfileReplica.migrations), MigrationSet("block_replica", BlockReplica.migrations),
+            MigrationSet(
+                "core",
+                [Migration(version: 1, name: "notifications", sql: PackageResources.V0001_notifications_sql)]
+            ),
+        ],
+        personalData: [.core, ProfileReplica.personalData, BlockReplica.personalData],
+        isAlwaysLoaded: true
+    ) { environment in
+        let core = try NotificationsCore(environment)
+        return FeatureParts(
+            consumers: [core.writer.profiles.handler()] + core.writer.blocks.handlers() + LifecycleConsumers.all,
+            jobs: [
+                core.writer.blocks.snapshotJob,
+                Job("old_notifications", every: .seconds(600)) { now in try await core.log.purge(before: now - .days(90)) },
+            ]
+        )
+    }
+}
+
+/// What the features of `notifications` share.
+package struct NotificationsCore: Sendable {
+    package let log: NotificationRepository
+    package let writer: NotificationWriter
+    package let metrics: PushMetrics
+    private let linkBase: String
+
+    /// From the parts of a replica.
+    ///
+    /// - Throws: `Settings.Invalid`.
+    package init(_ environment: ServiceEnvironment) throws {
+        let database = environment.database
+        log = NotificationRepository(database: database)
+        metrics = PushMetrics(environment.metrics)
+        writer = NotificationWriter(
+            profiles: ProfileReplica(
+                database: database,
+                bus: environment.bus,
+                avatars: AvatarLinks(base: try environment.settings.get(LinkSettings.publicURL))
+            ),
+            blocks: BlockReplica(database: database, bus: environment.bus),
+            metrics: metrics
+        )
+        linkBase = try environment.settings.get(CoreFeature.deepLinkBase)
+    }
+
+    /// The whole link of a path that the app opens.
+    package func link(_ path: String) -> String {
+        linkBase.hasSuffix("/") ? linkBase + path : "\(linkBase)/\(path)"
+    }
+}

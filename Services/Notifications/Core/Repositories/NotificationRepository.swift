@@ -1,0 +1,175 @@
+package import Database
+package import Kernel
+package import NotificationsDomain
+internal import Replicas
+package import ServiceRuntime
+
+/// The in-app log (NO-4).
+package struct NotificationRepository: Sendable {
+    package let database: Database
+
+    /// Which entries of a log are wanted.
+    package struct Filter: Sendable {
+        package var kind: NotificationKind?
+        /// Only unread ones, only read ones, or both.
+        package var isUnread: Bool?
+
+        package init(kind: NotificationKind? = nil, isUnread: Bool? = nil) {
+            self.kind = kind
+            self.isUnread = isUnread
+        }
+    }
+
+    private static let columns: Query = """
+        id, user_id, kind, wording, count, others, amount, subject, emoji, actor_id, streak_id, friendship_id, created_at, read_at
+        """
+
+    static func insert(_ new: NewNotification, id: NotificationID, now: Instant, _ sql: Transaction) async throws {
+        let values = new.values
+        _ = try await sql.execute(
+            """
+            INSERT INTO notification (id, user_id, kind, wording, count, others, amount, subject, emoji, actor_id, streak_id,
+                friendship_id, created_at)
+            VALUES (\(id), \(new.user), \(new.kind.rawValue), \(values.wording), \(values.count), \(values.others), \(values.amount),
+                \(values.subject), \(values.emoji), \(new.actor), \(new.streak), \(new.friendship), \(now))
+            """
+        )
+    }
+
+    /// A page of a user's log, newest first.
+    package func list(
+        of user: UserID,
+        _ filter: Filter = Filter(),
+        before cursor: PageCursor?,
+        skipping skipped: Int = 0,
+        limit: Int
+    ) async throws -> [StoredNotification] {
+        var conditions: Query = ""
+        if let cursor {
+            let id: NotificationID = cursor.id()
+            conditions = "AND (created_at, id) < (\(cursor.instant), \(id))"
+        }
+        if let kind = filter.kind { conditions = "\(conditions) AND kind = \(kind.rawValue)" }
+        if let isUnread = filter.isUnread {
+            conditions = isUnread ? "\(conditions) AND read_at IS NULL" : "\(conditions) AND read_at IS NOT NULL"
+        }
+        return try await database.query(
+            """
+            SELECT \(Self.columns) FROM notification
+            WHERE user_id = \(user) AND \(Self.isShown(to: user)) \(conditions) ORDER BY created_at DESC, id DESC
+            LIMIT \(limit) OFFSET \(skipped)
+            """
+        ).compactMap(Self.notification)
+    }
+
+    /// One entry of a user's log; nil when there is none, or a block hides it.
+    package func find(_ id: NotificationID, of user: UserID) async throws -> StoredNotification? {
+        try await database.query(
+            "SELECT \(Self.columns) FROM notification WHERE id = \(id) AND user_id = \(user) AND \(Self.isShown(to: user))"
+        ).first.flatMap(Self.notification)
+    }
+
+    /// Entries by their ids; those that are gone are absent.
+    package static func entries(_ ids: [NotificationID], _ sql: some QueryExecutor) async throws
+        -> [NotificationID: StoredNotification]
+    {
+        let rows = try await sql.query("SELECT \(columns) FROM notification WHERE id = ANY(\(Array(Set(ids))))")
+        return Dictionary(try rows.compactMap(notification).map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// How many of the entries that the log shows are unread.
+    ///
+    /// - Parameter executor: a transaction that has just changed some; default outside any.
+    package func unreadCount(of user: UserID, _ executor: (any QueryExecutor)? = nil) async throws -> Int32 {
+        try await (executor ?? database).query(
+            "SELECT count(*)::int FROM notification WHERE user_id = \(user) AND read_at IS NULL AND \(Self.isShown(to: user))"
+        ).first?.decode(as: Int32.self) ?? 0
+    }
+
+    /// The same for several users, from one statement; users without any are absent.
+    package static func unreadCounts(of users: [UserID], _ sql: some QueryExecutor) async throws -> [UserID: Int32] {
+        let rows = try await sql.query(
+            """
+            SELECT reader, (SELECT count(*)::int FROM notification WHERE user_id = reader AND read_at IS NULL
+                AND (actor_id IS NULL OR NOT EXISTS (SELECT 1 FROM block_replica WHERE active AND blocker = reader AND blocked = actor_id)
+                    AND NOT EXISTS (SELECT 1 FROM block_replica WHERE active AND blocker = actor_id AND blocked = reader)))
+            FROM unnest(\(Array(Set(users)))) AS reader
+            """
+        )
+        return Dictionary(
+            try rows.map { (try $0.get(at: 0, as: UserID.self), try $0.get(at: 1, as: Int32.self)) },
+            uniquingKeysWith: { first, _ in first }
+        )
+    }
+
+    /// Marks entries that the log shows as read. - Returns: how many were unread.
+    ///
+    /// - Parameter ids: nil: all.
+    package static func markRead(_ ids: [NotificationID]?, of user: UserID, now: Instant, _ sql: Transaction) async throws -> Int
+    {
+        let chosen: Query = ids.map { "AND id = ANY(\($0))" } ?? ""
+        // In the order of ids, so that no two transactions wait for each other.
+        return try await sql.execute(
+            """
+            WITH unread AS (
+                SELECT id FROM notification WHERE user_id = \(user) AND read_at IS NULL AND \(isShown(to: user)) \(chosen)
+                ORDER BY id FOR UPDATE)
+            UPDATE notification n SET read_at = \(now) FROM unread WHERE n.id = unread.id
+            """
+        )
+    }
+
+    /// Whether the user's log shows this entry.
+    package static func exists(_ id: NotificationID, of user: UserID, _ sql: Transaction) async throws -> Bool {
+        try await !sql.query("SELECT 1 FROM notification WHERE id = \(id) AND user_id = \(user) AND \(isShown(to: user))").isEmpty
+    }
+
+    /// Deletes one entry that the log shows. What of it waits to be pushed is dropped then. - Returns: whether there was one.
+    package static func delete(_ id: NotificationID, of user: UserID, _ sql: Transaction) async throws -> Bool {
+        try await sql.execute("DELETE FROM notification WHERE id = \(id) AND user_id = \(user) AND \(isShown(to: user))") == 1
+    }
+
+    /// A condition on entries of `user`'s log: no block hides the user they are about (SO-7). Entries name no other user than their actor.
+    static func isShown(to user: UserID) -> Query {
+        "(actor_id IS NULL OR \(BlockReplica.isShown("actor_id", to: user)))"
+    }
+
+    /// Deletes a user's log, and the entries in other logs that name the user.
+    static func deleteAll(of user: UserID, _ sql: Transaction) async throws {
+        _ = try await sql.execute("DELETE FROM notification WHERE user_id = \(user)")
+        _ = try await sql.execute("DELETE FROM notification WHERE actor_id = \(user)")
+    }
+
+    /// Deletes old entries, up to 1,000. - Returns: how many.
+    package func purge(before limit: Instant) async throws -> Int {
+        try await database.execute(
+            """
+            DELETE FROM notification WHERE id IN
+                (SELECT id FROM notification WHERE created_at < \(limit) ORDER BY created_at LIMIT 1000 FOR UPDATE SKIP LOCKED)
+            """
+        )
+    }
+
+    /// nil for a kind that only a newer version knows.
+    private static func notification(_ row: Row) throws -> StoredNotification? {
+        guard let kind = NotificationKind(rawValue: try row.get(at: 2, as: Int32.self)) else { return nil }
+        return StoredNotification(
+            id: try row.get(at: 0),
+            user: try row.get(at: 1),
+            kind: kind,
+            values: NotificationValues(
+                wording: try row.get(at: 3),
+                count: try row.get(at: 4),
+                others: try row.get(at: 5),
+                amount: try row.get(at: 6),
+                subject: try row.get(at: 7),
+                emoji: try row.get(at: 8)
+            ),
+            actor: try row.get(at: 9),
+            streak: try row.get(at: 10),
+            friendship: try row.get(at: 11),
+            createdAt: try row.get(at: 12),
+            readAt: try row.get(at: 13)
+        )
+    }
+}

@@ -1,0 +1,90 @@
+/// What a notification is about (NO-1). The numbers are those of the proto and of the table.
+public enum NotificationKind: Int32, CaseIterable, Hashable, Sendable {
+    case friendRequest = 1
+    case friendAccepted = 2
+    case friendPosted = 3
+    case milestone = 4
+    case streakBroken = 5
+    case streakRecovered = 6
+    case nudge = 7
+    case moderationWarning = 8
+    case dailyWindow = 9
+    case windowClosing = 10
+    case streakAtRisk = 11
+    case exportReady = 12
+    case freezeUsed = 13
+    case lastFreeze = 14
+    case repairOffer = 15
+    case pauseEnded = 16
+    case habitReminder = 17
+    case streakReminder = 18
+    case teamInvitation = 19
+    case teamJoined = 20
+    case teamAtRisk = 21
+    case teamBroken = 22
+    case teamMilestone = 23
+    case purchaseReceipt = 24
+    case reportUpdate = 25
+    case test = 26
+
+    /// As the API writes it: `friend_request`. For payloads, collapse ids and metrics.
+    public var name: String {
+        // `camelCase` to `snake_case`: the case names are the API's.
+        "\(self)".reduce(into: "") { text, character in
+            if character.isUppercase { text += "_" + character.lowercased() } else { text.append(character) }
+        }
+    }
+}
+
+/// What a notification says besides the name of its actor: stored with it, so that the text can be made in any language, when it is read
+/// and when it is pushed.
+public struct NotificationValues: Hashable, Sendable {
+    /// Which of the kind's wordings; 0 is the usual one. `Wording` has the others.
+    public var wording: Int16
+    /// Dates of a streak; 0 where there is none.
+    public var count: Int32
+    /// Friends who wait, or streaks at risk, besides the one that is named.
+    public var others: Int32
+    /// Minutes of `windowClosing`, hours of `streakAtRisk`, `teamAtRisk` and `repairOffer`, freezes left of `freezeUsed`, open habits of
+    /// `streakReminder`.
+    public var amount: Int32
+    /// A prompt, or the name of a habit, team or product; empty where there is none.
+    public var subject: String
+    /// The emoji of a prompt.
+    public var emoji: String
+
+    public init(
+        wording: Int16 = 0,
+        count: Int32 = 0,
+        others: Int32 = 0,
+        amount: Int32 = 0,
+        subject: String = "",
+        emoji: String = ""
+    ) {
+        self.wording = wording
+        self.count = count
+        self.others = others
+        self.amount = amount
+        self.subject = subject
+        self.emoji = emoji
+    }
+}
+
+/// The wordings of kinds that have several.
+public enum Wording {
+    /// Of `friendPosted`: the snap made the date whole.
+    public static let dateCompleted: Int16 = 1
+    /// Of `milestone`: the count earns a recovery token.
+    public static let earnsToken: Int16 = 1
+    /// Of `streakBroken`: no token can save it.
+    public static let isFinal: Int16 = 1
+    /// Of `streakBroken`: the reader has no token, and can get one.
+    public static let hasNoToken: Int16 = 2
+    /// Of `streakRecovered`: by the friend's token, or the reader's; for a date in the past, or in advance.
+    public static let byFriend: Int16 = 1
+    public static let byReader: Int16 = 2
+    public static let byFriendInAdvance: Int16 = 3
+    public static let byReaderInAdvance: Int16 = 4
+    /// Of `reportUpdate`: the moderators saw no reason to act.
+    public static let noAction: Int16 = 1
+}

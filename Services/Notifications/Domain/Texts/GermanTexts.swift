@@ -1,0 +1,140 @@
+/// The texts in German.
+enum GermanTexts: Texts {
+    static func text(_ kind: NotificationKind, _ values: NotificationValues, name: String?) -> NotificationText {
+        let name = name ?? "Dein Freund"
+        switch kind {
+        case .friendRequest: return NotificationText("👋 Neue Freundschaftsanfrage", "\(name) will einen Streak mit dir beginnen!")
+        case .friendAccepted:
+            return NotificationText("🤝 Ihr seid jetzt Freunde", "\(name) hat deine Anfrage angenommen. Poste deinen ersten Snap!")
+        case .nudge:
+            return NotificationText("👉 \(name) stupst dich an", "\(name) wartet auf deinen Snap. Halte den Streak am Leben 🔥")
+        case .dailyWindow, .windowClosing: return window(kind, values, name)
+        case .friendPosted, .milestone, .streakBroken, .streakRecovered, .streakAtRisk: return streak(kind, values, name)
+        case .freezeUsed, .lastFreeze, .repairOffer, .pauseEnded, .habitReminder, .streakReminder: return solo(kind, values)
+        case .teamInvitation, .teamJoined, .teamAtRisk, .teamBroken, .teamMilestone: return team(kind, values, name)
+        case .moderationWarning, .exportReady, .purchaseReceipt, .reportUpdate, .test: return account(kind, values)
+        }
+    }
+
+    private static func window(_ kind: NotificationKind, _ values: NotificationValues, _ name: String) -> NotificationText {
+        let waiting =
+            values.others == 0
+            ? "\(name) wartet!" : "\(name) und \(counted(values.others, "anderer", "andere")) warten!"
+        let title =
+            kind == .dailyWindow
+            ? "📸 Zeit für einen Snap!" : "⏰ Noch \(counted(values.amount, "Minute", "Minuten")) für deinen Snap"
+        return NotificationText(title, "\(values.emoji) \(values.subject) — \(waiting)")
+    }
+
+    private static func streak(_ kind: NotificationKind, _ values: NotificationValues, _ name: String) -> NotificationText {
+        let days = counted(values.count, "Tag", "Tagen")
+        let streak = "Streak von \(days)"
+        switch (kind, values.wording) {
+        case (.friendPosted, Wording.dateCompleted):
+            return NotificationText("🔥 \(streak)", "\(name) hat einen Snap gesendet: Heute zählt für euch beide.")
+        case (.friendPosted, _):
+            return NotificationText("📸 \(name) hat gepostet", "\(name) hat einen Snap in eurem Streak gesendet 🔥 Du bist dran!")
+        case (.milestone, let wording):
+            let end =
+                wording == Wording.earnsToken ? "Du hast ein Rettungs-Token verdient." : "Teile deinen Erfolg!"
+            return NotificationText(
+                "🔥 \(streak)!",
+                "Du und \(name) habt \(counted(values.count, "Tag", "Tage")) geschafft! \(end)"
+            )
+        case (.streakBroken, let wording):
+            let end =
+                switch wording {
+                case Wording.isFinal: ""
+                case Wording.hasNoToken: " Hol dir ein Rettungs-Token, um ihn zu retten!"
+                default: " Rette ihn mit einem Rettungs-Token!"
+                }
+            return NotificationText("💔 Streak gerissen", "Dein \(streak) mit \(name) ist zu Ende.\(end)")
+        case (.streakRecovered, let wording):
+            let body =
+                switch wording {
+                case Wording.byFriend: "\(name) hat ein Rettungs-Token eingesetzt: Euer \(streak) geht weiter."
+                case Wording.byReader: "Du hast ein Rettungs-Token eingesetzt: Dein \(streak) mit \(name) geht weiter."
+                case Wording.byFriendInAdvance:
+                    "\(name) hat ein Rettungs-Token eingesetzt: Euer \(streak) ist für heute sicher."
+                case Wording.byReaderInAdvance:
+                    "Du hast ein Rettungs-Token eingesetzt: Dein \(streak) mit \(name) ist für heute sicher."
+                default: "Dein \(streak) mit \(name) geht weiter."
+                }
+            return NotificationText("💚 Streak gerettet", body)
+        default:
+            let time = counted(values.amount, "Stunde", "Stunden")
+            guard values.others > 0 else {
+                return NotificationText("⚠️ Streak in Gefahr!", "Dein \(streak) mit \(name) läuft in \(time) ab!")
+            }
+            return NotificationText(
+                "⚠️ \(values.others + 1) Streaks in Gefahr!",
+                "Dein \(streak) mit \(name) und \(counted(values.others, "weiterer", "weitere")) laufen in \(time) ab!"
+            )
+        }
+    }
+
+    private static func solo(_ kind: NotificationKind, _ values: NotificationValues) -> NotificationText {
+        let streak = "Streak von \(counted(values.count, "Tag", "Tagen"))"
+        switch kind {
+        case .freezeUsed:
+            let left = "Du hast noch \(counted(values.amount, "Freeze", "Freezes"))."
+            return NotificationText("❄️ Streak-Freeze eingesetzt!", "Dein \(streak) ist sicher. \(left)")
+        case .lastFreeze:
+            return NotificationText("⚠️ Das ist dein letzter Freeze!", "Check morgen ein, damit dein \(streak) weitergeht.")
+        case .repairOffer:
+            return NotificationText(
+                "💔 Dein \(streak) ist gerissen!",
+                "Innerhalb von \(counted(values.amount, "Stunde", "Stunden")) reparieren?"
+            )
+        case .pauseEnded: return NotificationText("👋 Willkommen zurück!", "Setze deinen Streak heute fort!")
+        case .habitReminder: return NotificationText(values.subject, "Zeit für deine Gewohnheit!")
+        default:
+            return NotificationText(
+                "Lass deinen Streak nicht reißen!",
+                "Heute \(values.amount == 1 ? "ist" : "sind") noch \(counted(values.amount, "Gewohnheit", "Gewohnheiten")) offen"
+            )
+        }
+    }
+
+    private static func team(_ kind: NotificationKind, _ values: NotificationValues, _ name: String) -> NotificationText {
+        let (team, streak) = (values.subject, "Streak von \(counted(values.count, "Tag", "Tagen"))")
+        switch kind {
+        case .teamInvitation:
+            return NotificationText("👥 Mach mit bei \(team)", "\(name) lädt dich zu einem gemeinsamen Streak ein.")
+        case .teamJoined: return NotificationText("👥 \(team)", "\(name) ist jetzt in deinem Team.")
+        case .teamAtRisk:
+            return NotificationText(
+                "⚠️ \(team) braucht dich!",
+                "Der \(streak) des Teams läuft in \(counted(values.amount, "Stunde", "Stunden")) ab."
+            )
+        case .teamBroken: return NotificationText("💔 \(team)", "Der \(streak) des Teams ist zu Ende. Beginnt heute einen neuen!")
+        default: return NotificationText("🎉 \(team)", "Das Team hat einen \(streak) erreicht!")
+        }
+    }
+
+    private static func account(_ kind: NotificationKind, _ values: NotificationValues) -> NotificationText {
+        switch kind {
+        case .moderationWarning:
+            NotificationText(
+                "⚠️ Eine Verwarnung der Moderation",
+                "Etwas, das du gepostet oder geschrieben hast, wurde gemeldet und verstößt gegen unsere Regeln. "
+                    + "Beim nächsten Mal kann dein Konto gesperrt werden."
+            )
+        case .exportReady:
+            NotificationText(
+                "📦 Deine Daten sind bereit",
+                "Lade deinen Export innerhalb von 7 Tagen herunter. Dann wird er gelöscht."
+            )
+        case .purchaseReceipt:
+            NotificationText("🧾 Danke!", "Du hast \(values.subject) gekauft. Die Quittung kommt per E-Mail.")
+        case .reportUpdate:
+            NotificationText(
+                "🛡️ Deine Meldung",
+                values.wording == Wording.noAction
+                    ? "Wir haben geprüft, was du gemeldet hast. Es verstößt nicht gegen unsere Regeln."
+                    : "Wir haben geprüft, was du gemeldet hast, und gehandelt. Danke!"
+            )
+        default: NotificationText("🔔 Es klappt", "Benachrichtigungen erreichen dieses Gerät.")
+        }
+    }
+}

@@ -1,0 +1,31 @@
+internal import Bus
+internal import NotificationsAPI
+internal import NotificationsCore
+internal import Outbox
+internal import Runtime
+package import ServiceRuntime
+internal import SocialAPI
+
+/// The in-app log, filled from the events of the other services (NO-1, NO-4).
+package enum LogFeature {
+    package static let feature = ServiceFeature(
+        "log",
+        settings: [LinkSettings.publicURL, CoreFeature.deepLinkBase]
+    ) { environment in
+        let core = try NotificationsCore(environment)
+        let (log, mutations) = (core.log, environment.mutations)
+        let views = EntryViews(core: core, social: FriendsClient(environment.bus))
+        let entries = NotificationHandlers(writer: core.writer)
+        return FeatureParts(
+            endpoints: NotificationsService.endpoints(
+                list: List(log: log, views: views),
+                unreadCount: UnreadCount(log: log),
+                get: Get(log: log, views: views),
+                markRead: MarkRead(log: log, mutations: mutations),
+                markAllRead: MarkAllRead(log: log, mutations: mutations),
+                delete: Delete(log: log, mutations: mutations)
+            ),
+            consumers: entries.friendshipHandlers + entries.streakHandlers + entries.accountHandlers + entries.reminderHandlers
+        )
+    }
+}

@@ -1,0 +1,75 @@
+internal import Kernel
+internal import NotificationsCore
+internal import NotificationsDomain
+
+/// One push as Expo's service takes it (https://docs.expo.dev/push-notifications/sending-notifications/#message-request-format).
+struct ExpoMessage: Encodable, Sendable {
+    /// What the app gets with it, in the names of the SnapChef app.
+    struct Content: Encodable, Sendable {
+        let type: String
+        let notification_id: String
+        let deep_link: String
+        let streak_id: String?
+        let streakType: String?
+        let currentStreak: Int32?
+        let hoursRemaining: Int32?
+        let milestone: Int32?
+    }
+
+    let to: String
+    let title: String
+    let body: String
+    let data: Content
+    let sound: String
+    let badge: Int32
+    /// Seconds for which it may be kept for a device that is off.
+    let ttl: Int64
+    let priority: String
+    let channelId: String
+    /// What replaces an earlier push on the screen: on iOS and on Android.
+    let collapseId: String
+    let tag: String
+
+    /// Most seconds that Google keeps a push.
+    private static let mostSeconds: Int64 = 2_419_200
+
+    /// The push of an entry to a device.
+    ///
+    /// - Parameters:
+    ///   - name: of the entry's actor; nil: who may not be named.
+    ///   - unread: the user's unread entries, for the badge.
+    ///   - now: by the product clock, as `uselessAt`.
+    init(
+        _ entry: StoredNotification,
+        to device: DeviceAddress,
+        name: String?,
+        unread: Int32,
+        link: String,
+        uselessAt: Instant,
+        now: Instant
+    ) {
+        let text = entry.text(name: name, in: Language(locale: device.locale) ?? .english)
+        let kind = entry.kind
+        to = device.token
+        title = text.title
+        body = text.body
+        sound = "default"
+        badge = unread
+        ttl = min(max((uselessAt - now).seconds, 1), Self.mostSeconds)
+        priority = kind.isUrgent ? "high" : "default"
+        channelId = kind.channel.rawValue
+        let subject = entry.streak.map { "\($0)" } ?? entry.friendship.map { "\($0)" }
+        collapseId = kind.collapseID(subject: subject, entry: "\(entry.id)")
+        tag = collapseId
+        data = Content(
+            type: kind.name,
+            notification_id: "\(entry.id)",
+            deep_link: link,
+            streak_id: entry.streak.map { "\($0)" },
+            streakType: kind.channel == .streaks ? "daily_snap" : nil,
+            currentStreak: kind.channel == .streaks && entry.values.count > 0 ? entry.values.count : nil,
+            hoursRemaining: kind == .streakAtRisk ? entry.values.amount : nil,
+            milestone: kind == .milestone ? entry.values.count : nil
+        )
+    }
+}

@@ -1,0 +1,29 @@
+internal import Bus
+internal import Kernel
+internal import NotificationsAPI
+internal import NotificationsCore
+internal import NotificationsDomain
+internal import ServiceRuntime
+
+/// NO-2: changes what is given. It holds for pushes that are queued already, too.
+struct UpdatePreferences: MutationHandler {
+    let mutations: Mutations
+
+    func handle(_ request: UpdatePreferencesRequest, _ context: CallContext) async throws -> Once<Preferences> {
+        let user = try context.requireUser()
+        let change = PreferencesRepository.Change(
+            switches: request.switches,
+            hasQuietHours: request.quietHours,
+            quietStart: request.quietStartHour,
+            quietEnd: request.quietEndHour
+        )
+        return try await mutations.once(context, request) { work in
+            let stored = try await PreferencesRepository.update(user, change, work.sql)
+            // As they are after it: one of the two may have been set before.
+            guard QuietHours(start: Int(stored.quietStart), end: Int(stored.quietEnd)) != nil else {
+                throw ServiceError.validation(field: "quiet_end_hour", "must differ from quiet_start_hour")
+            }
+            return Preferences(stored)
+        }
+    }
+}

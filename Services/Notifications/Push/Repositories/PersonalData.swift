@@ -1,0 +1,13 @@
+internal import Kernel
+internal import ServiceRuntime
+
+extension PersonalData {
+    /// Which sessions ended, for a day. Auth exports the sessions.
+    static let push = PersonalData(
+        [PersonalTable("ended_session", users: ["user_id": .delete], references: ["session_id"])],
+        impersonal: [
+            "push_provider": "whether the push service answers",
+            "push_slot": "which replica has a connection to the push service",
+        ]
+    )
+}
