@@ -179,6 +179,7 @@ let sharedModules: [Target] = [
     shared("WorkPool", ["Kernel"]),
     shared("Gzip", ["CZlib"]),
     shared("OutgoingHTTP", ["Kernel", "WorkPool", "CCurl"]),
+    shared("OutgoingMail", ["Kernel", "WorkPool", "CCurl"]),
     shared("Images", ["Kernel", "WorkPool", "CVips", logging]),
     shared("Passwords", ["Kernel", "WorkPool", "CCrypt", "CHashProcess"]),
     shared("Tokens", ["Bus", "Kernel", crypto, .product(name: "JWTKit", package: "jwt-kit")]),
@@ -211,8 +212,8 @@ let services: [[Target]] = [
         "Auth",
         core: ["BillingAPI", "StreaksAPI", "Replicas"],
         features: [
-            Feature("Accounts", blobs + ["SocialAPI", "Passwords", "Tokens", "OutgoingHTTP", "WorkPool", crypto, logging]),
-            Feature("Profiles", ["MediaAPI", "Replicas"], hasTables: false),
+            Feature("Accounts", blobs + ["NotificationsAPI", "SocialAPI", "Passwords", "Tokens", "OutgoingHTTP", "WorkPool", crypto, logging]),
+            Feature("Profiles", ["MediaAPI", "Replicas"], hasTables: false), Feature("Links", [], hasTables: false),
         ],
         tested: [
             "GatewayService", "OutgoingHTTP", "Tokens", crypto, hummingbird, .product(name: "JWTKit", package: "jwt-kit"),
@@ -253,7 +254,24 @@ let services: [[Target]] = [
         list: blobs + [logging],
         tested: blobs + ["Images", crypto]
     ),
-    service("Notifications", apis: ["AuthAPI", "NotificationsAPI", "SocialAPI", "StreaksAPI"], extra: ["Replicas"]),
+    service(
+        "Notifications",
+        apis: ["AuthAPI", "NotificationsAPI", "SocialAPI", "StreaksAPI"],
+        extra: ["Replicas", "NotificationsMail"]
+    ),
+    [
+        // Becomes Feature("Mail", ["OutgoingMail", logging]) once notifications is a list of features.
+        .target(
+            name: "NotificationsMail",
+            dependencies: [
+                "Kernel", "Bus", "Database", "Outbox", "Runtime", "ServiceRuntime", "NotificationsDomain", "NotificationsAPI",
+                "Wire", "CommonAPI", "OutgoingMail", logging,
+            ],
+            path: "Services/Notifications/Mail",
+            resources: [.embedInCode("Migrations")],
+            swiftSettings: strict
+        )
+    ],
     service("Billing", apis: ["AuthAPI", "BillingAPI", "StreaksAPI"]),
 ]
 

@@ -1,6 +1,7 @@
 internal import Database
 internal import Kernel
 internal import NotificationsAPI
+internal import NotificationsMail
 internal import Outbox
 internal import Replicas
 internal import Runtime
@@ -32,7 +33,8 @@ public enum NotificationsModule: ServiceModule {
             migrations: ownMigrations,
             personalData: [.log, ProfileReplica.personalData, BlockReplica.personalData],
             assemble: assemble
-        )
+        ),
+        MailFeature.feature,
     ]
 
     @Sendable private static func assemble(_ environment: ServiceEnvironment) async throws -> FeatureParts {
