@@ -12,10 +12,11 @@ package struct SessionEnder: Sendable {
 
     /// Ends every session of an account.
     ///
-    /// - Returns: how many there were.
+    /// - Parameter kept: one that goes on; nil for none.
+    /// - Returns: how many ended.
     @discardableResult
-    package func endAll(of account: UserID, _ work: UnitOfWork) async throws -> Int {
-        try await sessions.revokeAll(of: account, now: work.now, work.sql)
+    package func endAll(of account: UserID, except kept: SessionID? = nil, _ work: UnitOfWork) async throws -> Int {
+        try await sessions.revokeAll(of: account, except: kept, now: work.now, work.sql)
     }
 
     /// Ends one session of an account.

@@ -82,10 +82,13 @@ struct SessionRepository: Sendable {
         ) == 1
     }
 
-    /// Ends every open session of an account. - Returns: how many there were.
-    func revokeAll(of account: UserID, now: Instant, _ sql: Transaction) async throws -> Int {
+    /// Ends every open session of an account but one. - Returns: how many ended.
+    func revokeAll(of account: UserID, except kept: SessionID?, now: Instant, _ sql: Transaction) async throws -> Int {
         try await sql.execute(
-            "UPDATE session SET revoked_at = \(now) WHERE account_id = \(account) AND revoked_at IS NULL"
+            """
+            UPDATE session SET revoked_at = \(now)
+            WHERE account_id = \(account) AND revoked_at IS NULL AND id IS DISTINCT FROM \(kept)
+            """
         )
     }
 
