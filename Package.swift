@@ -212,7 +212,10 @@ let services: [[Target]] = [
         "Auth",
         core: ["BillingAPI", "StreaksAPI", "Replicas"],
         features: [
-            Feature("Accounts", blobs + ["NotificationsAPI", "SocialAPI", "Passwords", "Tokens", "OutgoingHTTP", "WorkPool", crypto, logging]),
+            Feature(
+                "Accounts",
+                blobs + ["NotificationsAPI", "SocialAPI", "Passwords", "Tokens", "OutgoingHTTP", "WorkPool", crypto, logging]
+            ),
             Feature("Profiles", ["MediaAPI", "Replicas"], hasTables: false), Feature("Links", [], hasTables: false),
         ],
         tested: [

@@ -9,7 +9,9 @@ enum HeaderText {
 
     /// Whether a text can stand in a header: no line breaks and no other control characters.
     static func isPlain(_ text: String) -> Bool {
-        text.unicodeScalars.allSatisfy { $0.value >= 32 && !(127...159).contains($0.value) && $0.value != 0x2028 && $0.value != 0x2029 }
+        text.unicodeScalars.allSatisfy {
+            $0.value >= 32 && !(127...159).contains($0.value) && $0.value != 0x2028 && $0.value != 0x2029
+        }
     }
 
     /// A text that means itself, as `Subject`.

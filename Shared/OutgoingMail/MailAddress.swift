@@ -38,7 +38,9 @@ public struct MailAddress: Hashable, Sendable, CustomStringConvertible {
 
     private static func isValid(_ address: String) -> Bool {
         let parts = address.utf8.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
-        guard address.utf8.count <= 254, parts.count == 2, (1...64).contains(parts[0].count), !parts[1].isEmpty else { return false }
+        guard address.utf8.count <= 254, parts.count == 2, (1...64).contains(parts[0].count), !parts[1].isEmpty else {
+            return false
+        }
         let isAtom = parts[0].allSatisfy { isLetterOrDigit($0) || special.contains($0) }
         let labels = parts[1].split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         let isHost = labels.allSatisfy { label in

@@ -77,14 +77,18 @@ public struct MailMessage: Sendable {
     private func check() throws(Malformed) {
         let isName = { (text: String, most: Int, extra: [UInt8]) in
             (1...most).contains(text.utf8.count)
-                && text.utf8.allSatisfy { (48...57).contains($0) || (65...90).contains($0) || (97...122).contains($0) || extra.contains($0) }
+                && text.utf8.allSatisfy {
+                    (48...57).contains($0) || (65...90).contains($0) || (97...122).contains($0) || extra.contains($0)
+                }
         }
         guard isName(id, 60, Array(".-".utf8)) else { throw Malformed(header: "Message-ID") }
         guard HeaderText.isPlain(subject), subject.utf8.count <= 500 else { throw Malformed(header: "Subject") }
         guard language.isEmpty || isName(language, 35, Array("-".utf8)) else { throw Malformed(header: "Content-Language") }
         let isURL = { (url: String) in
             (url.hasPrefix("https:") || url.hasPrefix("mailto:")) && url.utf8.count <= 500
-                && url.utf8.allSatisfy { (33...126).contains($0) && $0 != UInt8(ascii: "<") && $0 != UInt8(ascii: ">") && $0 != UInt8(ascii: ",") }
+                && url.utf8.allSatisfy {
+                    (33...126).contains($0) && $0 != UInt8(ascii: "<") && $0 != UInt8(ascii: ">") && $0 != UInt8(ascii: ",")
+                }
         }
         guard unsubscribe.count <= 2, unsubscribe.allSatisfy(isURL) else { throw Malformed(header: "List-Unsubscribe") }
     }

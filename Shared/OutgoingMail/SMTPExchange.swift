@@ -90,4 +90,6 @@ private func observe(
 }
 
 /// libcurl's callback: there is nothing to read but the lines that `observe` sees.
-private func dropBody(_: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _: UnsafeMutableRawPointer?) -> Int { size * count }
+private func dropBody(_: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _: UnsafeMutableRawPointer?) -> Int {
+    size * count
+}

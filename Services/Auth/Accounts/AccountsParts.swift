@@ -117,7 +117,7 @@ struct AccountsParts {
             getSigningKeys: GetSigningKeys(keys: keys),
             signInWithApple: SignInWithApple(
                 apple: apple,
-                appleAccounts: AppleAccounts(appleUsers: appleUsers, accounts: core.accounts, writer: core.writer),
+                appleAccounts: AppleAccounts(appleUsers: appleUsers, accounts: core.accounts, writer: core.writer, mails: mails),
                 naming: AccountNaming(ids: environment.ids),
                 issuer: issuer,
                 mutations: mutations

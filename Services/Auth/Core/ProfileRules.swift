@@ -32,7 +32,9 @@ package enum ProfileRules {
         let isLetter = { (byte: UInt8) in (65...90).contains(byte & 0xDF) }
         let isTag =
             parts.first.map { (2...3).contains($0.count) && $0.allSatisfy(isLetter) } ?? false
-            && parts.dropFirst().allSatisfy { (1...8).contains($0.count) && $0.allSatisfy { isLetter($0) || (48...57).contains($0) } }
+            && parts.dropFirst().allSatisfy {
+                (1...8).contains($0.count) && $0.allSatisfy { isLetter($0) || (48...57).contains($0) }
+            }
         guard isTag else { throw ServiceError.validation(field: "locale", "must be a language tag such as de or de-AT") }
         return text
     }

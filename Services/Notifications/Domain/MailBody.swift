@@ -13,7 +13,8 @@ extension MailText {
         let rows = facts.map {
             "<tr><td style=\"padding:4px 16px 4px 0;color:#666\">\(Self.escaped($0.label))</td><td>\(Self.escaped($0.value))</td></tr>"
         }
-        let table = rows.isEmpty ? "" : "\n<table style=\"margin:0 0 16px;font-size:16px\">\n\(rows.joined(separator: "\n"))\n</table>"
+        let table =
+            rows.isEmpty ? "" : "\n<table style=\"margin:0 0 16px;font-size:16px\">\n\(rows.joined(separator: "\n"))\n</table>"
         let button = action.map { action in
             """
 

@@ -114,7 +114,9 @@ public struct MailText: Hashable, Sendable {
             return MailText(
                 .english,
                 "Your account is back",
-                ["Your StreakSnap account was restored. It will not be deleted. Streaks that ended with the deletion stay ended."],
+                [
+                    "Your StreakSnap account was restored. It will not be deleted. Streaks that ended with the deletion stay ended."
+                ],
                 protectInEnglish
             )
         case .purchaseReceipt(let product, let price, let order, let at):
@@ -142,7 +144,9 @@ public struct MailText: Hashable, Sendable {
             return MailText(
                 .german,
                 "Setze ein neues Passwort",
-                ["Ein neues Passwort wurde angefordert. Der Link gilt einmal und eine Stunde. Dabei werden alle Geräte abgemeldet."],
+                [
+                    "Ein neues Passwort wurde angefordert. Der Link gilt einmal und eine Stunde. Dabei werden alle Geräte abgemeldet."
+                ],
                 action: ("Neues Passwort setzen", link),
                 ignoreInGerman
             )

@@ -37,7 +37,8 @@ struct MailComposer: Sendable {
 
     /// The mail of a row; nil when it cannot be written: its address or its values are no such.
     func message(_ mail: DueMail) throws -> MailMessage? {
-        guard let address = MailAddress(mail.address), let content = MailContent(mail.kind, try MailValues(serialized: mail.content))
+        guard let address = MailAddress(mail.address),
+            let content = MailContent(mail.kind, try MailValues(serialized: mail.content))
         else { return nil }
         let text = MailText(content, MailLanguage(locale: mail.locale))
         // None of these is subscribed to: they say what happened to an account or a purchase, so there is no List-Unsubscribe.

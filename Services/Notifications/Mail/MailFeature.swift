@@ -29,7 +29,8 @@ package enum MailFeature {
     static let folder = Setting(
         "notifications.mail-folder",
         default: "",
-        help: "Folder that mails are written to instead, for development; empty, and no mail server: mails wait until they are of no use."
+        help:
+            "Folder that mails are written to instead, for development; empty, and no mail server: mails wait until they are of no use."
     )
 
     /// The feature.
@@ -40,7 +41,9 @@ package enum MailFeature {
         personalData: [.mail]
     ) { environment in
         let transport = try MailTransport(environment.settings)
-        if transport == nil { environment.logger.warning("no mail is sent: there is neither a mail server nor a folder for mails") }
+        if transport == nil {
+            environment.logger.warning("no mail is sent: there is neither a mail server nor a folder for mails")
+        }
         let jobs = MailJobs(
             mails: MailRepository(database: environment.database),
             composer: MailComposer(sender: try address(environment.settings)),

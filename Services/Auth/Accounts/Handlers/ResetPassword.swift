@@ -29,13 +29,17 @@ struct ResetPassword: MutationHandler {
         } else {
             if let refusal = stored.token.refusal(for: [.passwordReset], now: mutations.work.now()) { throw refusal }
             let hash = try await passwords.hash(request.newPassword, for: context.hashRequester(.newPassword))
-            reply = try await mutations.once(context, request) { work in try await reset(tokenHash, to: hash, stored.account, work) }
+            reply = try await mutations.once(context, request) { work in
+                try await reset(tokenHash, to: hash, stored.account, work)
+            }
         }
         try await revocations.publish(of: stored.account)
         return reply
     }
 
-    private func reset(_ tokenHash: [UInt8], to hash: String, _ user: UserID, _ work: UnitOfWork) async throws -> ResetPasswordReply {
+    private func reset(_ tokenHash: [UInt8], to hash: String, _ user: UserID, _ work: UnitOfWork) async throws
+        -> ResetPasswordReply
+    {
         // The account before what belongs to it.
         guard let account = try await accounts.lock(user, work.sql),
             let stored = try await EmailTokenRepository.lock(tokenHash, work.sql)

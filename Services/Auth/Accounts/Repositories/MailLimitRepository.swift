@@ -60,7 +60,12 @@ struct MailLimitRepository: Sendable {
     /// - Throws: `RATE_LIMITED` when one of them is at its limit.
     static func require(_ keys: [Key], now: Instant, _ sql: Transaction) async throws {
         guard let wait = try await count(keys, now: now, sql) else { return }
-        throw ServiceError(.resourceExhausted, "RATE_LIMITED", "Too many mails were asked for. Try again later.", retryAfter: wait)
+        throw ServiceError(
+            .resourceExhausted,
+            "RATE_LIMITED",
+            "Too many mails were asked for. Try again later.",
+            retryAfter: wait
+        )
     }
 
     /// Deletes counts that are over, up to 1,000. - Returns: how many.

@@ -48,7 +48,10 @@ extension PersonalData {
             PersonalExport(
                 "email_links",
                 [
-                    .value("purpose", "CASE purpose WHEN 1 THEN 'verification' WHEN 2 THEN 'password_reset' ELSE 'email_change' END"),
+                    .value(
+                        "purpose",
+                        "CASE purpose WHEN 1 THEN 'verification' WHEN 2 THEN 'password_reset' ELSE 'email_change' END"
+                    ),
                     "address", "created_at", "expires_at", "used_at",
                 ]
             ) { "account_id = \($0)" }

@@ -13,7 +13,10 @@ extension PersonalData {
                     "mails",
                     [
                         "id", "kind", "locale", "address", "created_at", "ended_at",
-                        .value("state", "CASE state WHEN 0 THEN 'queued' WHEN 1 THEN 'sent' WHEN 2 THEN 'failed' ELSE 'expired' END"),
+                        .value(
+                            "state",
+                            "CASE state WHEN 0 THEN 'queued' WHEN 1 THEN 'sent' WHEN 2 THEN 'failed' ELSE 'expired' END"
+                        ),
                     ]
                 ) { "user_id = \($0)" }
             ]
