@@ -179,6 +179,7 @@ let sharedModules: [Target] = [
     shared("WorkPool", ["Kernel"]),
     shared("Gzip", ["CZlib"]),
     shared("OutgoingHTTP", ["Kernel", "WorkPool", "CCurl"]),
+    shared("OutgoingMail", ["Kernel", "WorkPool", "CCurl"]),
     shared("Images", ["Kernel", "WorkPool", "CVips", logging]),
     shared("Passwords", ["Kernel", "WorkPool", "CCrypt", "CHashProcess"]),
     shared("Tokens", ["Bus", "Kernel", crypto, .product(name: "JWTKit", package: "jwt-kit")]),
@@ -211,8 +212,11 @@ let services: [[Target]] = [
         "Auth",
         core: ["BillingAPI", "StreaksAPI", "Replicas"],
         features: [
-            Feature("Accounts", blobs + ["SocialAPI", "Passwords", "Tokens", "OutgoingHTTP", "WorkPool", crypto, logging]),
-            Feature("Profiles", ["MediaAPI", "Replicas"], hasTables: false),
+            Feature(
+                "Accounts",
+                blobs + ["NotificationsAPI", "SocialAPI", "Passwords", "Tokens", "OutgoingHTTP", "WorkPool", crypto, logging]
+            ),
+            Feature("Profiles", ["MediaAPI", "Replicas"], hasTables: false), Feature("Links", [], hasTables: false),
         ],
         tested: [
             "GatewayService", "OutgoingHTTP", "Tokens", crypto, hummingbird, .product(name: "JWTKit", package: "jwt-kit"),
@@ -259,8 +263,9 @@ let services: [[Target]] = [
         features: [
             Feature("Log", ["AuthAPI", "SocialAPI", "StreaksAPI", "Replicas"], hasTables: false),
             Feature("Push", ["AuthAPI", "Replicas", "Gzip", "OutgoingHTTP", logging]),
+            Feature("Mail", ["OutgoingMail", logging]),
         ],
-        tested: ["Gzip", "OutgoingHTTP", "StreaksDomain", logging]
+        tested: ["Gzip", "OutgoingHTTP", "OutgoingMail", "StreaksDomain", logging]
     ),
     service("Billing", apis: ["AuthAPI", "BillingAPI", "StreaksAPI"]),
 ]

@@ -36,3 +36,9 @@ static inline CURLcode ccurl_set_seeker(CURL *handle, int (*seeker)(void *, curl
     CURLcode code = curl_easy_setopt(handle, CURLOPT_SEEKFUNCTION, seeker);
     return code == CURLE_OK ? curl_easy_setopt(handle, CURLOPT_SEEKDATA, context) : code;
 }
+// What is sent and received besides bodies.
+static inline CURLcode ccurl_set_observer(CURL *handle, int (*observer)(CURL *, curl_infotype, char *, size_t, void *), void *context) {
+    CURLcode code = curl_easy_setopt(handle, CURLOPT_DEBUGFUNCTION, observer);
+    if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_DEBUGDATA, context);
+    return code == CURLE_OK ? curl_easy_setopt(handle, CURLOPT_VERBOSE, 1L) : code;
+}

@@ -37,7 +37,7 @@ struct LayerTests {
         "CVips": ["Shared/Images/"],
         "CCrypt": ["Shared/Passwords/"],
         "CHashProcess": ["Shared/Passwords/"],
-        "CCurl": ["Shared/Mail/", "Shared/OutgoingHTTP/"],
+        "CCurl": ["Shared/OutgoingHTTP/", "Shared/OutgoingMail/"],
         "CZlib": ["Shared/Gzip/"],
     ]
 

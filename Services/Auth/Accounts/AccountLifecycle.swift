@@ -2,6 +2,7 @@ internal import AuthAPI
 internal import AuthCore
 internal import AuthDomain
 internal import Kernel
+internal import NotificationsAPI
 internal import Outbox
 internal import ServiceRuntime
 
@@ -10,6 +11,7 @@ struct AccountLifecycle: Sendable {
     let repository: LifecycleRepository
     let writer: AccountWriter
     let ender: SessionEnder
+    let mails: AccountMails
 
     /// Deletes an account, once: unusable, signed out everywhere, e-mail and username free for others.
     ///
@@ -23,7 +25,8 @@ struct AccountLifecycle: Sendable {
         guard let purgeAt = life.purgeAt else { throw ServiceError.internal }
         if isFirst {
             try await Mutations.deleteReplies(to: user, work.sql)
-            try await change(user, to: life, signOut: true, work)
+            let account = try await change(user, to: life, signOut: true, work)
+            try await mails.inform(account, .deletionScheduled, at: purgeAt, work)
             try await work.emit(AccountDeleted(userID: user, deletedAt: work.now, purgeAt: purgeAt))
         }
         return purgeAt

@@ -52,7 +52,8 @@ package enum AccountsFeature {
     package static func feature(_ declared: @escaping @Sendable () -> [PersonalData]) -> ServiceFeature {
         ServiceFeature(
             "accounts",
-            settings: [keyFolder, bcryptCost, refreshSecret, appleClients, appleKeys, exportReply] + BlobSettings.all,
+            settings: [keyFolder, bcryptCost, refreshSecret, appleClients, appleKeys, exportReply]
+                + BlobSettings.all,
             migrations: [
                 MigrationSet("accounts", [Migration(version: 1, name: "sessions", sql: PackageResources.V0001_sessions_sql)])
             ],

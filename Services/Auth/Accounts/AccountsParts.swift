@@ -24,6 +24,9 @@ struct AccountsParts {
     private let lifecycle: AccountLifecycle
     private let purge: AccountPurge
     private let exports: Exports
+    private let owner: OwnerProof
+    private let mails: AccountMails
+    private let email: EmailParts
 
     init(_ environment: ServiceEnvironment, _ declared: [PersonalData]) async throws {
         let (settings, database) = (environment.settings, environment.database)
@@ -39,7 +42,9 @@ struct AccountsParts {
             KeyFolder(path: try settings.get(AccountsFeature.keyFolder)),
             logger: environment.logger
         )
-        refreshTokens = try RefreshTokens(secret: try settings.get(AccountsFeature.refreshSecret))
+        let secret = try settings.get(AccountsFeature.refreshSecret)
+        refreshTokens = try RefreshTokens(secret: secret)
+        mails = AccountMails(tokens: EmailTokens(secret: secret))
         ender = SessionEnder(database: database)
         revocations = RevocationPublisher(
             repository: RevocationRepository(database: database),
@@ -47,21 +52,35 @@ struct AccountsParts {
             logger: environment.logger
         )
         issuer = SessionIssuer(core: core, sessions: sessions, keys: keys, refreshTokens: refreshTokens)
-        lifecycle = AccountLifecycle(repository: core.lifecycle, writer: core.writer, ender: ender)
+        lifecycle = AccountLifecycle(repository: core.lifecycle, writer: core.writer, ender: ender, mails: mails)
         purge = AccountPurge(
             lifecycle: core.lifecycle,
             eraser: try PersonalDataEraser(declared, environment),
             work: environment.work
         )
         exports = try await Exports(environment, declared)
+        owner = OwnerProof(
+            loginFailures: loginFailures,
+            passwords: passwords,
+            apple: apple,
+            appleUsers: appleUsers,
+            clock: environment.clock
+        )
+        email = try EmailParts(
+            environment,
+            core,
+            mails,
+            owner: owner,
+            sessions: (ender, revocations)
+        )
     }
 
     var all: FeatureParts {
         let revocations = revocations
         return FeatureParts(
-            endpoints: endpoints,
+            endpoints: endpoints + email.endpoints,
             consumers: [ModerationConsumer(lifecycle: lifecycle).handler],
-            jobs: jobs,
+            jobs: jobs + email.jobs,
             protection: { while try await revocations.publishDue() == RevocationRepository.pageSize {} }
         )
     }
@@ -74,6 +93,7 @@ struct AccountsParts {
                 naming: AccountNaming(ids: environment.ids),
                 passwords: passwords,
                 issuer: issuer,
+                mails: mails,
                 mutations: mutations
             ),
             login: Login(
@@ -97,7 +117,7 @@ struct AccountsParts {
             getSigningKeys: GetSigningKeys(keys: keys),
             signInWithApple: SignInWithApple(
                 apple: apple,
-                appleAccounts: AppleAccounts(appleUsers: appleUsers, accounts: core.accounts, writer: core.writer),
+                appleAccounts: AppleAccounts(appleUsers: appleUsers, accounts: core.accounts, writer: core.writer, mails: mails),
                 naming: AccountNaming(ids: environment.ids),
                 issuer: issuer,
                 mutations: mutations
@@ -115,13 +135,9 @@ struct AccountsParts {
             deleteAccount: DeleteAccount(
                 accounts: core.accounts,
                 lifecycle: lifecycle,
-                loginFailures: loginFailures,
-                passwords: passwords,
-                apple: apple,
-                appleUsers: appleUsers,
+                owner: owner,
                 revocations: revocations,
-                mutations: mutations,
-                clock: clock
+                mutations: mutations
             ),
             restoreAccount: RestoreAccount(accounts: core.accounts, lifecycle: lifecycle, mutations: mutations),
             exportMyData: ExportMyData(

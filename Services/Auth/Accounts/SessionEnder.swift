@@ -16,10 +16,11 @@ package struct SessionEnder: Sendable {
 
     /// Ends every session of an account.
     ///
-    /// - Returns: how many there were.
+    /// - Parameter kept: one that goes on; nil for none.
+    /// - Returns: how many ended.
     @discardableResult
-    package func endAll(of account: UserID, _ work: UnitOfWork) async throws -> Int {
-        let ended = try await sessions.revokeAll(of: account, now: work.now, work.sql)
+    package func endAll(of account: UserID, except kept: SessionID? = nil, _ work: UnitOfWork) async throws -> Int {
+        let ended = try await sessions.revokeAll(of: account, except: kept, now: work.now, work.sql)
         // Bounded, whatever an account has gathered.
         for start in stride(from: 0, to: ended.count, by: Self.mostInEvent) {
             let some = Array(ended[start..<min(start + Self.mostInEvent, ended.count)])

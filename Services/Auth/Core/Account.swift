@@ -18,6 +18,8 @@ package struct Account: Sendable, Equatable {
     package var termsVersion: String?
     package var termsAcceptedAt: Instant?
     package var emailVerifiedAt: Instant?
+    /// The language of mails, a BCP 47 tag; empty until it was chosen.
+    package var locale = ""
     package var usernameChangedAt: Instant?
     package let version: Int64
     package let createdAt: Instant
@@ -31,6 +33,7 @@ extension Account {
     ///   - email: as typed; empty when Apple does not reveal it.
     ///   - passwordHash: nil for an account that signs in with Apple only.
     ///   - emailVerifiedAt: when the user proved to own the address; nil when they have not.
+    ///   - locale: the language of mails; empty when it was not chosen.
     package init(
         id: UserID,
         email: String,
@@ -39,6 +42,7 @@ extension Account {
         displayName: String,
         zone: Zone,
         emailVerifiedAt: Instant? = nil,
+        locale: String = "",
         now: Instant
     ) {
         self.init(
@@ -53,6 +57,7 @@ extension Account {
             isAdmin: false,
             status: .active,
             emailVerifiedAt: emailVerifiedAt,
+            locale: locale,
             version: 1,
             createdAt: now,
             updatedAt: now

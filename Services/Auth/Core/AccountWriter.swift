@@ -42,6 +42,21 @@ package struct AccountWriter: Sendable {
         if let account { try await emit(account, work) }
     }
 
+    /// Stores that the owner of a locked account has proved to own its address, unless that is known.
+    package func verifyEmail(of account: Account, _ work: UnitOfWork) async throws {
+        guard account.emailVerifiedAt == nil else { return }
+        var account = account
+        account.emailVerifiedAt = work.now
+        if let after = try await accounts.update(account, now: work.now, work.sql) { try await emit(after, work) }
+    }
+
+    /// Gives a locked account another address, whose owner has proved to own it.
+    ///
+    /// - Throws: `DatabaseError` unique violation when another account has the address.
+    package func change(email: String, of user: UserID, _ work: UnitOfWork) async throws {
+        if let after = try await accounts.store(email: email, of: user, now: work.now, work.sql) { try await emit(after, work) }
+    }
+
     /// Emits the state of an account that has changed.
     package func emit(_ account: Account, _ work: UnitOfWork) async throws {
         try await work.emit(ProfileChanged(userID: account.id, profile: account.profileState))

@@ -23,6 +23,22 @@ package enum ProfileRules {
         throw ServiceError.validation(field: "username", "is reserved")
     }
 
+    /// The language that a client has sent; nil when it has sent none.
+    ///
+    /// - Throws: `VALIDATION_ERROR` for what is no BCP 47 tag: a language of 2 or 3 letters, and further parts between hyphens.
+    package static func locale(_ text: String?) throws(ServiceError) -> String? {
+        guard let text else { return nil }
+        let parts = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+        let isLetter = { (byte: UInt8) in (65...90).contains(byte & 0xDF) }
+        let isTag =
+            parts.first.map { (2...3).contains($0.count) && $0.allSatisfy(isLetter) } ?? false
+            && parts.dropFirst().allSatisfy {
+                (1...8).contains($0.count) && $0.allSatisfy { isLetter($0) || (48...57).contains($0) }
+            }
+        guard isTag else { throw ServiceError.validation(field: "locale", "must be a language tag such as de or de-AT") }
+        return text
+    }
+
     /// The zone that a client has sent (AU-11).
     ///
     /// - Parameters:

@@ -27,15 +27,11 @@ public struct LoginLimit: Hashable, Sendable {
     ///
     /// - Parameter failed: earlier failures, in any order.
     public func decide(_ failed: [Instant], now: Instant) -> Decision {
-        let recent = recent(failed, now: now)
-        guard recent.count >= failures else { return .allowed }
-        // With the window sliding, the failure that has to leave it is the one that makes room.
-        let leaves = recent[recent.count - failures] + Self.window
-        return .refused(retryAfter: max(1, Int((leaves - now).microseconds / 1_000_000) + 1))
+        sliding.wait(after: failed, now: now).map { .refused(retryAfter: $0) } ?? .allowed
     }
 
     /// The failures to remember after one more at `now`; those that left the window are dropped.
-    public func adding(to failed: [Instant], now: Instant) -> [Instant] { (recent(failed, now: now) + [now]).sorted() }
+    public func adding(to failed: [Instant], now: Instant) -> [Instant] { sliding.adding(to: failed, now: now) }
 
-    private func recent(_ failed: [Instant], now: Instant) -> [Instant] { failed.filter { $0 > now - Self.window }.sorted() }
+    private var sliding: SlidingWindow { SlidingWindow(failures, within: Self.window) }
 }

@@ -2,6 +2,7 @@ internal import NotificationsAPI
 internal import NotificationsCore
 internal import NotificationsLog
 internal import NotificationsPush
+internal import NotificationsMail
 public import ServiceRuntime
 
 /// What `notifications` consists of.
@@ -15,5 +16,6 @@ public enum NotificationsModule: ServiceModule {
         CoreFeature.feature,
         LogFeature.feature,
         PushFeature.feature,
+        MailFeature.feature,
     ]
 }

@@ -29,6 +29,9 @@ extension RegisterRequest: Wire.CMessage {
         if c.pointee._timezone_offset_case.rawValue == 6 {
             self.timezoneOffset = c.pointee.timezone_offset
         }
+        if c.pointee._locale_case.rawValue == 7 {
+            self.locale = try Wire.Decode.string(c.pointee.locale, "locale")
+        }
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -51,6 +54,10 @@ extension RegisterRequest: Wire.CMessage {
         if let value = self.timezoneOffset {
             c.pointee._timezone_offset_case = .init(rawValue: 6)
             c.pointee.timezone_offset = value
+        }
+        if let value = self.locale {
+            c.pointee._locale_case = .init(rawValue: 7)
+            c.pointee.locale = try arena.string(value, "locale")
         }
         return UnsafeMutableRawPointer(c)
     }

@@ -16,18 +16,21 @@ public struct RegisterRequest: Sendable, Equatable {
     public var timeZone: String? = nil
     /// Minutes east of UTC, from older clients; `time_zone` wins.
     public var timezoneOffset: Int32? = nil
+    /// The language of mails, a BCP 47 tag; English when absent.
+    public var locale: String? = nil
 
     /// All fields unset.
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(email: String = "", password: String = "", username: String? = nil, displayName: String? = nil, timeZone: String? = nil, timezoneOffset: Int32? = nil) {
+    public init(email: String = "", password: String = "", username: String? = nil, displayName: String? = nil, timeZone: String? = nil, timezoneOffset: Int32? = nil, locale: String? = nil) {
         self.email = email
         self.password = password
         self.username = username
         self.displayName = displayName
         self.timeZone = timeZone
         self.timezoneOffset = timezoneOffset
+        self.locale = locale
     }
 }
 
@@ -349,7 +352,7 @@ public struct ExportMyDataReply: Sendable, Equatable {
 
 extension RegisterRequest: Wire.SecretBearing {
     public var customMirror: Mirror {
-        Mirror(self, children: ["email": email as Any, "password": Wire.Redacted(), "username": username as Any, "displayName": displayName as Any, "timeZone": timeZone as Any, "timezoneOffset": timezoneOffset as Any], displayStyle: .struct)
+        Mirror(self, children: ["email": email as Any, "password": Wire.Redacted(), "username": username as Any, "displayName": displayName as Any, "timeZone": timeZone as Any, "timezoneOffset": timezoneOffset as Any, "locale": locale as Any], displayStyle: .struct)
     }
 }
 

@@ -7,7 +7,7 @@ public enum AccountsService {
     /// One endpoint a method, for the bus to serve.
     ///
     /// - Parameters:
-    ///   - register: Makes an account with e-mail and password and signs in (AU-1).
+    ///   - register: Makes an account with e-mail and password and signs in (AU-1). A link that verifies the address is sent to it (AU-13).
     ///   - login: Signs in with e-mail and password (AU-2).
     ///   - refresh: Exchanges a refresh token for a new pair; the old one is used up (AU-4).
     ///   - logout: Ends this session, or all of the user's with `?all=true` (AU-6).
@@ -54,7 +54,7 @@ public enum AccountsService {
 
 /// The methods of `Accounts` on the bus.
 public enum AccountsMethods {
-    /// Makes an account with e-mail and password and signs in (AU-1).
+    /// Makes an account with e-mail and password and signs in (AU-1). A link that verifies the address is sent to it (AU-13).
     public static let register = Bus.Method<RegisterRequest, SignInReply>(
         service: "auth", version: "v1", name: "Register", isIdempotent: false, timeout: .seconds(10))
     /// Signs in with e-mail and password (AU-2).
@@ -101,7 +101,7 @@ public struct AccountsClient: Sendable {
     /// A client that calls through `caller`.
     public init(_ caller: any Bus.Caller) { self.caller = caller }
 
-    /// Makes an account with e-mail and password and signs in (AU-1).
+    /// Makes an account with e-mail and password and signs in (AU-1). A link that verifies the address is sent to it (AU-13).
     public func register(_ request: RegisterRequest, context: Bus.CallContext) async throws -> SignInReply {
         try await caller.call(AccountsMethods.register, request, context: context)
     }

@@ -28,6 +28,9 @@ extension RegisterRequest {
         if let value = self.timezoneOffset {
             violations.bounds(value, min: -840, max: 840, at: path, "timezone_offset")
         }
+        if let value = self.locale {
+            violations.bytes(value.utf8.count, max: 35, at: path, "locale")
+        }
     }
 }
 

@@ -64,6 +64,9 @@ extension Me: Wire.CMessage {
             self.usernameChangeableAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "username_changeable_at")
         }
         self.windowStartHour = c.pointee.window_start_hour
+        if c.pointee._locale_case.rawValue == 17 {
+            self.locale = try Wire.Decode.string(c.pointee.locale, "locale")
+        }
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -101,6 +104,10 @@ extension Me: Wire.CMessage {
             c.pointee.username_changeable_at = try storeTimestamp(value, arena, "username_changeable_at")
         }
         c.pointee.window_start_hour = self.windowStartHour
+        if let value = self.locale {
+            c.pointee._locale_case = .init(rawValue: 17)
+            c.pointee.locale = try arena.string(value, "locale")
+        }
         return UnsafeMutableRawPointer(c)
     }
 }
@@ -159,6 +166,9 @@ extension UpdateMeRequest: Wire.CMessage {
         if c.pointee._window_start_hour_case.rawValue == 5 {
             self.windowStartHour = c.pointee.window_start_hour
         }
+        if c.pointee._locale_case.rawValue == 6 {
+            self.locale = try Wire.Decode.string(c.pointee.locale, "locale")
+        }
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -183,6 +193,10 @@ extension UpdateMeRequest: Wire.CMessage {
         if let value = self.windowStartHour {
             c.pointee._window_start_hour_case = .init(rawValue: 5)
             c.pointee.window_start_hour = value
+        }
+        if let value = self.locale {
+            c.pointee._locale_case = .init(rawValue: 6)
+            c.pointee.locale = try arena.string(value, "locale")
         }
         return UnsafeMutableRawPointer(c)
     }

@@ -120,9 +120,11 @@ public struct Me: Sendable, Equatable {
     public var usernameChangeableAt: Kernel.Instant? = nil
     /// Local hour at which the user's snap window opens, 0 to 23 (PW-2).
     public var windowStartHour: Int32 = 0
+    /// The language of mails, a BCP 47 tag; unset until it was chosen: then they are in English.
+    public var locale: String? = nil
 
     /// The given fields set, the others unset.
-    public init(id: Kernel.UserID, email: String = "", username: String = "", displayName: String = "", avatarURL: String? = nil, timeZone: String = "", isPremium: Bool = false, isAdmin: Bool = false, createdAt: Kernel.Instant? = nil, updatedAt: Kernel.Instant? = nil, stats: MyStreakStats? = nil, termsVersion: String? = nil, termsAcceptedAt: Kernel.Instant? = nil, emailVerified: Bool = false, usernameChangeableAt: Kernel.Instant? = nil, windowStartHour: Int32 = 0) {
+    public init(id: Kernel.UserID, email: String = "", username: String = "", displayName: String = "", avatarURL: String? = nil, timeZone: String = "", isPremium: Bool = false, isAdmin: Bool = false, createdAt: Kernel.Instant? = nil, updatedAt: Kernel.Instant? = nil, stats: MyStreakStats? = nil, termsVersion: String? = nil, termsAcceptedAt: Kernel.Instant? = nil, emailVerified: Bool = false, usernameChangeableAt: Kernel.Instant? = nil, windowStartHour: Int32 = 0, locale: String? = nil) {
         self.id = id
         self.email = email
         self.username = username
@@ -139,6 +141,7 @@ public struct Me: Sendable, Equatable {
         self.emailVerified = emailVerified
         self.usernameChangeableAt = usernameChangeableAt
         self.windowStartHour = windowStartHour
+        self.locale = locale
     }
 }
 
@@ -170,17 +173,20 @@ public struct UpdateMeRequest: Sendable, Equatable {
     public var timezoneOffset: Int32? = nil
     /// Local hour at which the snap window opens, for two hours: from 23 on it reaches into the next date (PW-2). 10 until it is set.
     public var windowStartHour: Int32? = nil
+    /// The language of mails, a BCP 47 tag.
+    public var locale: String? = nil
 
     /// All fields unset.
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(username: String? = nil, displayName: String? = nil, timeZone: String? = nil, timezoneOffset: Int32? = nil, windowStartHour: Int32? = nil) {
+    public init(username: String? = nil, displayName: String? = nil, timeZone: String? = nil, timezoneOffset: Int32? = nil, windowStartHour: Int32? = nil, locale: String? = nil) {
         self.username = username
         self.displayName = displayName
         self.timeZone = timeZone
         self.timezoneOffset = timezoneOffset
         self.windowStartHour = windowStartHour
+        self.locale = locale
     }
 }
 

@@ -35,6 +35,9 @@ extension UpdateMeRequest {
         if let value = self.windowStartHour {
             violations.bounds(value, min: 0, max: 23, at: path, "window_start_hour")
         }
+        if let value = self.locale {
+            violations.bytes(value.utf8.count, max: 35, at: path, "locale")
+        }
     }
 }
 

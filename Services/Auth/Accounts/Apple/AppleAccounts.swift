@@ -8,6 +8,7 @@ struct AppleAccounts: Sendable {
     let appleUsers: AppleRepository
     let accounts: AccountRepository
     let writer: AccountWriter
+    let mails: AccountMails
 
     /// The account that the Apple user had before, the one it may be linked to, or `new`.
     ///
@@ -39,6 +40,7 @@ struct AppleAccounts: Sendable {
             return holder.id
         case .create:
             try await writer.create(new, work)
+            try await mails.welcome(new, work)
             try await appleUsers.insert(token.subject, account: new.id, now: work.now, work.sql)
             return new.id
         case .refuse: throw ServiceError.emailTaken

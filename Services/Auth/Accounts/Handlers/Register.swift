@@ -13,6 +13,7 @@ struct Register: MutationHandler {
     let naming: AccountNaming
     let passwords: PasswordHasher
     let issuer: SessionIssuer
+    let mails: AccountMails
     let mutations: Mutations
 
     func handle(_ request: RegisterRequest, _ context: CallContext) async throws -> Once<SignInReply> {
@@ -20,6 +21,7 @@ struct Register: MutationHandler {
         let chosenName = try request.displayName.map { try DisplayName.checked($0) }
         try ProfileRules.requireUnreserved(request.username)
         let zone = try ProfileRules.zone(name: request.timeZone, offsetMinutes: request.timezoneOffset) ?? .utc
+        let locale = try ProfileRules.locale(request.locale) ?? ""
         let hash = try await passwords.hash(request.password, for: context.hashRequester(.newPassword))
         return try await naming.run(request.username, after: request.email) { username in
             try await mutations.once(context, request) { work in
@@ -30,9 +32,11 @@ struct Register: MutationHandler {
                     username: username,
                     displayName: chosenName ?? DisplayName.fallback(email: request.email, username: username),
                     zone: zone,
+                    locale: locale,
                     now: work.now
                 )
                 try await writer.create(account, work)
+                try await mails.welcome(account, work)
                 return try await issuer.signIn(account.id, work)
             }
         }

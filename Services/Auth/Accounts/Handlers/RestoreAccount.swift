@@ -45,6 +45,7 @@ struct RestoreAccount: MutationHandler {
             let salt: OperationID = work.ids.make()
             let name = attempt == 0 ? nil : Username.proposal(email: oldName, attempt: attempt, salt: salt.low)
             let account = try await lifecycle.change(user, to: life, username: name, signOut: false, work)
+            try await lifecycle.mails.inform(account, .deletionUndone, work)
             try await work.emit(AccountRestored(userID: user, restoredAt: work.now))
             return RestoreAccountReply(
                 userID: user,

@@ -94,3 +94,63 @@ CREATE TABLE data_export (
 );
 CREATE INDEX data_export_waiting ON data_export (lease_until) WHERE state <> 1;
 CREATE INDEX data_export_ready ON data_export (delete_at) WHERE state = 1;
+
+-- Tokens that were sent by mail (AU-13): hashes only. What the mail holds is derived from the id.
+CREATE TABLE email_token (
+    id uuid PRIMARY KEY,
+    account_id uuid NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+    -- 1 verification, 2 password reset, 3 change of e-mail
+    purpose smallint NOT NULL,
+    token_hash bytea NOT NULL UNIQUE,
+    -- Where it was sent: in a change the new address.
+    address text NOT NULL,
+    created_at timestamptz NOT NULL,
+    expires_at timestamptz NOT NULL,
+    used_at timestamptz,
+    -- When what it is for was changed otherwise.
+    superseded_at timestamptz
+);
+CREATE INDEX email_token_account ON email_token (account_id);
+CREATE INDEX email_token_expiry ON email_token (expires_at);
+
+-- Mails on their way to notifications, each an operation that is repeated until it is answered (D6).
+CREATE TABLE pending_mail (
+    -- Of the operation.
+    id uuid PRIMARY KEY,
+    account_id uuid NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+    -- MailKind of notifications' proto.
+    kind smallint NOT NULL,
+    address text NOT NULL,
+    locale text NOT NULL,
+    -- Whose link is in the mail.
+    token_id uuid REFERENCES email_token (id) ON DELETE CASCADE,
+    -- The instant that the mail is about.
+    about_time timestamptz,
+    new_address text,
+    created_at timestamptz NOT NULL,
+    useless_after timestamptz NOT NULL,
+    tries integer NOT NULL DEFAULT 0,
+    -- Of the replica that sends it.
+    attempt uuid,
+    -- Until when no other replica does, by the machine's clock.
+    lease_until timestamptz NOT NULL DEFAULT '-infinity'
+);
+CREATE INDEX pending_mail_lease ON pending_mail (lease_until);
+CREATE INDEX pending_mail_age ON pending_mail (created_at);
+CREATE INDEX pending_mail_account ON pending_mail (account_id);
+CREATE INDEX pending_mail_token ON pending_mail (token_id) WHERE token_id IS NOT NULL;
+
+-- Addresses for which a new password was asked, until a job has looked them up a second later: the request does the same work for each.
+CREATE TABLE password_request (
+    id uuid PRIMARY KEY,
+    email_key text NOT NULL,
+    requested_at timestamptz NOT NULL
+);
+
+-- Mails that were asked for within the last hour, by hash of mailbox, account or client address.
+CREATE TABLE mail_limit (
+    key bytea PRIMARY KEY,
+    sent_at timestamptz[] NOT NULL,
+    expires_at timestamptz NOT NULL
+);
+CREATE INDEX mail_limit_expiry ON mail_limit (expires_at);

@@ -58,6 +58,12 @@ struct LoginFailureRepository: Sendable {
         }
     }
 
+    /// A new password was set by a mail to this address: earlier guesses of the old one no longer count.
+    static func deleteAll(ofEmailKey emailKey: String, _ sql: Transaction) async throws {
+        let keys = Keys(emailKey: emailKey, address: nil)
+        _ = try await sql.execute("DELETE FROM login_failure WHERE key = \(keys.account)")
+    }
+
     /// A right password: the account's failures are deleted, those of the address stay.
     ///
     /// - Throws: `RATE_LIMITED` when a limit has been reached meanwhile.

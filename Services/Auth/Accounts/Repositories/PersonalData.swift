@@ -4,12 +4,14 @@ internal import ServiceRuntime
 extension PersonalData {
     /// What belongs to an account besides its profile. Rows that refer to the account are deleted with it.
     static let accounts = PersonalData(
-        [session, moderation, apple, export],
+        [session, moderation, apple, export, pendingMail, emailToken],
         impersonal: [
             "refresh_token": "hashes of a session's tokens: deleted with it",
             "apple_notification": "which notifications of Apple were handled",
             "login_failure": "hashes, for 15 minutes",
             "guest": "devices without an account",
+            "password_request": "an address as it was typed, until a job has looked it up a second later",
+            "mail_limit": "hashes, for an hour",
         ]
     ) { _ in ErasureSteps(before: { user, work in try await DataExportRepository.withdraw(user, work.sql) }) }
 
@@ -36,6 +38,31 @@ extension PersonalData {
         "apple_identity",
         users: ["account_id": .delete],
         exports: [PersonalExport("apple", ["subject", "consented_at", "revoked_at"]) { "account_id = \($0)" }]
+    )
+
+    private static let emailToken = PersonalTable(
+        "email_token",
+        users: ["account_id": .delete],
+        references: ["id"],
+        exports: [
+            PersonalExport(
+                "email_links",
+                [
+                    .value(
+                        "purpose",
+                        "CASE purpose WHEN 1 THEN 'verification' WHEN 2 THEN 'password_reset' ELSE 'email_change' END"
+                    ),
+                    "address", "created_at", "expires_at", "used_at",
+                ]
+            ) { "account_id = \($0)" }
+        ]
+    )
+
+    /// Notifications exports what it sends.
+    private static let pendingMail = PersonalTable(
+        "pending_mail",
+        users: ["account_id": .delete],
+        references: ["id", "token_id", "attempt"]
     )
 
     private static let export = PersonalTable(

@@ -82,10 +82,13 @@ struct SessionRepository: Sendable {
         ) == 1
     }
 
-    /// Ends every open session of an account. - Returns: those that there were.
-    func revokeAll(of account: UserID, now: Instant, _ sql: Transaction) async throws -> [SessionID] {
+    /// Ends every open session of an account but one. - Returns: those that ended.
+    func revokeAll(of account: UserID, except kept: SessionID?, now: Instant, _ sql: Transaction) async throws -> [SessionID] {
         try await sql.query(
-            "UPDATE session SET revoked_at = \(now) WHERE account_id = \(account) AND revoked_at IS NULL RETURNING id"
+            """
+            UPDATE session SET revoked_at = \(now)
+            WHERE account_id = \(account) AND revoked_at IS NULL AND id IS DISTINCT FROM \(kept) RETURNING id
+            """
         ).map { try $0.decode(as: SessionID.self) }
     }
 

@@ -26,6 +26,8 @@ CREATE TABLE account (
     deleted_at timestamptz,
     -- When the row is removed for good.
     purge_at timestamptz,
+    -- The language of mails, a BCP 47 tag; empty until it was chosen.
+    locale text NOT NULL DEFAULT '',
     terms_version text,
     terms_accepted_at timestamptz,
     -- Grows with every change other services see (D13).

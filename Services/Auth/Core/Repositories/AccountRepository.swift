@@ -16,7 +16,8 @@ package struct AccountRepository: Sendable {
 
     static let columns: Query = """
         id, email, password_hash, username, display_name, avatar_key, time_zone, time_zone_since, is_admin, status, terms_version,
-        terms_accepted_at, email_verified_at, username_changed_at, version, created_at, updated_at, window_start_hour
+        terms_accepted_at, email_verified_at, username_changed_at, version, created_at, updated_at, window_start_hour,
+        locale
         """
 
     /// E-mails are compared without regard to case (AU-1).
@@ -31,9 +32,10 @@ package struct AccountRepository: Sendable {
         _ = try await sql.execute(
             """
             INSERT INTO account (id, email, email_key, password_hash, username, display_name, time_zone, time_zone_since,
-                email_verified_at, created_at, updated_at)
+                email_verified_at, locale, created_at, updated_at)
             VALUES (\(account.id), \(account.email), \(key), \(account.passwordHash), \(account.username), \(account.displayName),
-                \(account.timeZone), \(account.timeZoneSince), \(account.emailVerifiedAt), \(account.createdAt), \(account.updatedAt))
+                \(account.timeZone), \(account.timeZoneSince), \(account.emailVerifiedAt), \(account.locale), \(account.createdAt),
+                \(account.updatedAt))
             """
         )
     }
@@ -48,9 +50,30 @@ package struct AccountRepository: Sendable {
                 display_name = \(account.displayName), time_zone = \(account.timeZone), time_zone_since = \(account.timeZoneSince),
                 email_verified_at = \(account.emailVerifiedAt), terms_version = \(account.termsVersion),
                 terms_accepted_at = \(account.termsAcceptedAt), is_admin = \(account.isAdmin),
-                window_start_hour = \(account.windowStartHour), version = version + 1, updated_at = \(now)
+                window_start_hour = \(account.windowStartHour), locale = \(account.locale), version = version + 1, updated_at = \(now)
             WHERE id = \(account.id)
             RETURNING \(Self.columns)
+            """
+        ).first.map(Self.account)
+    }
+
+    /// Stores a password. Nothing that others see changes; the caller holds the account's lock.
+    package func store(passwordHash: String, of id: UserID, now: Instant, _ sql: Transaction) async throws {
+        _ = try await sql.execute(
+            "UPDATE account SET password_hash = \(passwordHash), updated_at = \(now) WHERE id = \(id)"
+        )
+    }
+
+    /// Stores another e-mail address, whose owner has proved to own it, as the account's next version; the caller holds its lock.
+    ///
+    /// - Returns: the account as it is now.
+    /// - Throws: `DatabaseError` unique violation when another account has the address.
+    func store(email: String, of id: UserID, now: Instant, _ sql: Transaction) async throws -> Account? {
+        try await sql.query(
+            """
+            UPDATE account SET email = \(email), email_key = \(Self.key(ofEmail: email)), email_verified_at = \(now),
+                version = version + 1, updated_at = \(now)
+            WHERE id = \(id) RETURNING \(Self.columns)
             """
         ).first.map(Self.account)
     }
@@ -125,7 +148,7 @@ package struct AccountRepository: Sendable {
             SELECT a.email, a.username, a.display_name, a.time_zone, coalesce(e.is_premium, false), a.is_admin, a.created_at,
                 a.updated_at, a.terms_version, a.terms_accepted_at, a.email_verified_at IS NOT NULL, a.username_changed_at,
                 coalesce(s.active_streaks, 0), coalesce(s.longest_streak, 0),
-                coalesce(s.total_photos, 0), coalesce(r.balance, 0), a.window_start_hour, a.avatar_key
+                coalesce(s.total_photos, 0), coalesce(r.balance, 0), a.window_start_hour, a.avatar_key, a.locale
             FROM account a
             LEFT JOIN streak_stats s ON s.user_id = a.id
             LEFT JOIN recovery_balance r ON r.user_id = a.id
@@ -136,13 +159,13 @@ package struct AccountRepository: Sendable {
         guard let row = rows.first else { return nil }
         let (
             email, username, name, zone, isPremium, isAdmin, created, updated, terms, acceptedAt, isVerified, renamedAt, active,
-            longest, photos, tokens, hour, avatar
+            longest, photos, tokens, hour, avatar, locale
         ) =
             try row.decode(
                 as: (
                     String.self, String.self, String.self, String.self, Bool.self, Bool.self, Instant.self, Instant.self,
                     String?.self, Instant?.self, Bool.self, Instant?.self,
-                    Int32.self, Int32.self, Int32.self, Int32.self, Int32.self, String.self
+                    Int32.self, Int32.self, Int32.self, Int32.self, Int32.self, String.self, String.self
                 )
             )
         return Me(
@@ -166,7 +189,8 @@ package struct AccountRepository: Sendable {
             termsAcceptedAt: acceptedAt,
             emailVerified: isVerified,
             usernameChangeableAt: Username.changeableAt(changedAt: renamedAt, now: now),
-            windowStartHour: hour
+            windowStartHour: hour,
+            locale: locale.isEmpty ? nil : locale
         )
     }
 
@@ -174,14 +198,14 @@ package struct AccountRepository: Sendable {
         let (
             id, email, hash, username, name, avatar, zone, since, isAdmin, status, terms, acceptedAt, verifiedAt, renamedAt,
             version,
-            created, updated, hour
+            created, updated, hour, locale
         ) =
             try row.decode(
                 as: (
                     UserID.self, String.self, String?.self, String.self, String.self, String.self, String.self, Instant.self,
                     Bool.self,
                     Int32.self, String?.self, Instant?.self, Instant?.self, Instant?.self, Int64.self, Instant.self, Instant.self,
-                    Int32.self
+                    Int32.self, String.self
                 )
             )
         return Account(
@@ -199,6 +223,7 @@ package struct AccountRepository: Sendable {
             termsVersion: terms,
             termsAcceptedAt: acceptedAt,
             emailVerifiedAt: verifiedAt,
+            locale: locale,
             usernameChangedAt: renamedAt,
             version: version,
             createdAt: created,

@@ -32,6 +32,12 @@ package struct LifecycleRepository: Sendable {
         try await sql.query("\(Self.selection(of: id)) FOR SHARE").first.map(Self.life)
     }
 
+    /// - Throws: `ACCOUNT_SCHEDULED_FOR_DELETION` for a deleted account.
+    package func requireNotDeleted(_ id: UserID, _ sql: Transaction) async throws {
+        guard let life = try await lockShared(id, sql), life.status == .deleted, let refusal = life.refusal else { return }
+        throw refusal
+    }
+
     /// Stores the life of a locked account; the new version is what other services keep.
     ///
     /// - Parameter username: another one, for a restoration whose name is taken; nil keeps it.

@@ -24,7 +24,8 @@ extension PersonalData {
                 "account",
                 [
                     "id", "email", "username", "display_name", .value("avatar_key", "nullif(avatar_key, '')"), "time_zone",
-                    "time_zone_since", "window_start_hour", "is_admin", "terms_version", "terms_accepted_at", "created_at",
+                    "time_zone_since", "window_start_hour", "locale", "email_verified_at", "is_admin", "terms_version",
+                    "terms_accepted_at", "created_at",
                     "updated_at", "suspended_until",
                 ]
             ) { "id = \($0)" }

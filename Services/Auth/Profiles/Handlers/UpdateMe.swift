@@ -15,6 +15,7 @@ struct UpdateMe: MutationHandler {
     func handle(_ request: UpdateMeRequest, _ context: CallContext) async throws -> Once<Me> {
         let user = try context.requireUser()
         let zone = try ProfileRules.zone(name: request.timeZone, offsetMinutes: request.timezoneOffset)
+        let locale = try ProfileRules.locale(request.locale)
         let displayName = try request.displayName.map { try DisplayName.checked($0) }
         do {
             return try await mutations.once(context, request) { work in
@@ -30,6 +31,7 @@ struct UpdateMe: MutationHandler {
                         account.timeZone = zone.name
                         account.timeZoneSince = work.now
                     }
+                    if let locale { account.locale = locale }
                     if let hour = request.windowStartHour { account.windowStartHour = hour }
                 }
                 guard let me = try await accounts.me(user, now: work.now, on: work.sql) else { throw ServiceError.sessionRevoked }

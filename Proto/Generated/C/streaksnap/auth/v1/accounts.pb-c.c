@@ -997,7 +997,7 @@ void   streaksnap__auth__v1__export_my_data_reply__free_unpacked
   assert(message->base.descriptor == &streaksnap__auth__v1__export_my_data_reply__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
-static const ProtobufCFieldDescriptor streaksnap__auth__v1__register_request__field_descriptors[6] =
+static const ProtobufCFieldDescriptor streaksnap__auth__v1__register_request__field_descriptors[7] =
 {
   {
     "email",
@@ -1071,10 +1071,23 @@ static const ProtobufCFieldDescriptor streaksnap__auth__v1__register_request__fi
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "locale",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Auth__V1__RegisterRequest, _locale_case),
+    offsetof(Streaksnap__Auth__V1__RegisterRequest, locale),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__auth__v1__register_request__field_indices_by_name[] = {
   3,   /* field[3] = display_name */
   0,   /* field[0] = email */
+  6,   /* field[6] = locale */
   1,   /* field[1] = password */
   4,   /* field[4] = time_zone */
   5,   /* field[5] = timezone_offset */
@@ -1083,7 +1096,7 @@ static const unsigned streaksnap__auth__v1__register_request__field_indices_by_n
 static const ProtobufCIntRange streaksnap__auth__v1__register_request__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 6 }
+  { 0, 7 }
 };
 const ProtobufCMessageDescriptor streaksnap__auth__v1__register_request__descriptor =
 {
@@ -1093,7 +1106,7 @@ const ProtobufCMessageDescriptor streaksnap__auth__v1__register_request__descrip
   "Streaksnap__Auth__V1__RegisterRequest",
   "streaksnap.auth.v1",
   sizeof(Streaksnap__Auth__V1__RegisterRequest),
-  6,
+  7,
   streaksnap__auth__v1__register_request__field_descriptors,
   streaksnap__auth__v1__register_request__field_indices_by_name,
   1,  streaksnap__auth__v1__register_request__number_ranges,

@@ -700,7 +700,7 @@ const ProtobufCMessageDescriptor streaksnap__auth__v1__get_me_request__descripto
   (ProtobufCMessageInit) streaksnap__auth__v1__get_me_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__auth__v1__me__field_descriptors[16] =
+static const ProtobufCFieldDescriptor streaksnap__auth__v1__me__field_descriptors[17] =
 {
   {
     "id",
@@ -894,6 +894,18 @@ static const ProtobufCFieldDescriptor streaksnap__auth__v1__me__field_descriptor
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "locale",
+    17,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Auth__V1__Me, _locale_case),
+    offsetof(Streaksnap__Auth__V1__Me, locale),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__auth__v1__me__field_indices_by_name[] = {
   4,   /* field[4] = avatar_url */
@@ -904,6 +916,7 @@ static const unsigned streaksnap__auth__v1__me__field_indices_by_name[] = {
   0,   /* field[0] = id */
   7,   /* field[7] = is_admin */
   6,   /* field[6] = is_premium */
+  16,   /* field[16] = locale */
   10,   /* field[10] = stats */
   12,   /* field[12] = terms_accepted_at */
   11,   /* field[11] = terms_version */
@@ -916,7 +929,7 @@ static const unsigned streaksnap__auth__v1__me__field_indices_by_name[] = {
 static const ProtobufCIntRange streaksnap__auth__v1__me__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 16 }
+  { 0, 17 }
 };
 const ProtobufCMessageDescriptor streaksnap__auth__v1__me__descriptor =
 {
@@ -926,7 +939,7 @@ const ProtobufCMessageDescriptor streaksnap__auth__v1__me__descriptor =
   "Streaksnap__Auth__V1__Me",
   "streaksnap.auth.v1",
   sizeof(Streaksnap__Auth__V1__Me),
-  16,
+  17,
   streaksnap__auth__v1__me__field_descriptors,
   streaksnap__auth__v1__me__field_indices_by_name,
   1,  streaksnap__auth__v1__me__number_ranges,
@@ -1010,7 +1023,7 @@ const ProtobufCMessageDescriptor streaksnap__auth__v1__my_streak_stats__descript
   (ProtobufCMessageInit) streaksnap__auth__v1__my_streak_stats__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__auth__v1__update_me_request__field_descriptors[5] =
+static const ProtobufCFieldDescriptor streaksnap__auth__v1__update_me_request__field_descriptors[6] =
 {
   {
     "username",
@@ -1072,9 +1085,22 @@ static const ProtobufCFieldDescriptor streaksnap__auth__v1__update_me_request__f
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "locale",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Auth__V1__UpdateMeRequest, _locale_case),
+    offsetof(Streaksnap__Auth__V1__UpdateMeRequest, locale),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__auth__v1__update_me_request__field_indices_by_name[] = {
   1,   /* field[1] = display_name */
+  5,   /* field[5] = locale */
   2,   /* field[2] = time_zone */
   3,   /* field[3] = timezone_offset */
   0,   /* field[0] = username */
@@ -1083,7 +1109,7 @@ static const unsigned streaksnap__auth__v1__update_me_request__field_indices_by_
 static const ProtobufCIntRange streaksnap__auth__v1__update_me_request__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 5 }
+  { 0, 6 }
 };
 const ProtobufCMessageDescriptor streaksnap__auth__v1__update_me_request__descriptor =
 {
@@ -1093,7 +1119,7 @@ const ProtobufCMessageDescriptor streaksnap__auth__v1__update_me_request__descri
   "Streaksnap__Auth__V1__UpdateMeRequest",
   "streaksnap.auth.v1",
   sizeof(Streaksnap__Auth__V1__UpdateMeRequest),
-  5,
+  6,
   streaksnap__auth__v1__update_me_request__field_descriptors,
   streaksnap__auth__v1__update_me_request__field_indices_by_name,
   1,  streaksnap__auth__v1__update_me_request__number_ranges,

@@ -70,6 +70,12 @@ typedef enum {
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__AUTH__V1__REGISTER_REQUEST___TIMEZONE_OFFSET__CASE)
 } Streaksnap__Auth__V1__RegisterRequest__TimezoneOffsetCase;
 
+typedef enum {
+  STREAKSNAP__AUTH__V1__REGISTER_REQUEST___LOCALE__NOT_SET = 0,
+  STREAKSNAP__AUTH__V1__REGISTER_REQUEST___LOCALE_LOCALE = 7
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__AUTH__V1__REGISTER_REQUEST___LOCALE__CASE)
+} Streaksnap__Auth__V1__RegisterRequest__LocaleCase;
+
 struct  Streaksnap__Auth__V1__RegisterRequest
 {
   ProtobufCMessage base;
@@ -91,10 +97,14 @@ struct  Streaksnap__Auth__V1__RegisterRequest
   union {
     int32_t timezone_offset;
   };
+  Streaksnap__Auth__V1__RegisterRequest__LocaleCase _locale_case;
+  union {
+    char *locale;
+  };
 };
 #define STREAKSNAP__AUTH__V1__REGISTER_REQUEST__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__register_request__descriptor) \
-    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, STREAKSNAP__AUTH__V1__REGISTER_REQUEST___USERNAME__NOT_SET, {0}, STREAKSNAP__AUTH__V1__REGISTER_REQUEST___DISPLAY_NAME__NOT_SET, {0}, STREAKSNAP__AUTH__V1__REGISTER_REQUEST___TIME_ZONE__NOT_SET, {0}, STREAKSNAP__AUTH__V1__REGISTER_REQUEST___TIMEZONE_OFFSET__NOT_SET, {0} }
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, STREAKSNAP__AUTH__V1__REGISTER_REQUEST___USERNAME__NOT_SET, {0}, STREAKSNAP__AUTH__V1__REGISTER_REQUEST___DISPLAY_NAME__NOT_SET, {0}, STREAKSNAP__AUTH__V1__REGISTER_REQUEST___TIME_ZONE__NOT_SET, {0}, STREAKSNAP__AUTH__V1__REGISTER_REQUEST___TIMEZONE_OFFSET__NOT_SET, {0}, STREAKSNAP__AUTH__V1__REGISTER_REQUEST___LOCALE__NOT_SET, {0} }
 
 
 struct  Streaksnap__Auth__V1__LoginRequest

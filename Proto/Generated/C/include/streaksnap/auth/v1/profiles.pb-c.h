@@ -74,6 +74,12 @@ typedef enum {
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__AUTH__V1__ME___TERMS_VERSION__CASE)
 } Streaksnap__Auth__V1__Me__TermsVersionCase;
 
+typedef enum {
+  STREAKSNAP__AUTH__V1__ME___LOCALE__NOT_SET = 0,
+  STREAKSNAP__AUTH__V1__ME___LOCALE_LOCALE = 17
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__AUTH__V1__ME___LOCALE__CASE)
+} Streaksnap__Auth__V1__Me__LocaleCase;
+
 struct  Streaksnap__Auth__V1__Me
 {
   ProtobufCMessage base;
@@ -99,10 +105,14 @@ struct  Streaksnap__Auth__V1__Me
   union {
     char *terms_version;
   };
+  Streaksnap__Auth__V1__Me__LocaleCase _locale_case;
+  union {
+    char *locale;
+  };
 };
 #define STREAKSNAP__AUTH__V1__ME__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__me__descriptor) \
-    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, 0, NULL, NULL, NULL, NULL, 0, NULL, 0, STREAKSNAP__AUTH__V1__ME___AVATAR_URL__NOT_SET, {0}, STREAKSNAP__AUTH__V1__ME___TERMS_VERSION__NOT_SET, {0} }
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, 0, NULL, NULL, NULL, NULL, 0, NULL, 0, STREAKSNAP__AUTH__V1__ME___AVATAR_URL__NOT_SET, {0}, STREAKSNAP__AUTH__V1__ME___TERMS_VERSION__NOT_SET, {0}, STREAKSNAP__AUTH__V1__ME___LOCALE__NOT_SET, {0} }
 
 
 struct  Streaksnap__Auth__V1__MyStreakStats
@@ -148,6 +158,12 @@ typedef enum {
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__AUTH__V1__UPDATE_ME_REQUEST___WINDOW_START_HOUR__CASE)
 } Streaksnap__Auth__V1__UpdateMeRequest__WindowStartHourCase;
 
+typedef enum {
+  STREAKSNAP__AUTH__V1__UPDATE_ME_REQUEST___LOCALE__NOT_SET = 0,
+  STREAKSNAP__AUTH__V1__UPDATE_ME_REQUEST___LOCALE_LOCALE = 6
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__AUTH__V1__UPDATE_ME_REQUEST___LOCALE__CASE)
+} Streaksnap__Auth__V1__UpdateMeRequest__LocaleCase;
+
 struct  Streaksnap__Auth__V1__UpdateMeRequest
 {
   ProtobufCMessage base;
@@ -171,10 +187,14 @@ struct  Streaksnap__Auth__V1__UpdateMeRequest
   union {
     int32_t window_start_hour;
   };
+  Streaksnap__Auth__V1__UpdateMeRequest__LocaleCase _locale_case;
+  union {
+    char *locale;
+  };
 };
 #define STREAKSNAP__AUTH__V1__UPDATE_ME_REQUEST__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__update_me_request__descriptor) \
-    , STREAKSNAP__AUTH__V1__UPDATE_ME_REQUEST___USERNAME__NOT_SET, {0}, STREAKSNAP__AUTH__V1__UPDATE_ME_REQUEST___DISPLAY_NAME__NOT_SET, {0}, STREAKSNAP__AUTH__V1__UPDATE_ME_REQUEST___TIME_ZONE__NOT_SET, {0}, STREAKSNAP__AUTH__V1__UPDATE_ME_REQUEST___TIMEZONE_OFFSET__NOT_SET, {0}, STREAKSNAP__AUTH__V1__UPDATE_ME_REQUEST___WINDOW_START_HOUR__NOT_SET, {0} }
+    , STREAKSNAP__AUTH__V1__UPDATE_ME_REQUEST___USERNAME__NOT_SET, {0}, STREAKSNAP__AUTH__V1__UPDATE_ME_REQUEST___DISPLAY_NAME__NOT_SET, {0}, STREAKSNAP__AUTH__V1__UPDATE_ME_REQUEST___TIME_ZONE__NOT_SET, {0}, STREAKSNAP__AUTH__V1__UPDATE_ME_REQUEST___TIMEZONE_OFFSET__NOT_SET, {0}, STREAKSNAP__AUTH__V1__UPDATE_ME_REQUEST___WINDOW_START_HOUR__NOT_SET, {0}, STREAKSNAP__AUTH__V1__UPDATE_ME_REQUEST___LOCALE__NOT_SET, {0} }
 
 
 struct  Streaksnap__Auth__V1__AcceptTermsRequest

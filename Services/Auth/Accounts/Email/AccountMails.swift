@@ -1,0 +1,74 @@
+internal import AuthCore
+internal import AuthDomain
+internal import Kernel
+internal import NotificationsAPI
+internal import Outbox
+
+/// Has mails sent about an account (AU-13). Each is a row of the transaction that causes it; `MailDispatch` brings it to `notifications`.
+struct AccountMails: Sendable {
+    /// How long a mail that only informs is of use.
+    private static let notice = Interval.days(7)
+
+    let tokens: EmailTokens
+
+    /// The link that verifies a new account's address. A mailbox at its limit gets none, and the registration does not show it.
+    func welcome(_ account: Account, _ work: UnitOfWork) async throws {
+        guard !account.email.isEmpty, account.emailVerifiedAt == nil, try await hasRoom(account.email, work) else { return }
+        try await send(.verification, to: account.email, of: account, work)
+    }
+
+    /// A mail with a link; the caller has checked the limits.
+    func send(_ purpose: EmailToken.Purpose, to address: String, of account: Account, _ work: UnitOfWork) async throws {
+        let id: EmailTokenID = work.ids.make()
+        let expiresAt = work.now + purpose.lifetime
+        try await EmailTokenRepository.insert(
+            id,
+            EmailToken(purpose: purpose, address: address, expiresAt: expiresAt),
+            hash: tokens.hash(tokens.token(id)),
+            of: account.id,
+            now: work.now,
+            work.sql
+        )
+        let mail = PendingMail(
+            id: work.ids.make(),
+            account: account.id,
+            kind: purpose.mail,
+            address: address,
+            locale: account.locale,
+            token: id,
+            uselessAfter: expiresAt
+        )
+        try await MailQueueRepository.insert(mail, now: work.now, work.sql)
+    }
+
+    /// A mail that informs. To an address whose owner has not confirmed it only within the limit of a mailbox: it may be a stranger's.
+    ///
+    /// - Parameters:
+    ///   - at: the instant that the mail is about.
+    ///   - newAddress: the account's address from now on, as far as it is shown.
+    func inform(
+        _ account: Account,
+        _ kind: MailKind,
+        at: Instant? = nil,
+        newAddress: String? = nil,
+        _ work: UnitOfWork
+    ) async throws {
+        guard !account.email.isEmpty else { return }
+        if account.emailVerifiedAt == nil { guard try await hasRoom(account.email, work) else { return } }
+        let mail = PendingMail(
+            id: work.ids.make(),
+            account: account.id,
+            kind: kind,
+            address: account.email,
+            locale: account.locale,
+            at: at,
+            newAddress: newAddress,
+            uselessAfter: work.now + Self.notice
+        )
+        try await MailQueueRepository.insert(mail, now: work.now, work.sql)
+    }
+
+    private func hasRoom(_ address: String, _ work: UnitOfWork) async throws -> Bool {
+        try await MailLimitRepository.count([.mailbox(address)], now: work.now, work.sql) == nil
+    }
+}

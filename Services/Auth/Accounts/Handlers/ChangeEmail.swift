@@ -1,0 +1,47 @@
+internal import AuthAPI
+internal import AuthCore
+internal import AuthDomain
+internal import Bus
+internal import Kernel
+internal import ServiceRuntime
+
+/// Sends a link to a new address of the caller, who proves to own the account (AU-13). Whether another account has the address is not looked up
+/// before its owner has used the link.
+struct ChangeEmail: MutationHandler {
+    let accounts: AccountRepository
+    let owner: OwnerProof
+    let mails: AccountMails
+    let mutations: Mutations
+
+    func handle(_ request: ChangeEmailRequest, _ context: CallContext) async throws -> Once<ChangeEmailReply> {
+        let user = try context.requireUser()
+        guard let account = try await accounts.find(user) else { throw ServiceError.notFound("account") }
+        let evidence = OwnerProof.Evidence(
+            password: request.password,
+            appleToken: request.appleIdentityToken,
+            appleNonce: request.appleNonce
+        )
+        try await owner.require(evidence, of: account, context)
+        return try await mutations.once(context, request) { work in
+            guard let account = try await accounts.lock(user, work.sql), account.status == .active else {
+                throw ServiceError.sessionRevoked
+            }
+            guard AccountRepository.key(ofEmail: account.email) != AccountRepository.key(ofEmail: request.email) else {
+                throw ServiceError(
+                    .failedPrecondition,
+                    "EMAIL_UNCHANGED",
+                    "This is the address of the account already.",
+                    details: [.init(field: "email", message: "is the present one")]
+                )
+            }
+            try await MailLimitRepository.require([.mailbox(request.email), .account(user)], now: work.now, work.sql)
+            // Only the newest wish counts.
+            try await EmailTokenRepository.supersede([.emailChange], of: user, now: work.now, work.sql)
+            try await mails.send(.emailChange, to: request.email, of: account, work)
+            return ChangeEmailReply(
+                pendingEmail: request.email,
+                expiresIn: Int32(EmailToken.Purpose.emailChange.lifetime.seconds)
+            )
+        }
+    }
+}

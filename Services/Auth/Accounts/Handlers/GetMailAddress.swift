@@ -1,0 +1,14 @@
+internal import AuthAPI
+internal import AuthCore
+internal import Bus
+internal import Kernel
+
+/// Where mail to a user goes, for services that have something sent.
+struct GetMailAddress: QueryHandler {
+    let accounts: AccountRepository
+
+    func handle(_ request: GetMailAddressRequest, _: CallContext) async throws -> MailAddress {
+        guard let account = try await accounts.find(request.userID) else { throw ServiceError.notFound("account") }
+        return MailAddress(address: account.email, locale: account.locale, isVerified: account.emailVerifiedAt != nil)
+    }
+}

@@ -1,0 +1,25 @@
+internal import Bus
+internal import Kernel
+internal import NotificationsAPI
+internal import ServiceRuntime
+
+/// Stores a mail once for each operation; a job hands it over. The caller does not wait for the mail server.
+struct SendMail: MutationHandler {
+    let mutations: Mutations
+
+    func handle(_ request: SendMailRequest, _ context: CallContext) async throws -> Once<SendMailReply> {
+        guard request.content != nil else {
+            throw ServiceError.validation(field: "values", "must hold what a mail of this kind says")
+        }
+        return try await mutations.once(operation: request.operationID, of: request.userID, context, request) { work in
+            let latest = work.now + MailRepository.kept
+            try await MailRepository.insert(
+                request,
+                uselessAfter: min(request.uselessAfter ?? latest, latest),
+                now: work.now,
+                work.sql
+            )
+            return .success(SendMailReply())
+        }
+    }
+}
