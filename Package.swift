@@ -254,7 +254,7 @@ let services: [[Target]] = [
         tested: blobs + ["Images", crypto]
     ),
     service("Notifications", apis: ["AuthAPI", "NotificationsAPI", "SocialAPI", "StreaksAPI"], extra: ["Replicas"]),
-    service("Billing", apis: ["AuthAPI", "BillingAPI", "StreaksAPI"]),
+    service("Billing", apis: ["AuthAPI", "BillingAPI", "StreaksAPI"], extra: ["OutgoingHTTP", crypto, logging]),
 ]
 
 // The gateway compiles without any service's message types (D2).

@@ -33,7 +33,7 @@ public struct BusPermissions: Sendable, Equatable {
         "streaks": ["core": ["auth", "billing", "social"], "mutual": ["social"], "personal-data": ["auth"]],
         "media": ["core": ["auth", "social"], "cards": ["social"], "personal-data": ["auth"]],
         "notifications": ["log": ["auth", "social", "streaks"], "personal-data": ["auth"]],
-        "billing": ["tokens": ["streaks"], "personal-data": ["auth"]],
+        "billing": ["money": ["streaks"], "personal-data": ["auth"]],
     ]
 
     /// The rights of every user: the services, the gateway, and the operator (who makes the streams; development command, tests) with all.

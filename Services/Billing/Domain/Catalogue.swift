@@ -37,5 +37,5 @@ public enum Good: String, Hashable, Sendable, CaseIterable {
     case timeMachine = "time_machine"
 
     /// The currency that it is in; nil for what another service keeps.
-    public var currency: Currency? { self == .recoveryToken ? .recoveryTokens : nil }
+    public var currency: LedgerCurrency? { self == .recoveryToken ? .recoveryTokens : nil }
 }

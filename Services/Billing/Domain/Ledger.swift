@@ -1,7 +1,7 @@
 public import Kernel
 
 /// What a wallet holds (BI-3); the numbers are the proto's.
-public enum Currency: Int32, Hashable, Sendable, CaseIterable {
+public enum LedgerCurrency: Int32, Hashable, Sendable, CaseIterable {
     case coins = 1
     case recoveryTokens = 2
 }
@@ -40,7 +40,7 @@ public enum Ledger {
     ///   - amount: positive to give, negative to take.
     ///   - balance: what there is before it.
     /// - Throws: `NO_RECOVERY_TOKENS` or `NOT_ENOUGH_COINS` when it would become negative.
-    public static func balance(after amount: Int64, from balance: Int64, of currency: Currency) throws(ServiceError) -> Int64 {
+    public static func balance(after amount: Int64, from balance: Int64, of currency: LedgerCurrency) throws(ServiceError) -> Int64 {
         let (sum, overflow) = balance.addingReportingOverflow(amount)
         guard !overflow, sum >= 0 else { throw shortage(of: currency) }
         return sum
@@ -53,7 +53,7 @@ public enum Ledger {
     }
 
     /// The refusal of what cannot be paid.
-    public static func shortage(of currency: Currency) -> ServiceError {
+    public static func shortage(of currency: LedgerCurrency) -> ServiceError {
         switch currency {
         case .coins: .notEnoughCoins
         case .recoveryTokens: .noTokens

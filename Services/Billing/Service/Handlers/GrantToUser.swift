@@ -32,13 +32,13 @@ struct GrantToUser: MutationHandler {
             )
             return GrantToUserReply(
                 entry: WalletEntry(row, withActor: true),
-                balance: WalletBalance(currency: BillingAPI.Currency(rawValue: currency.rawValue), balance: posted.balance)
+                balance: WalletBalance(currency: Currency(rawValue: currency.rawValue), balance: posted.balance)
             )
         }
     }
 
     private func posting(for request: GrantToUserRequest, by admin: UserID, _ work: UnitOfWork) async throws
-        -> (Posting, BillingDomain.Currency)
+        -> (Posting, LedgerCurrency)
     {
         if let reversed = request.reverses {
             guard let (row, currency) = try await ledger.find(reversed, of: request.userID, work.sql), row.type == .granted else {
@@ -57,7 +57,7 @@ struct GrantToUser: MutationHandler {
             )
             return (posting, currency)
         }
-        guard let currency = BillingDomain.Currency(rawValue: request.currency.rawValue) else {
+        guard let currency = LedgerCurrency(rawValue: request.currency.rawValue) else {
             throw ServiceError.validation(field: "currency", "must be coins or recovery_tokens")
         }
         guard request.amount != 0 else { throw ServiceError.validation(field: "amount", "must not be 0") }

@@ -92,7 +92,7 @@ extension UnitOfWork {
         return posted
     }
 
-    private func emit(_ posted: Posted, of user: UserID, _ currency: Currency) async throws {
+    private func emit(_ posted: Posted, of user: UserID, _ currency: LedgerCurrency) async throws {
         guard currency == .recoveryTokens else { return }
         try await emit(RecoveryBalanceChanged(userID: user, version: posted.version, balance: Int32(clamping: posted.balance)))
     }

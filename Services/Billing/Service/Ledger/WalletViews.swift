@@ -42,17 +42,17 @@ struct WalletViews: Sendable {
     /// All balances.
     func balances(of user: UserID) async throws -> [WalletBalance] {
         var balances: [WalletBalance] = []
-        for currency in BillingDomain.Currency.allCases {
+        for currency in LedgerCurrency.allCases {
             balances.append(
-                WalletBalance(currency: BillingAPI.Currency(rawValue: currency.rawValue), balance: try await ledger.balance(of: user, currency))
+                WalletBalance(currency: Currency(rawValue: currency.rawValue), balance: try await ledger.balance(of: user, currency))
             )
         }
         return balances
     }
 
     /// One page of the entries of a currency with all balances.
-    func wallet(of user: UserID, _ currency: BillingAPI.Currency, _ page: Page<PageCursor>, withActors: Bool) async throws -> Wallet {
-        let currency = BillingDomain.Currency(rawValue: currency.rawValue) ?? .coins
+    func wallet(of user: UserID, _ currency: Currency, _ page: Page<PageCursor>, withActors: Bool) async throws -> Wallet {
+        let currency = LedgerCurrency(rawValue: currency.rawValue) ?? .coins
         let found = try await ledger.entries(
             of: user,
             currency,

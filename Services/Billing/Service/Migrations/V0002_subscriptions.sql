@@ -22,7 +22,7 @@ CREATE TABLE store_event (
 CREATE INDEX store_event_due ON store_event (due_at) WHERE state = 1;
 CREATE INDEX store_event_history ON store_event (store, transaction_key) WHERE state = 2;
 CREATE INDEX store_event_user ON store_event (user_id);
-CREATE INDEX store_event_names ON store_event USING gin (names) WHERE state = 3;
+CREATE INDEX store_event_names ON store_event USING gin (names);
 
 -- Names of a user at RevenueCat besides the user's id (`$RCAnonymousID:…`).
 CREATE TABLE store_alias (

@@ -5,7 +5,7 @@ internal import Kernel
 /// A transaction of the ledger: an amount between a user's account and one of the system.
 struct Posting: Sendable {
     var user: UserID
-    var currency = Currency.recoveryTokens
+    var currency = LedgerCurrency.recoveryTokens
     var type: EntryType
     /// Positive to the user, negative from the user; never 0.
     var amount: Int64
@@ -79,7 +79,7 @@ struct LedgerRepository: Sendable {
     }
 
     /// The balance row is the lock of the ledger: postings of one user and currency follow each other.
-    func lock(_ user: UserID, _ currency: Currency, _ sql: Transaction) async throws -> (balance: Int64, version: Int64) {
+    func lock(_ user: UserID, _ currency: LedgerCurrency, _ sql: Transaction) async throws -> (balance: Int64, version: Int64) {
         _ = try await sql.execute(
             "INSERT INTO account (user_id, currency, kind) VALUES (\(user), \(currency.rawValue), 0) ON CONFLICT DO NOTHING"
         )
@@ -90,12 +90,12 @@ struct LedgerRepository: Sendable {
         return (balance, version)
     }
 
-    func balance(of user: UserID, _ currency: Currency) async throws -> Int64 {
+    func balance(of user: UserID, _ currency: LedgerCurrency) async throws -> Int64 {
         try await balance(of: user, currency, database)
     }
 
     /// The same as a transaction sees it.
-    func balance(of user: UserID, _ currency: Currency, _ sql: some QueryExecutor) async throws -> Int64 {
+    func balance(of user: UserID, _ currency: LedgerCurrency, _ sql: some QueryExecutor) async throws -> Int64 {
         try await sql.query(
             "SELECT balance FROM account WHERE user_id = \(user) AND currency = \(currency.rawValue) AND kind = 0"
         ).first?.decode(as: Int64.self) ?? 0
@@ -107,16 +107,16 @@ struct LedgerRepository: Sendable {
     }
 
     /// A transaction by its id; nil when it is not of this user. With its currency.
-    func find(_ id: LedgerEntryID, of user: UserID, _ sql: some QueryExecutor) async throws -> (row: LedgerRow, currency: Currency)? {
+    func find(_ id: LedgerEntryID, of user: UserID, _ sql: some QueryExecutor) async throws -> (row: LedgerRow, currency: LedgerCurrency)? {
         guard let row = try await rows("t.id = \(id) AND t.user_id = \(user)", sql).first,
             let number = try await sql.query("SELECT currency FROM ledger_transaction WHERE id = \(id)").first?.decode(as: Int32.self),
-            let currency = Currency(rawValue: number)
+            let currency = LedgerCurrency(rawValue: number)
         else { return nil }
         return (row, currency)
     }
 
     /// The newest rows first.
-    func entries(of user: UserID, _ currency: Currency = .recoveryTokens, before place: (Instant, LedgerEntryID)? = nil, limit: Int)
+    func entries(of user: UserID, _ currency: LedgerCurrency = .recoveryTokens, before place: (Instant, LedgerEntryID)? = nil, limit: Int)
         async throws -> [LedgerRow]
     {
         var condition: Query = "t.user_id = \(user) AND t.currency = \(currency.rawValue)"
@@ -125,9 +125,9 @@ struct LedgerRepository: Sendable {
     }
 
     /// The sum over all accounts of each currency: zero.
-    func sums() async throws -> [Currency: Int64] {
-        var sums: [Currency: Int64] = [:]
-        for currency in Currency.allCases {
+    func sums() async throws -> [LedgerCurrency: Int64] {
+        var sums: [LedgerCurrency: Int64] = [:]
+        for currency in LedgerCurrency.allCases {
             let rows = try await database.query(
                 "SELECT coalesce(sum(balance), 0)::bigint FROM account WHERE currency = \(currency.rawValue)"
             )
