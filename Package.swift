@@ -229,7 +229,7 @@ let services: [[Target]] = [
         core: ["AuthAPI", "SocialAPI", "Replicas", logging],
         features: [
             Feature("Mutual", ["AuthAPI", "BillingAPI", "MediaAPI", "SocialAPI", "Replicas", logging]),
-            Feature("Prompts", ["Replicas"]), Feature("Progress", []), Feature("Reminders", []),
+            Feature("Prompts", ["Replicas"]), Feature("Progress", []), Feature("Reminders", []), Feature("Goods", []),
         ],
         list: ["StreaksReplay"],
         tested: ["StreaksReplay"]

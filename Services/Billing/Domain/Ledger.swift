@@ -40,7 +40,9 @@ public enum Ledger {
     ///   - amount: positive to give, negative to take.
     ///   - balance: what there is before it.
     /// - Throws: `NO_RECOVERY_TOKENS` or `NOT_ENOUGH_COINS` when it would become negative.
-    public static func balance(after amount: Int64, from balance: Int64, of currency: LedgerCurrency) throws(ServiceError) -> Int64 {
+    public static func balance(after amount: Int64, from balance: Int64, of currency: LedgerCurrency) throws(ServiceError)
+        -> Int64
+    {
         let (sum, overflow) = balance.addingReportingOverflow(amount)
         guard !overflow, sum >= 0 else { throw shortage(of: currency) }
         return sum

@@ -115,7 +115,9 @@ public struct StoreEvent: Hashable, Sendable {
 
     /// What it is about within its store: all events with one key are folded together.
     public var transactionKey: String? {
-        isAboutPack ? transaction ?? originalTransaction : originalTransaction ?? transaction ?? (isAboutSubscription ? "event \(id)" : nil)
+        isAboutPack
+            ? transaction ?? originalTransaction
+            : originalTransaction ?? transaction ?? (isAboutSubscription ? "event \(id)" : nil)
     }
 
     /// The product without Google's base plan: `premium:monthly` is `premium`.

@@ -63,7 +63,13 @@ struct BillingParts {
         FeatureParts(
             endpoints: billing + store,
             consumers: [TokenEarnedConsumer.handler(ledger), TokenReturnedConsumer.handler(tokens)],
-            jobs: BillingJobs(events: events, questions: questions, purchases: purchases, client: client, environment: environment).all
+            jobs: BillingJobs(
+                events: events,
+                questions: questions,
+                purchases: purchases,
+                client: client,
+                environment: environment
+            ).all
         )
     }
 

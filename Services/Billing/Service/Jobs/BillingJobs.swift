@@ -15,7 +15,8 @@ struct BillingJobs {
 
     private var storeEvents: Job {
         // Often: a user has just paid, and waits.
-        Job("store_events", every: .milliseconds(200), oldestDue: { [events] in try await events.events.oldestDue() }) { [events] now in
+        Job("store_events", every: .milliseconds(200), oldestDue: { [events] in try await events.events.oldestDue() }) {
+            [events] now in
             try await events.applyDue(now: now)
         }
     }
@@ -73,7 +74,8 @@ struct BillingJobs {
 
     private var unfinishedPurchases: Job {
         let purchases = purchases
-        return Job("unfinished_purchases", every: .seconds(1), oldestDue: { try await purchases.repository.oldestStranded() }) { _ in
+        return Job("unfinished_purchases", every: .seconds(1), oldestDue: { try await purchases.repository.oldestStranded() }) {
+            _ in
             try await purchases.sweep()
         }
     }

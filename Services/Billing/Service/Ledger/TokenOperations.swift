@@ -36,7 +36,9 @@ struct TokenOperations: Sendable {
             note: "A streak was recovered",
             key: Self.spendKey(operation)
         )
-        do { return try await outcome(of: posting, id: id, now: now, sql) } catch let error as ServiceError where error == .noTokens {
+        do { return try await outcome(of: posting, id: id, now: now, sql) } catch let error as ServiceError
+            where error == .noTokens
+        {
             return .refused
         }
     }

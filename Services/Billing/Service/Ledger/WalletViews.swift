@@ -44,7 +44,10 @@ struct WalletViews: Sendable {
         var balances: [WalletBalance] = []
         for currency in LedgerCurrency.allCases {
             balances.append(
-                WalletBalance(currency: Currency(rawValue: currency.rawValue), balance: try await ledger.balance(of: user, currency))
+                WalletBalance(
+                    currency: Currency(rawValue: currency.rawValue),
+                    balance: try await ledger.balance(of: user, currency)
+                )
             )
         }
         return balances

@@ -20,7 +20,9 @@ enum CustomerRepository {
     /// Those of these users that are known here.
     static func known(_ users: [UserID], _ sql: some QueryExecutor) async throws -> Set<UserID> {
         Set(
-            try await sql.query("SELECT user_id FROM customer WHERE user_id = ANY(\(users))").map { try $0.decode(as: UserID.self) }
+            try await sql.query("SELECT user_id FROM customer WHERE user_id = ANY(\(users))").map {
+                try $0.decode(as: UserID.self)
+            }
         )
     }
 
@@ -83,7 +85,8 @@ enum CustomerRepository {
     }
 
     /// Some about whom the store is to be asked; others leave them alone until `later`.
-    static func leaseAsks(now: Instant, until later: Instant, limit: Int, _ database: Database) async throws -> [(UserID, Int32)] {
+    static func leaseAsks(now: Instant, until later: Instant, limit: Int, _ database: Database) async throws -> [(UserID, Int32)]
+    {
         try await database.query(
             """
             UPDATE customer SET ask_at = \(later) WHERE user_id IN

@@ -107,16 +107,25 @@ struct LedgerRepository: Sendable {
     }
 
     /// A transaction by its id; nil when it is not of this user. With its currency.
-    func find(_ id: LedgerEntryID, of user: UserID, _ sql: some QueryExecutor) async throws -> (row: LedgerRow, currency: LedgerCurrency)? {
+    func find(_ id: LedgerEntryID, of user: UserID, _ sql: some QueryExecutor) async throws -> (
+        row: LedgerRow, currency: LedgerCurrency
+    )? {
         guard let row = try await rows("t.id = \(id) AND t.user_id = \(user)", sql).first,
-            let number = try await sql.query("SELECT currency FROM ledger_transaction WHERE id = \(id)").first?.decode(as: Int32.self),
+            let number = try await sql.query("SELECT currency FROM ledger_transaction WHERE id = \(id)").first?.decode(
+                as: Int32.self
+            ),
             let currency = LedgerCurrency(rawValue: number)
         else { return nil }
         return (row, currency)
     }
 
     /// The newest rows first.
-    func entries(of user: UserID, _ currency: LedgerCurrency = .recoveryTokens, before place: (Instant, LedgerEntryID)? = nil, limit: Int)
+    func entries(
+        of user: UserID,
+        _ currency: LedgerCurrency = .recoveryTokens,
+        before place: (Instant, LedgerEntryID)? = nil,
+        limit: Int
+    )
         async throws -> [LedgerRow]
     {
         var condition: Query = "t.user_id = \(user) AND t.currency = \(currency.rawValue)"
@@ -146,7 +155,8 @@ struct LedgerRepository: Sendable {
         ).map { row in
             let (id, type, amount, after, streak, actor, note, createdAt) = try row.decode(
                 as: (
-                    LedgerEntryID.self, Int32.self, Int64.self, Int64.self, StreakID?.self, UserID?.self, String?.self, Instant.self
+                    LedgerEntryID.self, Int32.self, Int64.self, Int64.self, StreakID?.self, UserID?.self, String?.self,
+                    Instant.self
                 )
             )
             return LedgerRow(

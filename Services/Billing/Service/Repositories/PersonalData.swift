@@ -31,7 +31,8 @@ extension PersonalData {
                                     WHEN 5 THEN 'bonus' ELSE 'granted' END
                                 """
                             ),
-                            .value("amount", "posting.amount"), .value("balance_after", "posting.balance_after"), "streak_id", "note",
+                            .value("amount", "posting.amount"), .value("balance_after", "posting.balance_after"), "streak_id",
+                            "note",
                             "created_at",
                         ],
                         join: "JOIN posting ON posting.transaction_id = ledger_transaction.id AND posting.kind = 0"
@@ -48,7 +49,10 @@ extension PersonalData {
             "subscription",
             users: ["user_id": .delete],
             exports: [
-                PersonalExport("subscriptions", ["store", "transaction_key", "product", "purchased_at", "expires_at", "ended_at"]) {
+                PersonalExport(
+                    "subscriptions",
+                    ["store", "transaction_key", "product", "purchased_at", "expires_at", "ended_at"]
+                ) {
                     "user_id = \($0)"
                 }
             ]
@@ -73,7 +77,10 @@ extension PersonalData {
             "premium_bonus",
             users: ["user_id": .keep("a subscription gives one bonus a month, also to an account made later")]
         ),
-        PersonalTable("store_deletion", users: ["user_id": .erased(by: "the job `store_deletions`, when RevenueCat has deleted it")]),
+        PersonalTable(
+            "store_deletion",
+            users: ["user_id": .erased(by: "the job `store_deletions`, when RevenueCat has deleted it")]
+        ),
     ]) { environment in
         let asks = try !environment.settings.get(BillingSettings.key).isEmpty
         return ErasureSteps(before: { user, work in
@@ -90,7 +97,9 @@ extension PersonalData {
                 users: ["user_id": .anonymise([("store", "NULL"), ("transaction_key", "NULL")])],
                 references: ["id"],
                 exports: [
-                    PersonalExport("purchases", ["id", "item", "title", "quantity", "coins", "purchased_at"]) { "user_id = \($0)" }
+                    PersonalExport("purchases", ["id", "item", "title", "quantity", "coins", "purchased_at"]) {
+                        "user_id = \($0)"
+                    }
                 ]
             )
         ],

@@ -75,7 +75,13 @@ struct PurchaseRepository: Sendable {
     }
 
     /// Records a next step.
-    func insert(_ operation: OperationID, _ kind: GoodsOperation.Kind, of purchase: PurchaseID, lease: Instant, _ sql: Transaction)
+    func insert(
+        _ operation: OperationID,
+        _ kind: GoodsOperation.Kind,
+        of purchase: PurchaseID,
+        lease: Instant,
+        _ sql: Transaction
+    )
         async throws
     {
         _ = try await sql.execute(
@@ -183,7 +189,9 @@ struct PurchaseRepository: Sendable {
 
     /// Since when the one that has waited longest has no lease.
     func oldestStranded() async throws -> Instant? {
-        try await database.query("SELECT min(lease_until) FROM goods_operation WHERE NOT is_done").first?.decode(as: Instant?.self)
+        try await database.query("SELECT min(lease_until) FROM goods_operation WHERE NOT is_done").first?.decode(
+            as: Instant?.self
+        )
     }
 
     private func purchase(_ condition: Query, _ sql: some QueryExecutor) async throws -> StoredPurchase? {

@@ -30,7 +30,9 @@ enum SubscriptionRepository {
         ).map(subscription)
     }
 
-    static func store(_ state: SubscriptionState, _ store: String, _ key: String, of user: UserID?, _ sql: Transaction) async throws {
+    static func store(_ state: SubscriptionState, _ store: String, _ key: String, of user: UserID?, _ sql: Transaction)
+        async throws
+    {
         _ = try await sql.execute(
             """
             INSERT INTO subscription (\(columns))

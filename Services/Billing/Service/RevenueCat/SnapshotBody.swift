@@ -19,12 +19,13 @@ struct SnapshotBody: Encodable {
     ///   - event: with its id and key.
     ///   - user: whom it was asked for.
     static func bytes(of event: StoreEvent, user: UserID, isSandbox: Bool) throws -> [UInt8] {
-        let type = switch event.periodType {
-        case .normal: "NORMAL"
-        case .trial: "TRIAL"
-        case .intro: "INTRO"
-        case .promotional: "PROMOTIONAL"
-        }
+        let type =
+            switch event.periodType {
+            case .normal: "NORMAL"
+            case .trial: "TRIAL"
+            case .intro: "INTRO"
+            case .promotional: "PROMOTIONAL"
+            }
         let fields = Fields(
             id: event.id,
             type: event.kind.rawValue,

@@ -24,7 +24,10 @@ struct StoreEvents: Sendable {
             do { try await apply(stored, CallContext(deadline: SystemClock.now() + .seconds(20))) } catch is CancellationError {
                 throw CancellationError()
             } catch {
-                logger.warning("an event of the store could not be applied", metadata: ["event": "\(stored.id)", "error": "\(error)"])
+                logger.warning(
+                    "an event of the store could not be applied",
+                    metadata: ["event": "\(stored.id)", "error": "\(error)"]
+                )
                 let later = AskSchedule.retry(Int(stored.attempts) + 1, after: now)
                 try await events.postpone(stored.id, until: later, note: "\(error)".withoutNUL)
             }

@@ -51,7 +51,9 @@ struct StoreQuestions: Sendable {
         try await events.entitling.update(user, work)
     }
 
-    private func applySubscription(_ entry: StoreSnapshot.Subscription, at: Instant, of user: UserID, _ work: UnitOfWork) async throws {
+    private func applySubscription(_ entry: StoreSnapshot.Subscription, at: Instant, of user: UserID, _ work: UnitOfWork)
+        async throws
+    {
         var event = entry.event
         guard let key = try await key(of: event, user, work) else { return }
         let known = try await SubscriptionRepository.find(event.store, key, work.sql)

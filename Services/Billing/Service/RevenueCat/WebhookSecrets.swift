@@ -41,7 +41,8 @@ struct WebhookSecrets: Sendable {
             if pair[0] == "t" { seconds = Int64(pair[1]) }
             if pair[0] == "v1", let bytes = Self.bytes(hex: pair[1]) { candidates.append(bytes) }
         }
-        guard let seconds, Instant(seconds: seconds) >= now - Self.tolerance, Instant(seconds: seconds) <= now + Self.tolerance else {
+        guard let seconds, Instant(seconds: seconds) >= now - Self.tolerance, Instant(seconds: seconds) <= now + Self.tolerance
+        else {
             return false
         }
         let message = Array("\(seconds).".utf8) + body

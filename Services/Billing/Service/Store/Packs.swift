@@ -28,7 +28,8 @@ struct Packs: Sendable {
             return try await purchases.add(isWanted ? .grant : .takeBack, to: purchase, work) ? purchase.id : nil
         }
         guard isWanted, let bought = all.first(where: { $0.event.kind == .nonRenewingPurchase }) else { return nil }
-        guard let product = bought.event.product, let item = try await catalog.find(product: product, work.sql), !item.goods.isEmpty
+        guard let product = bought.event.product, let item = try await catalog.find(product: product, work.sql),
+            !item.goods.isEmpty
         else {
             logger.error(
                 "a product that the catalogue does not have was paid for",

@@ -128,7 +128,8 @@ struct Purchases: Sendable {
         missing: [(good: String, count: Int64)],
         _ work: UnitOfWork
     ) async throws {
-        guard try await repository.lock(purchase.id, work.sql) != nil, try await repository.lockOpen(operation.id, work.sql) else {
+        guard try await repository.lock(purchase.id, work.sql) != nil, try await repository.lockOpen(operation.id, work.sql)
+        else {
             return
         }
         var missing = missing
@@ -155,7 +156,10 @@ struct Purchases: Sendable {
         let text = missing.map { "\($0.good) \($0.count)" }.joined(separator: ", ")
         try await repository.setDone(operation.id, missing: text.isEmpty ? nil : text, work.sql)
         if !text.isEmpty {
-            logger.notice("a refunded purchase was spent already", metadata: ["purchase": "\(purchase.id)", "missing": "\(text)"])
+            logger.notice(
+                "a refunded purchase was spent already",
+                metadata: ["purchase": "\(purchase.id)", "missing": "\(text)"]
+            )
         }
         guard try await repository.next(of: purchase.id, work.sql) == nil else { return }
         try await repository.setState(operation.kind == .grant ? .granted : .takenBack, of: purchase.id, work.sql)
