@@ -233,7 +233,7 @@ let services: [[Target]] = [
         core: ["AuthAPI", "SocialAPI", "Replicas", logging],
         features: [
             Feature("Mutual", ["AuthAPI", "BillingAPI", "MediaAPI", "SocialAPI", "Replicas", logging]),
-            Feature("Prompts", ["Replicas"]), Feature("Progress", []), Feature("Reminders", []),
+            Feature("Prompts", ["Replicas"]), Feature("Progress", []), Feature("Reminders", []), Feature("Goods", []),
         ],
         list: ["StreaksReplay"],
         tested: ["StreaksReplay"]
@@ -267,7 +267,7 @@ let services: [[Target]] = [
         ],
         tested: ["Gzip", "OutgoingHTTP", "OutgoingMail", "StreaksDomain", logging]
     ),
-    service("Billing", apis: ["AuthAPI", "BillingAPI", "StreaksAPI"]),
+    service("Billing", apis: ["AuthAPI", "BillingAPI", "StreaksAPI"], extra: ["OutgoingHTTP", crypto, logging]),
 ]
 
 // The gateway compiles without any service's message types (D2).

@@ -35,7 +35,7 @@ public struct BusPermissions: Sendable, Equatable {
         "notifications": [
             "core": ["auth", "social"], "log": ["auth", "social", "streaks"], "push": ["auth"], "personal-data": ["auth"],
         ],
-        "billing": ["tokens": ["streaks"], "personal-data": ["auth"]],
+        "billing": ["money": ["streaks"], "personal-data": ["auth"]],
     ]
 
     /// The rights of every user: the services, the gateway, and the operator (who makes the streams; development command, tests) with all.

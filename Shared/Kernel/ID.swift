@@ -79,6 +79,8 @@ public enum Tag {
     public enum Notification {}
     /// A row of a token ledger; owned by `billing`.
     public enum LedgerEntry {}
+    /// What a user has bought, once; owned by `billing`.
+    public enum Purchase {}
     /// A change that several services make together, step by step (D6).
     public enum Operation {}
     /// One event in an outbox.
@@ -109,6 +111,8 @@ public typealias MilestoneCardID = ID<Tag.MilestoneCard>
 public typealias NotificationID = ID<Tag.Notification>
 /// The id of a row of a token ledger.
 public typealias LedgerEntryID = ID<Tag.LedgerEntry>
+/// The id of a purchase.
+public typealias PurchaseID = ID<Tag.Purchase>
 /// The id of a cross-service change.
 public typealias OperationID = ID<Tag.Operation>
 /// The id of an event.

@@ -32,7 +32,7 @@ struct MutualStarts: Sendable {
             return StartForFriendshipReply(reason: ServiceError.notFriends.reason)
         }
         _ = try await prepare(friendship, one, two, work)
-        for user in [one, two] where try await isAtLimit(user, work) {
+        for user in [one, two] where try await activeAtLimit(user, work) != nil {
             try await StartRepository.refuse(friendship, "STREAK_LIMIT_REACHED", now: work.now, work.sql)
             return StartForFriendshipReply(reason: "STREAK_LIMIT_REACHED")
         }
@@ -46,8 +46,10 @@ struct MutualStarts: Sendable {
         try await StartRepository.lock([user, friend], work.sql)
         guard try await !isOver(friendship, user, friend, work) else { throw ServiceError.notFriends }
         for stored in try await prepare(friendship, user, friend, work) { try await makeRoom(stored, work) }
-        if try await isAtLimit(user, work) { throw ServiceError.streakLimit(of: "", "You have") }
-        if try await isAtLimit(friend, work) { throw ServiceError.streakLimit(of: "friend_id", "Your friend has") }
+        if let active = try await activeAtLimit(user, work) { throw ServiceError.streakLimit(of: "", "You have", active: active) }
+        if let active = try await activeAtLimit(friend, work) {
+            throw ServiceError.streakLimit(of: "friend_id", "Your friend has", active: active)
+        }
         return try await insert(friendship, user, friend, work)
     }
 
@@ -110,25 +112,28 @@ struct MutualStarts: Sendable {
     /// At most one streak of a pair that has not ended (MS-1).
     static func key(_ one: UserID, _ two: UserID) -> String { "\(min(one, two)) \(max(one, two))" }
 
-    /// Three running streaks on the free plan, any number on premium (MS-1).
-    private func isAtLimit(_ user: UserID, _ work: UnitOfWork) async throws -> Bool {
-        guard try await store.activeIDs(of: user, kinds: [.mutual], work.sql).count >= 3 else { return false }
-        return try await !entitlements.isPremium(user, now: work.now, work.sql)
+    /// How many streaks run when that is as many as the plan allows: three on the free plan, any number on premium (MS-1). Nil: one more may start.
+    private func activeAtLimit(_ user: UserID, _ work: UnitOfWork) async throws -> Int? {
+        let active = try await store.activeIDs(of: user, kinds: [.mutual], work.sql).count
+        guard active >= Self.freeLimit else { return nil }
+        return try await entitlements.isPremium(user, now: work.now, work.sql) ? nil : active
     }
+
+    /// Running streaks of a user on the free plan (MS-1).
+    static let freeLimit = 3
 }
 
 extension ServiceError {
     /// To a caller who names a stranger, a user who has blocked them, or no user at all: the answer does not say which (PF-2).
     static let notFriends = ServiceError(.notFound, "NOT_FRIENDS", "There is no such friend.")
 
-    /// MS-1. `field` is empty when it is the caller who has too many.
-    static func streakLimit(of field: String, _ whose: String) -> ServiceError {
-        let message = "\(whose) 3 active streaks; more need premium."
-        return ServiceError(
-            .failedPrecondition,
-            "STREAK_LIMIT_REACHED",
-            message,
-            details: [Detail(field: field, message: message)]
-        )
+    /// MS-1. `field` is empty when it is the caller who has too many. The details `limit` and `active` are numbers, for the app's paywall; what a
+    /// friend has is not said.
+    static func streakLimit(of field: String, _ whose: String, active: Int) -> ServiceError {
+        let limit = MutualStarts.freeLimit
+        let message = "\(whose) \(limit) active streaks; more need premium."
+        var details = [Detail(field: field, message: message), Detail(field: "limit", message: "\(limit)")]
+        if field.isEmpty { details.append(Detail(field: "active", message: "\(active)")) }
+        return ServiceError(.failedPrecondition, "STREAK_LIMIT_REACHED", message, details: details)
     }
 }

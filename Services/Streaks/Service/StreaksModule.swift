@@ -3,6 +3,7 @@ public import Runtime
 public import ServiceRuntime
 internal import StreaksAPI
 internal import StreaksCore
+internal import StreaksGoods
 internal import StreaksMutual
 internal import StreaksProgress
 internal import StreaksPrompts
@@ -16,6 +17,7 @@ public enum StreaksModule: ServiceModule {
     public static let features = [
         CoreFeature.feature(extensions), MutualFeature.feature(extensions), PromptsFeature.feature(extensions),
         ProgressFeature.feature(extensions), RemindersFeature.feature(extensions),
+        GoodsFeature.feature(),
     ]
     public static var commands: [ProgramCommand] { StreaksCommands.all }
 

@@ -8,17 +8,28 @@ internal import Runtime
 enum EventsCommand {
     /// The command of a service.
     ///
-    /// - Parameter schema: the service's.
-    static func command(schema: String) -> ProgramCommand {
-        ProgramCommand(
-            "events",
-            help: """
-                events parked         lists events that were given up
-                events redrive [ID]   has one of them, or all, tried again
+    /// - Parameters:
+    ///   - schema: the service's.
+    ///   - replay: what has events from outside applied again; nil when the service keeps none.
+    static func command(schema: String, replay: EventReplay? = nil) -> ProgramCommand {
+        var help = """
+            events parked         lists events that were given up
+            events redrive [ID]   has one of them, or all, tried again
 
-                """,
+            """
+        if replay != nil { help += "events replay [ID]    has one event from outside, or all, applied again\n" }
+        return ProgramCommand(
+            "events",
+            help: help,
             settings: ServiceSettings.all
         ) { words, settings in
+            if let replay, words.first == "replay", words.count <= 2 {
+                let id = words.count == 2 ? words[1] : nil
+                let url = try settings.get(ServiceSettings.databaseURL)
+                let count = try await CommandDatabase.open(schema: schema, url: url) { try await replay(id, $0) }
+                guard count > 0 || id == nil else { throw Settings.Invalid("No event has the id \(words[1]).") }
+                return ProgramCommand.Outcome("to be applied again: \(count)\n")
+            }
             let action = try parse(words)
             let text = try await CommandDatabase.open(
                 schema: schema,

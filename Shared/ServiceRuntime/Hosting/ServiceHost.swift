@@ -19,7 +19,9 @@ public final class ServiceHost<Module: ServiceModule>: Program {
     /// Those of every service, and those of all features.
     public static var settings: [any AnySetting] { Module.settings }
     /// What an operator does with parked events, and the service's own.
-    public static var commands: [ProgramCommand] { [EventsCommand.command(schema: Module.name)] + Module.commands }
+    public static var commands: [ProgramCommand] {
+        [EventsCommand.command(schema: Module.name, replay: Module.replay)] + Module.commands
+    }
 
     private let settings: Settings
     private let logger: Logger

@@ -17,10 +17,16 @@ public protocol ServiceModule: Sendable {
     static var features: [ServiceFeature] { get }
     /// What its executable can do besides running: `streaks declare-outage`.
     static var commands: [ProgramCommand] { get }
+    /// Has events that came from outside applied again (`billing events replay`); nil for a service that keeps none.
+    static var replay: EventReplay? { get }
 }
+
+/// Marks one event from outside, by its id, or all of them as not applied; running replicas apply them again. Returns how many.
+public typealias EventReplay = @Sendable (String?, Database) async throws -> Int
 
 extension ServiceModule {
     public static var commands: [ProgramCommand] { [] }
+    public static var replay: EventReplay? { nil }
 
     /// The tables of all features, whichever a replica runs; each set once.
     public static var migrations: [MigrationSet] {

@@ -547,6 +547,9 @@ extension DeleteAccountReply: Wire.CMessage {
         if let stored = c.pointee.purge_at {
             self.purgeAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "purge_at")
         }
+        if let stored = c.pointee.subscription {
+            self.subscription = try RunningSubscription(stored: UnsafeRawPointer(stored), unreadable)
+        }
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -554,6 +557,48 @@ extension DeleteAccountReply: Wire.CMessage {
         streaksnap__auth__v1__delete_account_reply__init(c)
         if let value = self.purgeAt {
             c.pointee.purge_at = try storeTimestamp(value, arena, "purge_at")
+        }
+        if let value = self.subscription {
+            c.pointee.subscription = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Auth__V1__RunningSubscription.self)
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension RunningSubscription: Wire.CMessage {
+    public static var fullName: String { "streaksnap.auth.v1.RunningSubscription" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Auth__V1__RunningSubscription()
+        streaksnap__auth__v1__running_subscription__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__RunningSubscription.self)
+        self.product = try Wire.Decode.string(c.pointee.product, "product")
+        self.store = try Wire.Decode.string(c.pointee.store, "store")
+        if let stored = c.pointee.expires_at {
+            self.expiresAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "expires_at")
+        }
+        self.willRenew = c.pointee.will_renew != 0
+        if c.pointee._manage_url_case.rawValue == 5 {
+            self.manageURL = try Wire.Decode.string(c.pointee.manage_url, "manage_url")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Auth__V1__RunningSubscription.self)
+        streaksnap__auth__v1__running_subscription__init(c)
+        if !self.product.isEmpty { c.pointee.product = try arena.string(self.product, "product") }
+        if !self.store.isEmpty { c.pointee.store = try arena.string(self.store, "store") }
+        if let value = self.expiresAt {
+            c.pointee.expires_at = try storeTimestamp(value, arena, "expires_at")
+        }
+        c.pointee.will_renew = self.willRenew ? 1 : 0
+        if let value = self.manageURL {
+            c.pointee._manage_url_case = .init(rawValue: 5)
+            c.pointee.manage_url = try arena.string(value, "manage_url")
         }
         return UnsafeMutableRawPointer(c)
     }

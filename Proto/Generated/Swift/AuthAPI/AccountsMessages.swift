@@ -289,13 +289,39 @@ public struct DeleteAccountRequest: Sendable, Equatable {
 public struct DeleteAccountReply: Sendable, Equatable {
     /// Until then an administrator can restore the account.
     public var purgeAt: Kernel.Instant? = nil
+    /// A subscription that goes on: only the store can cancel it. Unset when there is none, or billing did not answer.
+    public var subscription: RunningSubscription? = nil
 
     /// All fields unset.
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(purgeAt: Kernel.Instant? = nil) {
+    public init(purgeAt: Kernel.Instant? = nil, subscription: RunningSubscription? = nil) {
         self.purgeAt = purgeAt
+        self.subscription = subscription
+    }
+}
+
+/// A subscription that outlives its account (BI-2).
+public struct RunningSubscription: Sendable, Equatable {
+    public var product: String = ""
+    public var store: String = ""
+    /// When it ends, or is renewed.
+    public var expiresAt: Kernel.Instant? = nil
+    public var willRenew: Bool = false
+    /// Where it can be cancelled.
+    public var manageURL: String? = nil
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(product: String = "", store: String = "", expiresAt: Kernel.Instant? = nil, willRenew: Bool = false, manageURL: String? = nil) {
+        self.product = product
+        self.store = store
+        self.expiresAt = expiresAt
+        self.willRenew = willRenew
+        self.manageURL = manageURL
     }
 }
 

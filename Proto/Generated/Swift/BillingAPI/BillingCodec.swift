@@ -46,6 +46,21 @@ extension Entitlements: Wire.CMessage {
         if c.pointee._streak_limit_case.rawValue == 6 {
             self.streakLimit = c.pointee.streak_limit
         }
+        if c.pointee._status_case.rawValue == 7 {
+            self.status = SubscriptionStatus(rawValue: Int32(truncatingIfNeeded: c.pointee.status.rawValue))
+        }
+        if c.pointee._period_type_case.rawValue == 8 {
+            self.periodType = PeriodType(rawValue: Int32(truncatingIfNeeded: c.pointee.period_type.rawValue))
+        }
+        if c.pointee._store_case.rawValue == 9 {
+            self.store = try Wire.Decode.string(c.pointee.store, "store")
+        }
+        if let stored = c.pointee.grace_until {
+            self.graceUntil = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "grace_until")
+        }
+        if c.pointee._manage_url_case.rawValue == 11 {
+            self.manageURL = try Wire.Decode.string(c.pointee.manage_url, "manage_url")
+        }
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -65,6 +80,92 @@ extension Entitlements: Wire.CMessage {
             c.pointee._streak_limit_case = .init(rawValue: 6)
             c.pointee.streak_limit = value
         }
+        if let value = self.status {
+            c.pointee._status_case = .init(rawValue: 7)
+            c.pointee.status = Streaksnap__Billing__V1__SubscriptionStatus(rawValue: .init(truncatingIfNeeded: value.rawValue))
+        }
+        if let value = self.periodType {
+            c.pointee._period_type_case = .init(rawValue: 8)
+            c.pointee.period_type = Streaksnap__Billing__V1__PeriodType(rawValue: .init(truncatingIfNeeded: value.rawValue))
+        }
+        if let value = self.store {
+            c.pointee._store_case = .init(rawValue: 9)
+            c.pointee.store = try arena.string(value, "store")
+        }
+        if let value = self.graceUntil {
+            c.pointee.grace_until = try storeTimestamp(value, arena, "grace_until")
+        }
+        if let value = self.manageURL {
+            c.pointee._manage_url_case = .init(rawValue: 11)
+            c.pointee.manage_url = try arena.string(value, "manage_url")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension RestoreRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.billing.v1.RestoreRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Billing__V1__RestoreRequest()
+        streaksnap__billing__v1__restore_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Billing__V1__RestoreRequest.self)
+        streaksnap__billing__v1__restore_request__init(c)
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension RevenueCatWebhookRequest: Wire.CMessage {
+    public static var fullName: String { "streaksnap.billing.v1.RevenueCatWebhookRequest" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Billing__V1__RevenueCatWebhookRequest()
+        streaksnap__billing__v1__revenue_cat_webhook_request__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Billing__V1__RevenueCatWebhookRequest.self)
+        self.body = Wire.Decode.bytes(c.pointee.body.data, count: c.pointee.body.len)
+        self.authorization = try Wire.Decode.string(c.pointee.authorization, "authorization")
+        self.signature = try Wire.Decode.string(c.pointee.signature, "signature")
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Billing__V1__RevenueCatWebhookRequest.self)
+        streaksnap__billing__v1__revenue_cat_webhook_request__init(c)
+        if !self.body.isEmpty { c.pointee.body = ProtobufCBinaryData(len: self.body.count, data: arena.bytes(self.body)) }
+        if !self.authorization.isEmpty { c.pointee.authorization = try arena.string(self.authorization, "authorization") }
+        if !self.signature.isEmpty { c.pointee.signature = try arena.string(self.signature, "signature") }
+        return UnsafeMutableRawPointer(c)
+    }
+}
+
+extension RevenueCatWebhookReply: Wire.CMessage {
+    public static var fullName: String { "streaksnap.billing.v1.RevenueCatWebhookReply" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Billing__V1__RevenueCatWebhookReply()
+        streaksnap__billing__v1__revenue_cat_webhook_reply__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Billing__V1__RevenueCatWebhookReply.self)
+        self.isNew = c.pointee.is_new != 0
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Billing__V1__RevenueCatWebhookReply.self)
+        streaksnap__billing__v1__revenue_cat_webhook_reply__init(c)
+        c.pointee.is_new = self.isNew ? 1 : 0
         return UnsafeMutableRawPointer(c)
     }
 }

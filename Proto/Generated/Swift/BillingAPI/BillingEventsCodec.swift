@@ -61,3 +61,45 @@ extension RecoveryBalanceChanged: Wire.CMessage {
         return UnsafeMutableRawPointer(c)
     }
 }
+
+extension PurchaseCompleted: Wire.CMessage {
+    public static var fullName: String { "streaksnap.billing.v1.PurchaseCompleted" }
+
+    public static let layout: Wire.MessageLayout = {
+        var twin = Streaksnap__Billing__V1__PurchaseCompleted()
+        streaksnap__billing__v1__purchase_completed__init(&twin)
+        return Wire.MessageLayout(descriptor: twin.base.descriptor)
+    }()
+
+    public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
+        let c = stored.assumingMemoryBound(to: Streaksnap__Billing__V1__PurchaseCompleted.self)
+        self.userID = try Wire.Decode.id(c.pointee.user_id, "user_id", unreadable)
+        self.purchaseID = try Wire.Decode.id(c.pointee.purchase_id, "purchase_id", unreadable)
+        self.item = try Wire.Decode.string(c.pointee.item, "item")
+        self.title = try Wire.Decode.string(c.pointee.title, "title")
+        self.quantity = c.pointee.quantity
+        self.coins = c.pointee.coins
+        self.priceMilli = c.pointee.price_milli
+        self.currency = try Wire.Decode.string(c.pointee.currency, "currency")
+        if let stored = c.pointee.purchased_at {
+            self.purchasedAt = try Wire.Decode.instant(seconds: stored.pointee.seconds, nanos: stored.pointee.nanos, "purchased_at")
+        }
+    }
+
+    public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
+        let c = arena.allocate(Streaksnap__Billing__V1__PurchaseCompleted.self)
+        streaksnap__billing__v1__purchase_completed__init(c)
+        c.pointee.user_id = arena.id(self.userID)
+        c.pointee.purchase_id = arena.id(self.purchaseID)
+        if !self.item.isEmpty { c.pointee.item = try arena.string(self.item, "item") }
+        if !self.title.isEmpty { c.pointee.title = try arena.string(self.title, "title") }
+        c.pointee.quantity = self.quantity
+        c.pointee.coins = self.coins
+        c.pointee.price_milli = self.priceMilli
+        if !self.currency.isEmpty { c.pointee.currency = try arena.string(self.currency, "currency") }
+        if let value = self.purchasedAt {
+            c.pointee.purchased_at = try storeTimestamp(value, arena, "purchased_at")
+        }
+        return UnsafeMutableRawPointer(c)
+    }
+}

@@ -33,6 +33,37 @@ public struct RecoveryBalanceChanged: Sendable, Equatable {
     }
 }
 
+/// A purchase was granted: all its goods are with the user (BI-5). For a receipt.
+public struct PurchaseCompleted: Sendable, Equatable {
+    public var userID: Kernel.UserID
+    public var purchaseID: Kernel.PurchaseID
+    /// The catalogue's name of it: `token_pack_3`.
+    public var item: String = ""
+    /// In English: `3 recovery tokens`.
+    public var title: String = ""
+    public var quantity: Int32 = 0
+    /// What it cost; 0 when it was paid for with money.
+    public var coins: Int64 = 0
+    /// In thousandths of the currency's unit: 990 is 0.99; 0 when unknown or paid for with coins.
+    public var priceMilli: Int64 = 0
+    /// ISO 4217, `EUR`; empty when unknown or paid for with coins.
+    public var currency: String = ""
+    public var purchasedAt: Kernel.Instant? = nil
+
+    /// The given fields set, the others unset.
+    public init(userID: Kernel.UserID, purchaseID: Kernel.PurchaseID, item: String = "", title: String = "", quantity: Int32 = 0, coins: Int64 = 0, priceMilli: Int64 = 0, currency: String = "", purchasedAt: Kernel.Instant? = nil) {
+        self.userID = userID
+        self.purchaseID = purchaseID
+        self.item = item
+        self.title = title
+        self.quantity = quantity
+        self.coins = coins
+        self.priceMilli = priceMilli
+        self.currency = currency
+        self.purchasedAt = purchasedAt
+    }
+}
+
 extension EntitlementsChanged: Wire.Event {
     public static var subject: String { "evt.billing.v1.EntitlementsChanged" }
     public var aggregateID: String { userID.description }
@@ -40,5 +71,10 @@ extension EntitlementsChanged: Wire.Event {
 
 extension RecoveryBalanceChanged: Wire.Event {
     public static var subject: String { "evt.billing.v1.RecoveryBalanceChanged" }
+    public var aggregateID: String { userID.description }
+}
+
+extension PurchaseCompleted: Wire.Event {
+    public static var subject: String { "evt.billing.v1.PurchaseCompleted" }
     public var aggregateID: String { userID.description }
 }

@@ -13,3 +13,10 @@ extension RecoveryBalanceChanged {
         violations.id(self.userID, at: path, "user_id")
     }
 }
+
+extension PurchaseCompleted {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.id(self.userID, at: path, "user_id")
+        violations.id(self.purchaseID, at: path, "purchase_id")
+    }
+}

@@ -48,10 +48,12 @@ public enum TokenEntryType: Wire.OpenEnum {
     case used
     case refunded
     case bonus
+    /// By an administrator; negative when taken back.
+    case granted
     /// A value that is newer than this code.
     case unrecognized(Int32)
 
-    public static let allCases: [TokenEntryType] = [.unspecified, .earned, .purchased, .used, .refunded, .bonus]
+    public static let allCases: [TokenEntryType] = [.unspecified, .earned, .purchased, .used, .refunded, .bonus, .granted]
 
     public init(rawValue: Int32) {
         switch rawValue {
@@ -61,6 +63,7 @@ public enum TokenEntryType: Wire.OpenEnum {
         case 3: self = .used
         case 4: self = .refunded
         case 5: self = .bonus
+        case 6: self = .granted
         default: self = .unrecognized(rawValue)
         }
     }
@@ -73,6 +76,7 @@ public enum TokenEntryType: Wire.OpenEnum {
         case .used: 3
         case .refunded: 4
         case .bonus: 5
+        case .granted: 6
         case .unrecognized(let number): number
         }
     }
@@ -85,6 +89,101 @@ public enum TokenEntryType: Wire.OpenEnum {
         case .used: "used"
         case .refunded: "refunded"
         case .bonus: "bonus"
+        case .granted: "granted"
+        case .unrecognized(let number): String(number)
+        }
+    }
+}
+
+/// What a subscription is at, as the store says.
+public enum SubscriptionStatus: Wire.OpenEnum {
+    case unspecified
+    case active
+    /// It ends at `expires_at`.
+    case cancelled
+    /// A payment has failed; the store tries again.
+    case billingRetry
+    case expired
+    /// A value that is newer than this code.
+    case unrecognized(Int32)
+
+    public static let allCases: [SubscriptionStatus] = [.unspecified, .active, .cancelled, .billingRetry, .expired]
+
+    public init(rawValue: Int32) {
+        switch rawValue {
+        case 0: self = .unspecified
+        case 1: self = .active
+        case 2: self = .cancelled
+        case 3: self = .billingRetry
+        case 4: self = .expired
+        default: self = .unrecognized(rawValue)
+        }
+    }
+
+    public var rawValue: Int32 {
+        switch self {
+        case .unspecified: 0
+        case .active: 1
+        case .cancelled: 2
+        case .billingRetry: 3
+        case .expired: 4
+        case .unrecognized(let number): number
+        }
+    }
+
+    public var name: String {
+        switch self {
+        case .unspecified: "unspecified"
+        case .active: "active"
+        case .cancelled: "cancelled"
+        case .billingRetry: "billing_retry"
+        case .expired: "expired"
+        case .unrecognized(let number): String(number)
+        }
+    }
+}
+
+public enum PeriodType: Wire.OpenEnum {
+    case unspecified
+    case normal
+    case trial
+    case intro
+    /// A gift, not paid for.
+    case promotional
+    /// A value that is newer than this code.
+    case unrecognized(Int32)
+
+    public static let allCases: [PeriodType] = [.unspecified, .normal, .trial, .intro, .promotional]
+
+    public init(rawValue: Int32) {
+        switch rawValue {
+        case 0: self = .unspecified
+        case 1: self = .normal
+        case 2: self = .trial
+        case 3: self = .intro
+        case 4: self = .promotional
+        default: self = .unrecognized(rawValue)
+        }
+    }
+
+    public var rawValue: Int32 {
+        switch self {
+        case .unspecified: 0
+        case .normal: 1
+        case .trial: 2
+        case .intro: 3
+        case .promotional: 4
+        case .unrecognized(let number): number
+        }
+    }
+
+    public var name: String {
+        switch self {
+        case .unspecified: "unspecified"
+        case .normal: "normal"
+        case .trial: "trial"
+        case .intro: "intro"
+        case .promotional: "promotional"
         case .unrecognized(let number): String(number)
         }
     }
@@ -98,24 +197,72 @@ public struct GetEntitlementsRequest: Sendable, Equatable {
 public struct Entitlements: Sendable, Equatable {
     public var plan: Plan = .unspecified
     public var isPremium: Bool = false
-    /// Unset for the free plan.
+    /// When premium ends or has ended; unset when the user never had it, or has it without an end.
     public var expiresAt: Kernel.Instant? = nil
     public var productID: String? = nil
     public var willRenew: Bool = false
     /// Active streaks the plan allows; unset means unlimited (MS-1).
     public var streakLimit: Int32? = nil
+    /// Of the subscription that gives premium, or else of the last one; unset when there was none.
+    public var status: SubscriptionStatus? = nil
+    public var periodType: PeriodType? = nil
+    public var store: String? = nil
+    /// Until when premium lasts although a payment has failed; within `expires_at`.
+    public var graceUntil: Kernel.Instant? = nil
+    /// Where the subscription is changed or cancelled.
+    public var manageURL: String? = nil
 
     /// All fields unset.
     public init() {}
 
     /// The given fields set, the others unset.
-    public init(plan: Plan = .unspecified, isPremium: Bool = false, expiresAt: Kernel.Instant? = nil, productID: String? = nil, willRenew: Bool = false, streakLimit: Int32? = nil) {
+    public init(plan: Plan = .unspecified, isPremium: Bool = false, expiresAt: Kernel.Instant? = nil, productID: String? = nil, willRenew: Bool = false, streakLimit: Int32? = nil, status: SubscriptionStatus? = nil, periodType: PeriodType? = nil, store: String? = nil, graceUntil: Kernel.Instant? = nil, manageURL: String? = nil) {
         self.plan = plan
         self.isPremium = isPremium
         self.expiresAt = expiresAt
         self.productID = productID
         self.willRenew = willRenew
         self.streakLimit = streakLimit
+        self.status = status
+        self.periodType = periodType
+        self.store = store
+        self.graceUntil = graceUntil
+        self.manageURL = manageURL
+    }
+}
+
+public struct RestoreRequest: Sendable, Equatable {
+    /// All fields unset.
+    public init() {}
+}
+
+public struct RevenueCatWebhookRequest: Sendable, Equatable {
+    /// The body as it was sent.
+    public var body: [UInt8] = []
+    public var authorization: String = ""
+    public var signature: String = ""
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(body: [UInt8] = [], authorization: String = "", signature: String = "") {
+        self.body = body
+        self.authorization = authorization
+        self.signature = signature
+    }
+}
+
+public struct RevenueCatWebhookReply: Sendable, Equatable {
+    /// Whether the event was not known.
+    public var isNew: Bool = false
+
+    /// All fields unset.
+    public init() {}
+
+    /// The given fields set, the others unset.
+    public init(isNew: Bool = false) {
+        self.isNew = isNew
     }
 }
 
@@ -211,5 +358,11 @@ public struct TokenEntry: Sendable, Equatable {
         self.streakID = streakID
         self.note = note
         self.createdAt = createdAt
+    }
+}
+
+extension RevenueCatWebhookRequest: Wire.SecretBearing {
+    public var customMirror: Mirror {
+        Mirror(self, children: ["body": body as Any, "authorization": Wire.Redacted(), "signature": Wire.Redacted()], displayStyle: .struct)
     }
 }

@@ -2,24 +2,31 @@
 
 public import Bus
 
-/// Entitlements and the ledgers of recovery tokens.
+/// Subscriptions, entitlements and recovery tokens.
 public enum BillingService {
     /// One endpoint a method, for the bus to serve.
     ///
     /// - Parameters:
     ///   - getEntitlements: What the user has paid for (BI-2).
+    ///   - restore: Asks the store what the user has paid for, and applies it (BI-2): for a new device, or when a purchase does not show. BILLING_OFF when no
+    ///     store is set up.
+    ///   - revenueCatWebhook: Stores an event of RevenueCat, also one of an unknown kind or user (BI-1). It is applied a moment after the answer. A repeat changes nothing.
     ///   - getRecoveryBalance: Recovery tokens in hand and the last 20 ledger rows (RC-1).
     ///   - spendToken: Takes a recovery token from a user for a streak (RC-4). One operation id always gets the same answer, NO_RECOVERY_TOKENS too, so it is
     ///     safe to repeat.
     ///   - refundToken: Gives the token of an operation back, once however often it is asked. TOKEN_NOT_SPENT when the operation took none.
     public static func endpoints(
         getEntitlements: some Bus.QueryHandler<GetEntitlementsRequest, Entitlements>,
+        restore: some Bus.MutationHandler<RestoreRequest, Entitlements>,
+        revenueCatWebhook: some Bus.MutationHandler<RevenueCatWebhookRequest, RevenueCatWebhookReply>,
         getRecoveryBalance: some Bus.QueryHandler<GetRecoveryBalanceRequest, RecoveryBalance>,
         spendToken: some Bus.MutationHandler<SpendTokenRequest, SpendTokenReply>,
         refundToken: some Bus.MutationHandler<RefundTokenRequest, RefundTokenReply>
     ) -> [Bus.Endpoint] {
         [
             Bus.Endpoint(BillingMethods.getEntitlements, getEntitlements),
+            Bus.Endpoint(BillingMethods.restore, restore),
+            Bus.Endpoint(BillingMethods.revenueCatWebhook, revenueCatWebhook),
             Bus.Endpoint(BillingMethods.getRecoveryBalance, getRecoveryBalance),
             Bus.Endpoint(BillingMethods.spendToken, spendToken),
             Bus.Endpoint(BillingMethods.refundToken, refundToken),
@@ -32,6 +39,13 @@ public enum BillingMethods {
     /// What the user has paid for (BI-2).
     public static let getEntitlements = Bus.Method<GetEntitlementsRequest, Entitlements>(
         service: "billing", version: "v1", name: "GetEntitlements", isIdempotent: true, timeout: .seconds(10))
+    /// Asks the store what the user has paid for, and applies it (BI-2): for a new device, or when a purchase does not show. BILLING_OFF when no
+    /// store is set up.
+    public static let restore = Bus.Method<RestoreRequest, Entitlements>(
+        service: "billing", version: "v1", name: "Restore", isIdempotent: false, timeout: .seconds(20))
+    /// Stores an event of RevenueCat, also one of an unknown kind or user (BI-1). It is applied a moment after the answer. A repeat changes nothing.
+    public static let revenueCatWebhook = Bus.Method<RevenueCatWebhookRequest, RevenueCatWebhookReply>(
+        service: "billing", version: "v1", name: "RevenueCatWebhook", isIdempotent: false, timeout: .seconds(10))
     /// Recovery tokens in hand and the last 20 ledger rows (RC-1).
     public static let getRecoveryBalance = Bus.Method<GetRecoveryBalanceRequest, RecoveryBalance>(
         service: "billing", version: "v1", name: "GetRecoveryBalance", isIdempotent: true, timeout: .seconds(10))
@@ -54,6 +68,17 @@ public struct BillingClient: Sendable {
     /// What the user has paid for (BI-2).
     public func getEntitlements(_ request: GetEntitlementsRequest, context: Bus.CallContext) async throws -> Entitlements {
         try await caller.call(BillingMethods.getEntitlements, request, context: context)
+    }
+
+    /// Asks the store what the user has paid for, and applies it (BI-2): for a new device, or when a purchase does not show. BILLING_OFF when no
+    /// store is set up.
+    public func restore(_ request: RestoreRequest, context: Bus.CallContext) async throws -> Entitlements {
+        try await caller.call(BillingMethods.restore, request, context: context)
+    }
+
+    /// Stores an event of RevenueCat, also one of an unknown kind or user (BI-1). It is applied a moment after the answer. A repeat changes nothing.
+    public func revenueCatWebhook(_ request: RevenueCatWebhookRequest, context: Bus.CallContext) async throws -> RevenueCatWebhookReply {
+        try await caller.call(BillingMethods.revenueCatWebhook, request, context: context)
     }
 
     /// Recovery tokens in hand and the last 20 ledger rows (RC-1).

@@ -10,6 +10,22 @@ extension Entitlements {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
 }
 
+extension RestoreRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
+extension RevenueCatWebhookRequest {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {
+        violations.bytes(self.body.count, max: 262144, at: path, "body")
+        violations.bytes(self.authorization.utf8.count, max: 1000, at: path, "authorization")
+        violations.bytes(self.signature.utf8.count, max: 1000, at: path, "signature")
+    }
+}
+
+extension RevenueCatWebhookReply {
+    public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
+}
+
 extension GetRecoveryBalanceRequest {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
 }

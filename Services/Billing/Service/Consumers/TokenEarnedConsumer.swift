@@ -6,7 +6,7 @@ internal import StreaksAPI
 
 /// RC-1: both users earn a token each time their streak reaches a multiple of 30.
 enum TokenEarnedConsumer {
-    static func handler(_ tokens: TokenRepository) -> EventHandler {
+    static func handler(_ ledger: LedgerRepository) -> EventHandler {
         EventHandler(RecoveryTokenEarned.self) { event, work in
             // In the order of their ids, so that two streaks of the same two people cannot deadlock.
             for user in [event.userAID, event.userBID].sorted() {
@@ -14,14 +14,12 @@ enum TokenEarnedConsumer {
                     user: user,
                     type: .earned,
                     amount: 1,
+                    against: .earnings,
                     streak: event.streakID,
                     note: "\(event.count)-day streak",
                     key: "earned \(event.streakID) \(event.runStart) \(event.count)"
                 )
-                guard let (balance, version) = try await tokens.post(posting, id: work.ids.make(), now: work.now, work.sql) else {
-                    continue
-                }
-                try await work.emit(RecoveryBalanceChanged(userID: user, version: version, balance: balance))
+                try await work.post(posting, ledger)
             }
         }
     }

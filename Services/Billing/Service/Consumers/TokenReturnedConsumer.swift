@@ -5,7 +5,7 @@ internal import StreaksAPI
 
 /// RC-3, SD-6: a token that was not needed after all is given back to the user who spent it.
 enum TokenReturnedConsumer {
-    static func handler(_ tokens: TokenRepository) -> EventHandler {
+    static func handler(_ tokens: TokenOperations) -> EventHandler {
         EventHandler(RecoveryTokenReturned.self) { event, work in
             // Of an account that is gone for good nothing says any more what it was spent on: then nothing comes back.
             _ = try await work.balance(

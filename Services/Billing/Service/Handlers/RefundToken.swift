@@ -6,7 +6,7 @@ internal import ServiceRuntime
 
 /// RC-4: the streak has refused what the token was spent on.
 struct RefundToken: MutationHandler {
-    let tokens: TokenRepository
+    let tokens: TokenOperations
     let mutations: Mutations
 
     func handle(_ request: RefundTokenRequest, _ context: CallContext) async throws -> Once<RefundTokenReply> {

@@ -6,7 +6,7 @@ internal import ServiceRuntime
 
 /// RC-4. A refusal is kept as well: one operation, one answer.
 struct SpendToken: MutationHandler {
-    let tokens: TokenRepository
+    let tokens: TokenOperations
     let mutations: Mutations
 
     func handle(_ request: SpendTokenRequest, _ context: CallContext) async throws -> Once<SpendTokenReply> {

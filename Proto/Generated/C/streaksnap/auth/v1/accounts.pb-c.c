@@ -817,6 +817,51 @@ void   streaksnap__auth__v1__delete_account_reply__free_unpacked
   assert(message->base.descriptor == &streaksnap__auth__v1__delete_account_reply__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__auth__v1__running_subscription__init
+                     (Streaksnap__Auth__V1__RunningSubscription         *message)
+{
+  static const Streaksnap__Auth__V1__RunningSubscription init_value = STREAKSNAP__AUTH__V1__RUNNING_SUBSCRIPTION__INIT;
+  *message = init_value;
+}
+size_t streaksnap__auth__v1__running_subscription__get_packed_size
+                     (const Streaksnap__Auth__V1__RunningSubscription *message)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__running_subscription__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__auth__v1__running_subscription__pack
+                     (const Streaksnap__Auth__V1__RunningSubscription *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__running_subscription__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__auth__v1__running_subscription__pack_to_buffer
+                     (const Streaksnap__Auth__V1__RunningSubscription *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__auth__v1__running_subscription__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Auth__V1__RunningSubscription *
+       streaksnap__auth__v1__running_subscription__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Auth__V1__RunningSubscription *)
+     protobuf_c_message_unpack (&streaksnap__auth__v1__running_subscription__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__auth__v1__running_subscription__free_unpacked
+                     (Streaksnap__Auth__V1__RunningSubscription *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__auth__v1__running_subscription__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   streaksnap__auth__v1__restore_account_request__init
                      (Streaksnap__Auth__V1__RestoreAccountRequest         *message)
 {
@@ -2032,7 +2077,7 @@ const ProtobufCMessageDescriptor streaksnap__auth__v1__delete_account_request__d
   (ProtobufCMessageInit) streaksnap__auth__v1__delete_account_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__auth__v1__delete_account_reply__field_descriptors[1] =
+static const ProtobufCFieldDescriptor streaksnap__auth__v1__delete_account_reply__field_descriptors[2] =
 {
   {
     "purge_at",
@@ -2046,14 +2091,27 @@ static const ProtobufCFieldDescriptor streaksnap__auth__v1__delete_account_reply
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "subscription",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__DeleteAccountReply, subscription),
+    &streaksnap__auth__v1__running_subscription__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__auth__v1__delete_account_reply__field_indices_by_name[] = {
   0,   /* field[0] = purge_at */
+  1,   /* field[1] = subscription */
 };
 static const ProtobufCIntRange streaksnap__auth__v1__delete_account_reply__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 1 }
+  { 0, 2 }
 };
 const ProtobufCMessageDescriptor streaksnap__auth__v1__delete_account_reply__descriptor =
 {
@@ -2063,11 +2121,101 @@ const ProtobufCMessageDescriptor streaksnap__auth__v1__delete_account_reply__des
   "Streaksnap__Auth__V1__DeleteAccountReply",
   "streaksnap.auth.v1",
   sizeof(Streaksnap__Auth__V1__DeleteAccountReply),
-  1,
+  2,
   streaksnap__auth__v1__delete_account_reply__field_descriptors,
   streaksnap__auth__v1__delete_account_reply__field_indices_by_name,
   1,  streaksnap__auth__v1__delete_account_reply__number_ranges,
   (ProtobufCMessageInit) streaksnap__auth__v1__delete_account_reply__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__auth__v1__running_subscription__field_descriptors[5] =
+{
+  {
+    "product",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__RunningSubscription, product),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "store",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__RunningSubscription, store),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "expires_at",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__RunningSubscription, expires_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "will_renew",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Auth__V1__RunningSubscription, will_renew),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "manage_url",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Auth__V1__RunningSubscription, _manage_url_case),
+    offsetof(Streaksnap__Auth__V1__RunningSubscription, manage_url),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__auth__v1__running_subscription__field_indices_by_name[] = {
+  2,   /* field[2] = expires_at */
+  4,   /* field[4] = manage_url */
+  0,   /* field[0] = product */
+  1,   /* field[1] = store */
+  3,   /* field[3] = will_renew */
+};
+static const ProtobufCIntRange streaksnap__auth__v1__running_subscription__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 5 }
+};
+const ProtobufCMessageDescriptor streaksnap__auth__v1__running_subscription__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.auth.v1.RunningSubscription",
+  "RunningSubscription",
+  "Streaksnap__Auth__V1__RunningSubscription",
+  "streaksnap.auth.v1",
+  sizeof(Streaksnap__Auth__V1__RunningSubscription),
+  5,
+  streaksnap__auth__v1__running_subscription__field_descriptors,
+  streaksnap__auth__v1__running_subscription__field_indices_by_name,
+  1,  streaksnap__auth__v1__running_subscription__number_ranges,
+  (ProtobufCMessageInit) streaksnap__auth__v1__running_subscription__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor streaksnap__auth__v1__restore_account_request__field_descriptors[1] =

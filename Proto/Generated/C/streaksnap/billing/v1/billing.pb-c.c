@@ -97,6 +97,141 @@ void   streaksnap__billing__v1__entitlements__free_unpacked
   assert(message->base.descriptor == &streaksnap__billing__v1__entitlements__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__billing__v1__restore_request__init
+                     (Streaksnap__Billing__V1__RestoreRequest         *message)
+{
+  static const Streaksnap__Billing__V1__RestoreRequest init_value = STREAKSNAP__BILLING__V1__RESTORE_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__billing__v1__restore_request__get_packed_size
+                     (const Streaksnap__Billing__V1__RestoreRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__billing__v1__restore_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__billing__v1__restore_request__pack
+                     (const Streaksnap__Billing__V1__RestoreRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__billing__v1__restore_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__billing__v1__restore_request__pack_to_buffer
+                     (const Streaksnap__Billing__V1__RestoreRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__billing__v1__restore_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Billing__V1__RestoreRequest *
+       streaksnap__billing__v1__restore_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Billing__V1__RestoreRequest *)
+     protobuf_c_message_unpack (&streaksnap__billing__v1__restore_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__billing__v1__restore_request__free_unpacked
+                     (Streaksnap__Billing__V1__RestoreRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__billing__v1__restore_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__billing__v1__revenue_cat_webhook_request__init
+                     (Streaksnap__Billing__V1__RevenueCatWebhookRequest         *message)
+{
+  static const Streaksnap__Billing__V1__RevenueCatWebhookRequest init_value = STREAKSNAP__BILLING__V1__REVENUE_CAT_WEBHOOK_REQUEST__INIT;
+  *message = init_value;
+}
+size_t streaksnap__billing__v1__revenue_cat_webhook_request__get_packed_size
+                     (const Streaksnap__Billing__V1__RevenueCatWebhookRequest *message)
+{
+  assert(message->base.descriptor == &streaksnap__billing__v1__revenue_cat_webhook_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__billing__v1__revenue_cat_webhook_request__pack
+                     (const Streaksnap__Billing__V1__RevenueCatWebhookRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__billing__v1__revenue_cat_webhook_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__billing__v1__revenue_cat_webhook_request__pack_to_buffer
+                     (const Streaksnap__Billing__V1__RevenueCatWebhookRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__billing__v1__revenue_cat_webhook_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Billing__V1__RevenueCatWebhookRequest *
+       streaksnap__billing__v1__revenue_cat_webhook_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Billing__V1__RevenueCatWebhookRequest *)
+     protobuf_c_message_unpack (&streaksnap__billing__v1__revenue_cat_webhook_request__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__billing__v1__revenue_cat_webhook_request__free_unpacked
+                     (Streaksnap__Billing__V1__RevenueCatWebhookRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__billing__v1__revenue_cat_webhook_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   streaksnap__billing__v1__revenue_cat_webhook_reply__init
+                     (Streaksnap__Billing__V1__RevenueCatWebhookReply         *message)
+{
+  static const Streaksnap__Billing__V1__RevenueCatWebhookReply init_value = STREAKSNAP__BILLING__V1__REVENUE_CAT_WEBHOOK_REPLY__INIT;
+  *message = init_value;
+}
+size_t streaksnap__billing__v1__revenue_cat_webhook_reply__get_packed_size
+                     (const Streaksnap__Billing__V1__RevenueCatWebhookReply *message)
+{
+  assert(message->base.descriptor == &streaksnap__billing__v1__revenue_cat_webhook_reply__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__billing__v1__revenue_cat_webhook_reply__pack
+                     (const Streaksnap__Billing__V1__RevenueCatWebhookReply *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__billing__v1__revenue_cat_webhook_reply__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__billing__v1__revenue_cat_webhook_reply__pack_to_buffer
+                     (const Streaksnap__Billing__V1__RevenueCatWebhookReply *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__billing__v1__revenue_cat_webhook_reply__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Billing__V1__RevenueCatWebhookReply *
+       streaksnap__billing__v1__revenue_cat_webhook_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Billing__V1__RevenueCatWebhookReply *)
+     protobuf_c_message_unpack (&streaksnap__billing__v1__revenue_cat_webhook_reply__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__billing__v1__revenue_cat_webhook_reply__free_unpacked
+                     (Streaksnap__Billing__V1__RevenueCatWebhookReply *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__billing__v1__revenue_cat_webhook_reply__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   streaksnap__billing__v1__get_recovery_balance_request__init
                      (Streaksnap__Billing__V1__GetRecoveryBalanceRequest         *message)
 {
@@ -430,7 +565,7 @@ const ProtobufCMessageDescriptor streaksnap__billing__v1__get_entitlements_reque
   (ProtobufCMessageInit) streaksnap__billing__v1__get_entitlements_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__billing__v1__entitlements__field_descriptors[6] =
+static const ProtobufCFieldDescriptor streaksnap__billing__v1__entitlements__field_descriptors[11] =
 {
   {
     "plan",
@@ -504,19 +639,84 @@ static const ProtobufCFieldDescriptor streaksnap__billing__v1__entitlements__fie
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "status",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    offsetof(Streaksnap__Billing__V1__Entitlements, _status_case),
+    offsetof(Streaksnap__Billing__V1__Entitlements, status),
+    &streaksnap__billing__v1__subscription_status__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "period_type",
+    8,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    offsetof(Streaksnap__Billing__V1__Entitlements, _period_type_case),
+    offsetof(Streaksnap__Billing__V1__Entitlements, period_type),
+    &streaksnap__billing__v1__period_type__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "store",
+    9,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Billing__V1__Entitlements, _store_case),
+    offsetof(Streaksnap__Billing__V1__Entitlements, store),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "grace_until",
+    10,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Billing__V1__Entitlements, grace_until),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "manage_url",
+    11,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Streaksnap__Billing__V1__Entitlements, _manage_url_case),
+    offsetof(Streaksnap__Billing__V1__Entitlements, manage_url),
+    NULL,
+    &protobuf_c_empty_string,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned streaksnap__billing__v1__entitlements__field_indices_by_name[] = {
   2,   /* field[2] = expires_at */
+  9,   /* field[9] = grace_until */
   1,   /* field[1] = is_premium */
+  10,   /* field[10] = manage_url */
+  7,   /* field[7] = period_type */
   0,   /* field[0] = plan */
   3,   /* field[3] = product_id */
+  6,   /* field[6] = status */
+  8,   /* field[8] = store */
   5,   /* field[5] = streak_limit */
   4,   /* field[4] = will_renew */
 };
 static const ProtobufCIntRange streaksnap__billing__v1__entitlements__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 6 }
+  { 0, 11 }
 };
 const ProtobufCMessageDescriptor streaksnap__billing__v1__entitlements__descriptor =
 {
@@ -526,11 +726,131 @@ const ProtobufCMessageDescriptor streaksnap__billing__v1__entitlements__descript
   "Streaksnap__Billing__V1__Entitlements",
   "streaksnap.billing.v1",
   sizeof(Streaksnap__Billing__V1__Entitlements),
-  6,
+  11,
   streaksnap__billing__v1__entitlements__field_descriptors,
   streaksnap__billing__v1__entitlements__field_indices_by_name,
   1,  streaksnap__billing__v1__entitlements__number_ranges,
   (ProtobufCMessageInit) streaksnap__billing__v1__entitlements__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+#define streaksnap__billing__v1__restore_request__field_descriptors NULL
+#define streaksnap__billing__v1__restore_request__field_indices_by_name NULL
+#define streaksnap__billing__v1__restore_request__number_ranges NULL
+const ProtobufCMessageDescriptor streaksnap__billing__v1__restore_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.billing.v1.RestoreRequest",
+  "RestoreRequest",
+  "Streaksnap__Billing__V1__RestoreRequest",
+  "streaksnap.billing.v1",
+  sizeof(Streaksnap__Billing__V1__RestoreRequest),
+  0,
+  streaksnap__billing__v1__restore_request__field_descriptors,
+  streaksnap__billing__v1__restore_request__field_indices_by_name,
+  0,  streaksnap__billing__v1__restore_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__billing__v1__restore_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__billing__v1__revenue_cat_webhook_request__field_descriptors[3] =
+{
+  {
+    "body",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Billing__V1__RevenueCatWebhookRequest, body),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "authorization",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Billing__V1__RevenueCatWebhookRequest, authorization),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "signature",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Billing__V1__RevenueCatWebhookRequest, signature),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__billing__v1__revenue_cat_webhook_request__field_indices_by_name[] = {
+  1,   /* field[1] = authorization */
+  0,   /* field[0] = body */
+  2,   /* field[2] = signature */
+};
+static const ProtobufCIntRange streaksnap__billing__v1__revenue_cat_webhook_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor streaksnap__billing__v1__revenue_cat_webhook_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.billing.v1.RevenueCatWebhookRequest",
+  "RevenueCatWebhookRequest",
+  "Streaksnap__Billing__V1__RevenueCatWebhookRequest",
+  "streaksnap.billing.v1",
+  sizeof(Streaksnap__Billing__V1__RevenueCatWebhookRequest),
+  3,
+  streaksnap__billing__v1__revenue_cat_webhook_request__field_descriptors,
+  streaksnap__billing__v1__revenue_cat_webhook_request__field_indices_by_name,
+  1,  streaksnap__billing__v1__revenue_cat_webhook_request__number_ranges,
+  (ProtobufCMessageInit) streaksnap__billing__v1__revenue_cat_webhook_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__billing__v1__revenue_cat_webhook_reply__field_descriptors[1] =
+{
+  {
+    "is_new",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Billing__V1__RevenueCatWebhookReply, is_new),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__billing__v1__revenue_cat_webhook_reply__field_indices_by_name[] = {
+  0,   /* field[0] = is_new */
+};
+static const ProtobufCIntRange streaksnap__billing__v1__revenue_cat_webhook_reply__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor streaksnap__billing__v1__revenue_cat_webhook_reply__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.billing.v1.RevenueCatWebhookReply",
+  "RevenueCatWebhookReply",
+  "Streaksnap__Billing__V1__RevenueCatWebhookReply",
+  "streaksnap.billing.v1",
+  sizeof(Streaksnap__Billing__V1__RevenueCatWebhookReply),
+  1,
+  streaksnap__billing__v1__revenue_cat_webhook_reply__field_descriptors,
+  streaksnap__billing__v1__revenue_cat_webhook_reply__field_indices_by_name,
+  1,  streaksnap__billing__v1__revenue_cat_webhook_reply__number_ranges,
+  (ProtobufCMessageInit) streaksnap__billing__v1__revenue_cat_webhook_reply__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 #define streaksnap__billing__v1__get_recovery_balance_request__field_descriptors NULL
@@ -939,7 +1259,7 @@ const ProtobufCEnumDescriptor streaksnap__billing__v1__plan__descriptor =
   streaksnap__billing__v1__plan__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };
-static const ProtobufCEnumValue streaksnap__billing__v1__token_entry_type__enum_values_by_number[6] =
+static const ProtobufCEnumValue streaksnap__billing__v1__token_entry_type__enum_values_by_number[7] =
 {
   { "TOKEN_ENTRY_TYPE_UNSPECIFIED", "STREAKSNAP__BILLING__V1__TOKEN_ENTRY_TYPE__TOKEN_ENTRY_TYPE_UNSPECIFIED", 0 },
   { "TOKEN_ENTRY_TYPE_EARNED", "STREAKSNAP__BILLING__V1__TOKEN_ENTRY_TYPE__TOKEN_ENTRY_TYPE_EARNED", 1 },
@@ -947,14 +1267,16 @@ static const ProtobufCEnumValue streaksnap__billing__v1__token_entry_type__enum_
   { "TOKEN_ENTRY_TYPE_USED", "STREAKSNAP__BILLING__V1__TOKEN_ENTRY_TYPE__TOKEN_ENTRY_TYPE_USED", 3 },
   { "TOKEN_ENTRY_TYPE_REFUNDED", "STREAKSNAP__BILLING__V1__TOKEN_ENTRY_TYPE__TOKEN_ENTRY_TYPE_REFUNDED", 4 },
   { "TOKEN_ENTRY_TYPE_BONUS", "STREAKSNAP__BILLING__V1__TOKEN_ENTRY_TYPE__TOKEN_ENTRY_TYPE_BONUS", 5 },
+  { "TOKEN_ENTRY_TYPE_GRANTED", "STREAKSNAP__BILLING__V1__TOKEN_ENTRY_TYPE__TOKEN_ENTRY_TYPE_GRANTED", 6 },
 };
 static const ProtobufCIntRange streaksnap__billing__v1__token_entry_type__value_ranges[] = {
-{0, 0},{0, 6}
+{0, 0},{0, 7}
 };
-static const ProtobufCEnumValueIndex streaksnap__billing__v1__token_entry_type__enum_values_by_name[6] =
+static const ProtobufCEnumValueIndex streaksnap__billing__v1__token_entry_type__enum_values_by_name[7] =
 {
   { "TOKEN_ENTRY_TYPE_BONUS", 5 },
   { "TOKEN_ENTRY_TYPE_EARNED", 1 },
+  { "TOKEN_ENTRY_TYPE_GRANTED", 6 },
   { "TOKEN_ENTRY_TYPE_PURCHASED", 2 },
   { "TOKEN_ENTRY_TYPE_REFUNDED", 4 },
   { "TOKEN_ENTRY_TYPE_UNSPECIFIED", 0 },
@@ -967,11 +1289,79 @@ const ProtobufCEnumDescriptor streaksnap__billing__v1__token_entry_type__descrip
   "TokenEntryType",
   "Streaksnap__Billing__V1__TokenEntryType",
   "streaksnap.billing.v1",
-  6,
+  7,
   streaksnap__billing__v1__token_entry_type__enum_values_by_number,
-  6,
+  7,
   streaksnap__billing__v1__token_entry_type__enum_values_by_name,
   1,
   streaksnap__billing__v1__token_entry_type__value_ranges,
+  NULL,NULL,NULL,NULL   /* reserved[1234] */
+};
+static const ProtobufCEnumValue streaksnap__billing__v1__subscription_status__enum_values_by_number[5] =
+{
+  { "SUBSCRIPTION_STATUS_UNSPECIFIED", "STREAKSNAP__BILLING__V1__SUBSCRIPTION_STATUS__SUBSCRIPTION_STATUS_UNSPECIFIED", 0 },
+  { "SUBSCRIPTION_STATUS_ACTIVE", "STREAKSNAP__BILLING__V1__SUBSCRIPTION_STATUS__SUBSCRIPTION_STATUS_ACTIVE", 1 },
+  { "SUBSCRIPTION_STATUS_CANCELLED", "STREAKSNAP__BILLING__V1__SUBSCRIPTION_STATUS__SUBSCRIPTION_STATUS_CANCELLED", 2 },
+  { "SUBSCRIPTION_STATUS_BILLING_RETRY", "STREAKSNAP__BILLING__V1__SUBSCRIPTION_STATUS__SUBSCRIPTION_STATUS_BILLING_RETRY", 3 },
+  { "SUBSCRIPTION_STATUS_EXPIRED", "STREAKSNAP__BILLING__V1__SUBSCRIPTION_STATUS__SUBSCRIPTION_STATUS_EXPIRED", 4 },
+};
+static const ProtobufCIntRange streaksnap__billing__v1__subscription_status__value_ranges[] = {
+{0, 0},{0, 5}
+};
+static const ProtobufCEnumValueIndex streaksnap__billing__v1__subscription_status__enum_values_by_name[5] =
+{
+  { "SUBSCRIPTION_STATUS_ACTIVE", 1 },
+  { "SUBSCRIPTION_STATUS_BILLING_RETRY", 3 },
+  { "SUBSCRIPTION_STATUS_CANCELLED", 2 },
+  { "SUBSCRIPTION_STATUS_EXPIRED", 4 },
+  { "SUBSCRIPTION_STATUS_UNSPECIFIED", 0 },
+};
+const ProtobufCEnumDescriptor streaksnap__billing__v1__subscription_status__descriptor =
+{
+  PROTOBUF_C__ENUM_DESCRIPTOR_MAGIC,
+  "streaksnap.billing.v1.SubscriptionStatus",
+  "SubscriptionStatus",
+  "Streaksnap__Billing__V1__SubscriptionStatus",
+  "streaksnap.billing.v1",
+  5,
+  streaksnap__billing__v1__subscription_status__enum_values_by_number,
+  5,
+  streaksnap__billing__v1__subscription_status__enum_values_by_name,
+  1,
+  streaksnap__billing__v1__subscription_status__value_ranges,
+  NULL,NULL,NULL,NULL   /* reserved[1234] */
+};
+static const ProtobufCEnumValue streaksnap__billing__v1__period_type__enum_values_by_number[5] =
+{
+  { "PERIOD_TYPE_UNSPECIFIED", "STREAKSNAP__BILLING__V1__PERIOD_TYPE__PERIOD_TYPE_UNSPECIFIED", 0 },
+  { "PERIOD_TYPE_NORMAL", "STREAKSNAP__BILLING__V1__PERIOD_TYPE__PERIOD_TYPE_NORMAL", 1 },
+  { "PERIOD_TYPE_TRIAL", "STREAKSNAP__BILLING__V1__PERIOD_TYPE__PERIOD_TYPE_TRIAL", 2 },
+  { "PERIOD_TYPE_INTRO", "STREAKSNAP__BILLING__V1__PERIOD_TYPE__PERIOD_TYPE_INTRO", 3 },
+  { "PERIOD_TYPE_PROMOTIONAL", "STREAKSNAP__BILLING__V1__PERIOD_TYPE__PERIOD_TYPE_PROMOTIONAL", 4 },
+};
+static const ProtobufCIntRange streaksnap__billing__v1__period_type__value_ranges[] = {
+{0, 0},{0, 5}
+};
+static const ProtobufCEnumValueIndex streaksnap__billing__v1__period_type__enum_values_by_name[5] =
+{
+  { "PERIOD_TYPE_INTRO", 3 },
+  { "PERIOD_TYPE_NORMAL", 1 },
+  { "PERIOD_TYPE_PROMOTIONAL", 4 },
+  { "PERIOD_TYPE_TRIAL", 2 },
+  { "PERIOD_TYPE_UNSPECIFIED", 0 },
+};
+const ProtobufCEnumDescriptor streaksnap__billing__v1__period_type__descriptor =
+{
+  PROTOBUF_C__ENUM_DESCRIPTOR_MAGIC,
+  "streaksnap.billing.v1.PeriodType",
+  "PeriodType",
+  "Streaksnap__Billing__V1__PeriodType",
+  "streaksnap.billing.v1",
+  5,
+  streaksnap__billing__v1__period_type__enum_values_by_number,
+  5,
+  streaksnap__billing__v1__period_type__enum_values_by_name,
+  1,
+  streaksnap__billing__v1__period_type__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };

@@ -97,6 +97,51 @@ void   streaksnap__billing__v1__recovery_balance_changed__free_unpacked
   assert(message->base.descriptor == &streaksnap__billing__v1__recovery_balance_changed__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   streaksnap__billing__v1__purchase_completed__init
+                     (Streaksnap__Billing__V1__PurchaseCompleted         *message)
+{
+  static const Streaksnap__Billing__V1__PurchaseCompleted init_value = STREAKSNAP__BILLING__V1__PURCHASE_COMPLETED__INIT;
+  *message = init_value;
+}
+size_t streaksnap__billing__v1__purchase_completed__get_packed_size
+                     (const Streaksnap__Billing__V1__PurchaseCompleted *message)
+{
+  assert(message->base.descriptor == &streaksnap__billing__v1__purchase_completed__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t streaksnap__billing__v1__purchase_completed__pack
+                     (const Streaksnap__Billing__V1__PurchaseCompleted *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &streaksnap__billing__v1__purchase_completed__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t streaksnap__billing__v1__purchase_completed__pack_to_buffer
+                     (const Streaksnap__Billing__V1__PurchaseCompleted *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &streaksnap__billing__v1__purchase_completed__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Streaksnap__Billing__V1__PurchaseCompleted *
+       streaksnap__billing__v1__purchase_completed__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Streaksnap__Billing__V1__PurchaseCompleted *)
+     protobuf_c_message_unpack (&streaksnap__billing__v1__purchase_completed__descriptor,
+                                allocator, len, data);
+}
+void   streaksnap__billing__v1__purchase_completed__free_unpacked
+                     (Streaksnap__Billing__V1__PurchaseCompleted *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &streaksnap__billing__v1__purchase_completed__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 static const ProtobufCFieldDescriptor streaksnap__billing__v1__entitlements_changed__field_descriptors[4] =
 {
   {
@@ -236,5 +281,147 @@ const ProtobufCMessageDescriptor streaksnap__billing__v1__recovery_balance_chang
   streaksnap__billing__v1__recovery_balance_changed__field_indices_by_name,
   1,  streaksnap__billing__v1__recovery_balance_changed__number_ranges,
   (ProtobufCMessageInit) streaksnap__billing__v1__recovery_balance_changed__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor streaksnap__billing__v1__purchase_completed__field_descriptors[9] =
+{
+  {
+    "user_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Billing__V1__PurchaseCompleted, user_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "purchase_id",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Billing__V1__PurchaseCompleted, purchase_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "item",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Billing__V1__PurchaseCompleted, item),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "title",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Billing__V1__PurchaseCompleted, title),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "quantity",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Billing__V1__PurchaseCompleted, quantity),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "coins",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT64,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Billing__V1__PurchaseCompleted, coins),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "price_milli",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT64,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Billing__V1__PurchaseCompleted, price_milli),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "currency",
+    8,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Billing__V1__PurchaseCompleted, currency),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "purchased_at",
+    9,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Billing__V1__PurchaseCompleted, purchased_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned streaksnap__billing__v1__purchase_completed__field_indices_by_name[] = {
+  5,   /* field[5] = coins */
+  7,   /* field[7] = currency */
+  2,   /* field[2] = item */
+  6,   /* field[6] = price_milli */
+  1,   /* field[1] = purchase_id */
+  8,   /* field[8] = purchased_at */
+  4,   /* field[4] = quantity */
+  3,   /* field[3] = title */
+  0,   /* field[0] = user_id */
+};
+static const ProtobufCIntRange streaksnap__billing__v1__purchase_completed__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 9 }
+};
+const ProtobufCMessageDescriptor streaksnap__billing__v1__purchase_completed__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "streaksnap.billing.v1.PurchaseCompleted",
+  "PurchaseCompleted",
+  "Streaksnap__Billing__V1__PurchaseCompleted",
+  "streaksnap.billing.v1",
+  sizeof(Streaksnap__Billing__V1__PurchaseCompleted),
+  9,
+  streaksnap__billing__v1__purchase_completed__field_descriptors,
+  streaksnap__billing__v1__purchase_completed__field_indices_by_name,
+  1,  streaksnap__billing__v1__purchase_completed__number_ranges,
+  (ProtobufCMessageInit) streaksnap__billing__v1__purchase_completed__init,
   NULL,NULL,NULL    /* reserved[123] */
 };

@@ -35,6 +35,7 @@ typedef struct Streaksnap__Auth__V1__UseGuestPeekRequest Streaksnap__Auth__V1__U
 typedef struct Streaksnap__Auth__V1__GuestPeekReply Streaksnap__Auth__V1__GuestPeekReply;
 typedef struct Streaksnap__Auth__V1__DeleteAccountRequest Streaksnap__Auth__V1__DeleteAccountRequest;
 typedef struct Streaksnap__Auth__V1__DeleteAccountReply Streaksnap__Auth__V1__DeleteAccountReply;
+typedef struct Streaksnap__Auth__V1__RunningSubscription Streaksnap__Auth__V1__RunningSubscription;
 typedef struct Streaksnap__Auth__V1__RestoreAccountRequest Streaksnap__Auth__V1__RestoreAccountRequest;
 typedef struct Streaksnap__Auth__V1__RestoreAccountReply Streaksnap__Auth__V1__RestoreAccountReply;
 typedef struct Streaksnap__Auth__V1__ExportMyDataRequest Streaksnap__Auth__V1__ExportMyDataRequest;
@@ -396,10 +397,34 @@ struct  Streaksnap__Auth__V1__DeleteAccountReply
 {
   ProtobufCMessage base;
   Google__Protobuf__Timestamp *purge_at;
+  Streaksnap__Auth__V1__RunningSubscription *subscription;
 };
 #define STREAKSNAP__AUTH__V1__DELETE_ACCOUNT_REPLY__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__delete_account_reply__descriptor) \
-    , NULL }
+    , NULL, NULL }
+
+
+typedef enum {
+  STREAKSNAP__AUTH__V1__RUNNING_SUBSCRIPTION___MANAGE_URL__NOT_SET = 0,
+  STREAKSNAP__AUTH__V1__RUNNING_SUBSCRIPTION___MANAGE_URL_MANAGE_URL = 5
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__AUTH__V1__RUNNING_SUBSCRIPTION___MANAGE_URL__CASE)
+} Streaksnap__Auth__V1__RunningSubscription__ManageUrlCase;
+
+struct  Streaksnap__Auth__V1__RunningSubscription
+{
+  ProtobufCMessage base;
+  char *product;
+  char *store;
+  Google__Protobuf__Timestamp *expires_at;
+  protobuf_c_boolean will_renew;
+  Streaksnap__Auth__V1__RunningSubscription__ManageUrlCase _manage_url_case;
+  union {
+    char *manage_url;
+  };
+};
+#define STREAKSNAP__AUTH__V1__RUNNING_SUBSCRIPTION__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__running_subscription__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL, 0, STREAKSNAP__AUTH__V1__RUNNING_SUBSCRIPTION___MANAGE_URL__NOT_SET, {0} }
 
 
 struct  Streaksnap__Auth__V1__RestoreAccountRequest
@@ -789,6 +814,25 @@ Streaksnap__Auth__V1__DeleteAccountReply *
 void   streaksnap__auth__v1__delete_account_reply__free_unpacked
                      (Streaksnap__Auth__V1__DeleteAccountReply *message,
                       ProtobufCAllocator *allocator);
+/* Streaksnap__Auth__V1__RunningSubscription methods */
+void   streaksnap__auth__v1__running_subscription__init
+                     (Streaksnap__Auth__V1__RunningSubscription         *message);
+size_t streaksnap__auth__v1__running_subscription__get_packed_size
+                     (const Streaksnap__Auth__V1__RunningSubscription   *message);
+size_t streaksnap__auth__v1__running_subscription__pack
+                     (const Streaksnap__Auth__V1__RunningSubscription   *message,
+                      uint8_t             *out);
+size_t streaksnap__auth__v1__running_subscription__pack_to_buffer
+                     (const Streaksnap__Auth__V1__RunningSubscription   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Auth__V1__RunningSubscription *
+       streaksnap__auth__v1__running_subscription__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__auth__v1__running_subscription__free_unpacked
+                     (Streaksnap__Auth__V1__RunningSubscription *message,
+                      ProtobufCAllocator *allocator);
 /* Streaksnap__Auth__V1__RestoreAccountRequest methods */
 void   streaksnap__auth__v1__restore_account_request__init
                      (Streaksnap__Auth__V1__RestoreAccountRequest         *message);
@@ -921,6 +965,9 @@ typedef void (*Streaksnap__Auth__V1__DeleteAccountRequest_Closure)
 typedef void (*Streaksnap__Auth__V1__DeleteAccountReply_Closure)
                  (const Streaksnap__Auth__V1__DeleteAccountReply *message,
                   void *closure_data);
+typedef void (*Streaksnap__Auth__V1__RunningSubscription_Closure)
+                 (const Streaksnap__Auth__V1__RunningSubscription *message,
+                  void *closure_data);
 typedef void (*Streaksnap__Auth__V1__RestoreAccountRequest_Closure)
                  (const Streaksnap__Auth__V1__RestoreAccountRequest *message,
                   void *closure_data);
@@ -957,6 +1004,7 @@ extern const ProtobufCMessageDescriptor streaksnap__auth__v1__use_guest_peek_req
 extern const ProtobufCMessageDescriptor streaksnap__auth__v1__guest_peek_reply__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__auth__v1__delete_account_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__auth__v1__delete_account_reply__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__auth__v1__running_subscription__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__auth__v1__restore_account_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__auth__v1__restore_account_reply__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__auth__v1__export_my_data_request__descriptor;

@@ -18,6 +18,9 @@ PROTOBUF_C__BEGIN_DECLS
 
 typedef struct Streaksnap__Billing__V1__GetEntitlementsRequest Streaksnap__Billing__V1__GetEntitlementsRequest;
 typedef struct Streaksnap__Billing__V1__Entitlements Streaksnap__Billing__V1__Entitlements;
+typedef struct Streaksnap__Billing__V1__RestoreRequest Streaksnap__Billing__V1__RestoreRequest;
+typedef struct Streaksnap__Billing__V1__RevenueCatWebhookRequest Streaksnap__Billing__V1__RevenueCatWebhookRequest;
+typedef struct Streaksnap__Billing__V1__RevenueCatWebhookReply Streaksnap__Billing__V1__RevenueCatWebhookReply;
 typedef struct Streaksnap__Billing__V1__GetRecoveryBalanceRequest Streaksnap__Billing__V1__GetRecoveryBalanceRequest;
 typedef struct Streaksnap__Billing__V1__RecoveryBalance Streaksnap__Billing__V1__RecoveryBalance;
 typedef struct Streaksnap__Billing__V1__SpendTokenRequest Streaksnap__Billing__V1__SpendTokenRequest;
@@ -41,9 +44,26 @@ typedef enum _Streaksnap__Billing__V1__TokenEntryType {
   STREAKSNAP__BILLING__V1__TOKEN_ENTRY_TYPE__TOKEN_ENTRY_TYPE_PURCHASED = 2,
   STREAKSNAP__BILLING__V1__TOKEN_ENTRY_TYPE__TOKEN_ENTRY_TYPE_USED = 3,
   STREAKSNAP__BILLING__V1__TOKEN_ENTRY_TYPE__TOKEN_ENTRY_TYPE_REFUNDED = 4,
-  STREAKSNAP__BILLING__V1__TOKEN_ENTRY_TYPE__TOKEN_ENTRY_TYPE_BONUS = 5
+  STREAKSNAP__BILLING__V1__TOKEN_ENTRY_TYPE__TOKEN_ENTRY_TYPE_BONUS = 5,
+  STREAKSNAP__BILLING__V1__TOKEN_ENTRY_TYPE__TOKEN_ENTRY_TYPE_GRANTED = 6
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__BILLING__V1__TOKEN_ENTRY_TYPE)
 } Streaksnap__Billing__V1__TokenEntryType;
+typedef enum _Streaksnap__Billing__V1__SubscriptionStatus {
+  STREAKSNAP__BILLING__V1__SUBSCRIPTION_STATUS__SUBSCRIPTION_STATUS_UNSPECIFIED = 0,
+  STREAKSNAP__BILLING__V1__SUBSCRIPTION_STATUS__SUBSCRIPTION_STATUS_ACTIVE = 1,
+  STREAKSNAP__BILLING__V1__SUBSCRIPTION_STATUS__SUBSCRIPTION_STATUS_CANCELLED = 2,
+  STREAKSNAP__BILLING__V1__SUBSCRIPTION_STATUS__SUBSCRIPTION_STATUS_BILLING_RETRY = 3,
+  STREAKSNAP__BILLING__V1__SUBSCRIPTION_STATUS__SUBSCRIPTION_STATUS_EXPIRED = 4
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__BILLING__V1__SUBSCRIPTION_STATUS)
+} Streaksnap__Billing__V1__SubscriptionStatus;
+typedef enum _Streaksnap__Billing__V1__PeriodType {
+  STREAKSNAP__BILLING__V1__PERIOD_TYPE__PERIOD_TYPE_UNSPECIFIED = 0,
+  STREAKSNAP__BILLING__V1__PERIOD_TYPE__PERIOD_TYPE_NORMAL = 1,
+  STREAKSNAP__BILLING__V1__PERIOD_TYPE__PERIOD_TYPE_TRIAL = 2,
+  STREAKSNAP__BILLING__V1__PERIOD_TYPE__PERIOD_TYPE_INTRO = 3,
+  STREAKSNAP__BILLING__V1__PERIOD_TYPE__PERIOD_TYPE_PROMOTIONAL = 4
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__BILLING__V1__PERIOD_TYPE)
+} Streaksnap__Billing__V1__PeriodType;
 
 /* --- messages --- */
 
@@ -68,6 +88,30 @@ typedef enum {
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__BILLING__V1__ENTITLEMENTS___STREAK_LIMIT__CASE)
 } Streaksnap__Billing__V1__Entitlements__StreakLimitCase;
 
+typedef enum {
+  STREAKSNAP__BILLING__V1__ENTITLEMENTS___STATUS__NOT_SET = 0,
+  STREAKSNAP__BILLING__V1__ENTITLEMENTS___STATUS_STATUS = 7
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__BILLING__V1__ENTITLEMENTS___STATUS__CASE)
+} Streaksnap__Billing__V1__Entitlements__StatusCase;
+
+typedef enum {
+  STREAKSNAP__BILLING__V1__ENTITLEMENTS___PERIOD_TYPE__NOT_SET = 0,
+  STREAKSNAP__BILLING__V1__ENTITLEMENTS___PERIOD_TYPE_PERIOD_TYPE = 8
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__BILLING__V1__ENTITLEMENTS___PERIOD_TYPE__CASE)
+} Streaksnap__Billing__V1__Entitlements__PeriodTypeCase;
+
+typedef enum {
+  STREAKSNAP__BILLING__V1__ENTITLEMENTS___STORE__NOT_SET = 0,
+  STREAKSNAP__BILLING__V1__ENTITLEMENTS___STORE_STORE = 9
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__BILLING__V1__ENTITLEMENTS___STORE__CASE)
+} Streaksnap__Billing__V1__Entitlements__StoreCase;
+
+typedef enum {
+  STREAKSNAP__BILLING__V1__ENTITLEMENTS___MANAGE_URL__NOT_SET = 0,
+  STREAKSNAP__BILLING__V1__ENTITLEMENTS___MANAGE_URL_MANAGE_URL = 11
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__BILLING__V1__ENTITLEMENTS___MANAGE_URL__CASE)
+} Streaksnap__Billing__V1__Entitlements__ManageUrlCase;
+
 struct  Streaksnap__Billing__V1__Entitlements
 {
   ProtobufCMessage base;
@@ -75,6 +119,7 @@ struct  Streaksnap__Billing__V1__Entitlements
   protobuf_c_boolean is_premium;
   Google__Protobuf__Timestamp *expires_at;
   protobuf_c_boolean will_renew;
+  Google__Protobuf__Timestamp *grace_until;
   Streaksnap__Billing__V1__Entitlements__ProductIdCase _product_id_case;
   union {
     char *product_id;
@@ -83,10 +128,57 @@ struct  Streaksnap__Billing__V1__Entitlements
   union {
     int32_t streak_limit;
   };
+  Streaksnap__Billing__V1__Entitlements__StatusCase _status_case;
+  union {
+    Streaksnap__Billing__V1__SubscriptionStatus status;
+  };
+  Streaksnap__Billing__V1__Entitlements__PeriodTypeCase _period_type_case;
+  union {
+    Streaksnap__Billing__V1__PeriodType period_type;
+  };
+  Streaksnap__Billing__V1__Entitlements__StoreCase _store_case;
+  union {
+    char *store;
+  };
+  Streaksnap__Billing__V1__Entitlements__ManageUrlCase _manage_url_case;
+  union {
+    char *manage_url;
+  };
 };
 #define STREAKSNAP__BILLING__V1__ENTITLEMENTS__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__billing__v1__entitlements__descriptor) \
-    , STREAKSNAP__BILLING__V1__PLAN__PLAN_UNSPECIFIED, 0, NULL, 0, STREAKSNAP__BILLING__V1__ENTITLEMENTS___PRODUCT_ID__NOT_SET, {0}, STREAKSNAP__BILLING__V1__ENTITLEMENTS___STREAK_LIMIT__NOT_SET, {0} }
+    , STREAKSNAP__BILLING__V1__PLAN__PLAN_UNSPECIFIED, 0, NULL, 0, NULL, STREAKSNAP__BILLING__V1__ENTITLEMENTS___PRODUCT_ID__NOT_SET, {0}, STREAKSNAP__BILLING__V1__ENTITLEMENTS___STREAK_LIMIT__NOT_SET, {0}, STREAKSNAP__BILLING__V1__ENTITLEMENTS___STATUS__NOT_SET, {0}, STREAKSNAP__BILLING__V1__ENTITLEMENTS___PERIOD_TYPE__NOT_SET, {0}, STREAKSNAP__BILLING__V1__ENTITLEMENTS___STORE__NOT_SET, {0}, STREAKSNAP__BILLING__V1__ENTITLEMENTS___MANAGE_URL__NOT_SET, {0} }
+
+
+struct  Streaksnap__Billing__V1__RestoreRequest
+{
+  ProtobufCMessage base;
+};
+#define STREAKSNAP__BILLING__V1__RESTORE_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__billing__v1__restore_request__descriptor) \
+     }
+
+
+struct  Streaksnap__Billing__V1__RevenueCatWebhookRequest
+{
+  ProtobufCMessage base;
+  ProtobufCBinaryData body;
+  char *authorization;
+  char *signature;
+};
+#define STREAKSNAP__BILLING__V1__REVENUE_CAT_WEBHOOK_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__billing__v1__revenue_cat_webhook_request__descriptor) \
+    , {0,NULL}, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string }
+
+
+struct  Streaksnap__Billing__V1__RevenueCatWebhookReply
+{
+  ProtobufCMessage base;
+  protobuf_c_boolean is_new;
+};
+#define STREAKSNAP__BILLING__V1__REVENUE_CAT_WEBHOOK_REPLY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__billing__v1__revenue_cat_webhook_reply__descriptor) \
+    , 0 }
 
 
 struct  Streaksnap__Billing__V1__GetRecoveryBalanceRequest
@@ -224,6 +316,63 @@ Streaksnap__Billing__V1__Entitlements *
                       const uint8_t       *data);
 void   streaksnap__billing__v1__entitlements__free_unpacked
                      (Streaksnap__Billing__V1__Entitlements *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Billing__V1__RestoreRequest methods */
+void   streaksnap__billing__v1__restore_request__init
+                     (Streaksnap__Billing__V1__RestoreRequest         *message);
+size_t streaksnap__billing__v1__restore_request__get_packed_size
+                     (const Streaksnap__Billing__V1__RestoreRequest   *message);
+size_t streaksnap__billing__v1__restore_request__pack
+                     (const Streaksnap__Billing__V1__RestoreRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__billing__v1__restore_request__pack_to_buffer
+                     (const Streaksnap__Billing__V1__RestoreRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Billing__V1__RestoreRequest *
+       streaksnap__billing__v1__restore_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__billing__v1__restore_request__free_unpacked
+                     (Streaksnap__Billing__V1__RestoreRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Billing__V1__RevenueCatWebhookRequest methods */
+void   streaksnap__billing__v1__revenue_cat_webhook_request__init
+                     (Streaksnap__Billing__V1__RevenueCatWebhookRequest         *message);
+size_t streaksnap__billing__v1__revenue_cat_webhook_request__get_packed_size
+                     (const Streaksnap__Billing__V1__RevenueCatWebhookRequest   *message);
+size_t streaksnap__billing__v1__revenue_cat_webhook_request__pack
+                     (const Streaksnap__Billing__V1__RevenueCatWebhookRequest   *message,
+                      uint8_t             *out);
+size_t streaksnap__billing__v1__revenue_cat_webhook_request__pack_to_buffer
+                     (const Streaksnap__Billing__V1__RevenueCatWebhookRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Billing__V1__RevenueCatWebhookRequest *
+       streaksnap__billing__v1__revenue_cat_webhook_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__billing__v1__revenue_cat_webhook_request__free_unpacked
+                     (Streaksnap__Billing__V1__RevenueCatWebhookRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Streaksnap__Billing__V1__RevenueCatWebhookReply methods */
+void   streaksnap__billing__v1__revenue_cat_webhook_reply__init
+                     (Streaksnap__Billing__V1__RevenueCatWebhookReply         *message);
+size_t streaksnap__billing__v1__revenue_cat_webhook_reply__get_packed_size
+                     (const Streaksnap__Billing__V1__RevenueCatWebhookReply   *message);
+size_t streaksnap__billing__v1__revenue_cat_webhook_reply__pack
+                     (const Streaksnap__Billing__V1__RevenueCatWebhookReply   *message,
+                      uint8_t             *out);
+size_t streaksnap__billing__v1__revenue_cat_webhook_reply__pack_to_buffer
+                     (const Streaksnap__Billing__V1__RevenueCatWebhookReply   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Billing__V1__RevenueCatWebhookReply *
+       streaksnap__billing__v1__revenue_cat_webhook_reply__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__billing__v1__revenue_cat_webhook_reply__free_unpacked
+                     (Streaksnap__Billing__V1__RevenueCatWebhookReply *message,
                       ProtobufCAllocator *allocator);
 /* Streaksnap__Billing__V1__GetRecoveryBalanceRequest methods */
 void   streaksnap__billing__v1__get_recovery_balance_request__init
@@ -366,6 +515,15 @@ typedef void (*Streaksnap__Billing__V1__GetEntitlementsRequest_Closure)
 typedef void (*Streaksnap__Billing__V1__Entitlements_Closure)
                  (const Streaksnap__Billing__V1__Entitlements *message,
                   void *closure_data);
+typedef void (*Streaksnap__Billing__V1__RestoreRequest_Closure)
+                 (const Streaksnap__Billing__V1__RestoreRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Billing__V1__RevenueCatWebhookRequest_Closure)
+                 (const Streaksnap__Billing__V1__RevenueCatWebhookRequest *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Billing__V1__RevenueCatWebhookReply_Closure)
+                 (const Streaksnap__Billing__V1__RevenueCatWebhookReply *message,
+                  void *closure_data);
 typedef void (*Streaksnap__Billing__V1__GetRecoveryBalanceRequest_Closure)
                  (const Streaksnap__Billing__V1__GetRecoveryBalanceRequest *message,
                   void *closure_data);
@@ -395,8 +553,13 @@ typedef void (*Streaksnap__Billing__V1__TokenEntry_Closure)
 
 extern const ProtobufCEnumDescriptor    streaksnap__billing__v1__plan__descriptor;
 extern const ProtobufCEnumDescriptor    streaksnap__billing__v1__token_entry_type__descriptor;
+extern const ProtobufCEnumDescriptor    streaksnap__billing__v1__subscription_status__descriptor;
+extern const ProtobufCEnumDescriptor    streaksnap__billing__v1__period_type__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__billing__v1__get_entitlements_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__billing__v1__entitlements__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__billing__v1__restore_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__billing__v1__revenue_cat_webhook_request__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__billing__v1__revenue_cat_webhook_reply__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__billing__v1__get_recovery_balance_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__billing__v1__recovery_balance__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__billing__v1__spend_token_request__descriptor;

@@ -19,6 +19,7 @@ PROTOBUF_C__BEGIN_DECLS
 
 typedef struct Streaksnap__Billing__V1__EntitlementsChanged Streaksnap__Billing__V1__EntitlementsChanged;
 typedef struct Streaksnap__Billing__V1__RecoveryBalanceChanged Streaksnap__Billing__V1__RecoveryBalanceChanged;
+typedef struct Streaksnap__Billing__V1__PurchaseCompleted Streaksnap__Billing__V1__PurchaseCompleted;
 
 
 /* --- enums --- */
@@ -49,6 +50,24 @@ struct  Streaksnap__Billing__V1__RecoveryBalanceChanged
 #define STREAKSNAP__BILLING__V1__RECOVERY_BALANCE_CHANGED__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__billing__v1__recovery_balance_changed__descriptor) \
     , (char *)protobuf_c_empty_string, 0, 0 }
+
+
+struct  Streaksnap__Billing__V1__PurchaseCompleted
+{
+  ProtobufCMessage base;
+  char *user_id;
+  char *purchase_id;
+  char *item;
+  char *title;
+  int32_t quantity;
+  int64_t coins;
+  int64_t price_milli;
+  char *currency;
+  Google__Protobuf__Timestamp *purchased_at;
+};
+#define STREAKSNAP__BILLING__V1__PURCHASE_COMPLETED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__billing__v1__purchase_completed__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, 0, 0, (char *)protobuf_c_empty_string, NULL }
 
 
 /* Streaksnap__Billing__V1__EntitlementsChanged methods */
@@ -89,6 +108,25 @@ Streaksnap__Billing__V1__RecoveryBalanceChanged *
 void   streaksnap__billing__v1__recovery_balance_changed__free_unpacked
                      (Streaksnap__Billing__V1__RecoveryBalanceChanged *message,
                       ProtobufCAllocator *allocator);
+/* Streaksnap__Billing__V1__PurchaseCompleted methods */
+void   streaksnap__billing__v1__purchase_completed__init
+                     (Streaksnap__Billing__V1__PurchaseCompleted         *message);
+size_t streaksnap__billing__v1__purchase_completed__get_packed_size
+                     (const Streaksnap__Billing__V1__PurchaseCompleted   *message);
+size_t streaksnap__billing__v1__purchase_completed__pack
+                     (const Streaksnap__Billing__V1__PurchaseCompleted   *message,
+                      uint8_t             *out);
+size_t streaksnap__billing__v1__purchase_completed__pack_to_buffer
+                     (const Streaksnap__Billing__V1__PurchaseCompleted   *message,
+                      ProtobufCBuffer     *buffer);
+Streaksnap__Billing__V1__PurchaseCompleted *
+       streaksnap__billing__v1__purchase_completed__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   streaksnap__billing__v1__purchase_completed__free_unpacked
+                     (Streaksnap__Billing__V1__PurchaseCompleted *message,
+                      ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
 typedef void (*Streaksnap__Billing__V1__EntitlementsChanged_Closure)
@@ -96,6 +134,9 @@ typedef void (*Streaksnap__Billing__V1__EntitlementsChanged_Closure)
                   void *closure_data);
 typedef void (*Streaksnap__Billing__V1__RecoveryBalanceChanged_Closure)
                  (const Streaksnap__Billing__V1__RecoveryBalanceChanged *message,
+                  void *closure_data);
+typedef void (*Streaksnap__Billing__V1__PurchaseCompleted_Closure)
+                 (const Streaksnap__Billing__V1__PurchaseCompleted *message,
                   void *closure_data);
 
 /* --- services --- */
@@ -105,6 +146,7 @@ typedef void (*Streaksnap__Billing__V1__RecoveryBalanceChanged_Closure)
 
 extern const ProtobufCMessageDescriptor streaksnap__billing__v1__entitlements_changed__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__billing__v1__recovery_balance_changed__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__billing__v1__purchase_completed__descriptor;
 
 PROTOBUF_C__END_DECLS
 

@@ -1,0 +1,128 @@
+internal import BillingAPI
+internal import Bus
+internal import Kernel
+internal import OutgoingHTTP
+internal import Runtime
+internal import ServiceRuntime
+internal import StreaksAPI
+
+/// How the feature is put together.
+struct BillingParts {
+    private let environment: ServiceEnvironment
+    private let secrets: WebhookSecrets
+    private let client: RevenueCatClient
+    private let ledger: LedgerRepository
+    private let tokens: TokenOperations
+    private let wallets: WalletViews
+    private let catalog: CatalogRepository
+    private let customers: Customers
+    private let purchases: Purchases
+    private let events: StoreEvents
+    private let questions: StoreQuestions
+
+    init(_ environment: ServiceEnvironment) throws {
+        let (settings, database) = (environment.settings, environment.database)
+        self.environment = environment
+        secrets = WebhookSecrets(
+            secrets: try settings.get(BillingSettings.webhookSecret),
+            signingSecret: try settings.get(BillingSettings.signingSecret)
+        )
+        client = try RevenueCatClient(settings)
+        ledger = LedgerRepository(database: database)
+        tokens = TokenOperations(ledger: ledger)
+        wallets = WalletViews(ledger: ledger)
+        catalog = CatalogRepository(database: database)
+        customers = Customers(database: database, bus: environment.bus)
+        purchases = Purchases(
+            repository: PurchaseRepository(database: database),
+            ledger: ledger,
+            goods: GoodsClient(environment.bus),
+            work: environment.work,
+            logger: environment.logger
+        )
+        let stored = StoreEventRepository(database: database)
+        events = StoreEvents(
+            events: stored,
+            customers: customers,
+            entitling: Entitling(ledger: ledger, asks: client.isOn),
+            packs: Packs(events: stored, catalog: catalog, purchases: purchases, logger: environment.logger),
+            sandbox: try settings.get(BillingSettings.sandbox),
+            work: environment.work,
+            logger: environment.logger
+        )
+        questions = StoreQuestions(
+            client: client,
+            events: events,
+            work: environment.work,
+            database: database,
+            logger: environment.logger
+        )
+    }
+
+    var all: FeatureParts {
+        FeatureParts(
+            endpoints: billing + store,
+            consumers: [TokenEarnedConsumer.handler(ledger), TokenReturnedConsumer.handler(tokens)],
+            jobs: BillingJobs(
+                events: events,
+                questions: questions,
+                purchases: purchases,
+                client: client,
+                environment: environment
+            ).all
+        )
+    }
+
+    private var billing: [Endpoint] {
+        let mutations = environment.mutations
+        return BillingService.endpoints(
+            getEntitlements: GetEntitlements(database: environment.database, clock: environment.clock),
+            restore: Restore(questions: questions, mutations: mutations),
+            revenueCatWebhook: RevenueCatWebhook(secrets: secrets, events: events.events, mutations: mutations),
+            getRecoveryBalance: GetRecoveryBalance(ledger: ledger),
+            spendToken: SpendToken(tokens: tokens, mutations: mutations),
+            refundToken: RefundToken(tokens: tokens, mutations: mutations)
+        )
+    }
+
+    private var store: [Endpoint] {
+        let mutations = environment.mutations
+        return StoreService.endpoints(
+            getWallet: GetWallet(wallets: wallets),
+            getCatalog: GetCatalog(
+                catalog: catalog,
+                purchases: purchases.repository,
+                wallets: wallets,
+                clock: environment.clock
+            ),
+            purchase: Purchase(catalog: catalog, purchases: purchases, wallets: wallets, mutations: mutations),
+            getUserWallet: GetUserWallet(wallets: wallets),
+            grantToUser: GrantToUser(ledger: ledger, customers: customers, mutations: mutations, logger: environment.logger)
+        )
+    }
+}
+
+extension RevenueCatClient {
+    /// As the operator has set it.
+    init(_ settings: Settings) throws {
+        let url = try settings.get(BillingSettings.url)
+        self.init(
+            http: OutgoingHTTP(threads: 2, queueLimit: 64, keepsConnections: true),
+            url: url.hasSuffix("/") ? String(url.dropLast()) : url,
+            key: try settings.get(BillingSettings.key)
+        )
+    }
+}
+
+extension CallContext {
+    /// The signed-in administrator. The gateway has checked already; a caller on the bus has not.
+    ///
+    /// - Throws: `UNAUTHENTICATED`, `ADMIN_ONLY`.
+    func requireAdmin() throws(ServiceError) -> UserID {
+        let user = try requireUser()
+        guard principal?.role == .admin else {
+            throw ServiceError(.permissionDenied, "ADMIN_ONLY", "Only administrators may do this.")
+        }
+        return user
+    }
+}

@@ -1,0 +1,28 @@
+internal import BillingAPI
+internal import BillingDomain
+internal import Bus
+internal import Kernel
+
+/// BI-4: what is offered now.
+struct GetCatalog: QueryHandler {
+    let catalog: CatalogRepository
+    let purchases: PurchaseRepository
+    let wallets: WalletViews
+    let clock: any Clock
+
+    func handle(_: GetCatalogRequest, _ context: CallContext) async throws -> Catalog {
+        let user = try context.requireUser()
+        let now = clock.now()
+        let offered = try await catalog.offered(at: now)
+        var items: [CatalogItem] = []
+        for item in offered {
+            var remaining: Int32?
+            if let limit = item.limitCount, let days = item.limitDays {
+                let bought = try await purchases.bought(item.item, by: user, since: now - .days(Int64(days)), purchases.database)
+                remaining = Catalogue.remaining(limit: limit, bought: bought)
+            }
+            items.append(CatalogItem(item, base: offered.first { $0.item == item.comparedWith }, remaining: remaining))
+        }
+        return Catalog(items: items, balances: try await wallets.balances(of: user))
+    }
+}

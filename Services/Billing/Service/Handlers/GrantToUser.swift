@@ -1,0 +1,81 @@
+internal import BillingAPI
+internal import BillingDomain
+internal import Bus
+internal import Kernel
+internal import Logging
+internal import Outbox
+internal import ServiceRuntime
+
+/// BI-3: a grant or a reversal by an administrator, with the reason and who did it, in the ledger and in the log.
+struct GrantToUser: MutationHandler {
+    let ledger: LedgerRepository
+    let customers: Customers
+    let mutations: Mutations
+    let logger: Logger
+
+    func handle(_ request: GrantToUserRequest, _ context: CallContext) async throws -> Once<GrantToUserReply> {
+        let admin = try context.requireAdmin()
+        guard try await customers.ours([request.userID], context: context).contains(request.userID) else {
+            throw ServiceError.notFound("user")
+        }
+        return try await mutations.once(context, request) { [ledger, logger] work in
+            let (posting, currency) = try await posting(for: request, by: admin, work)
+            guard let posted = try await work.post(posting, ledger),
+                let row = try await ledger.find(posted.id, of: request.userID, work.sql)?.row
+            else { throw ServiceError.alreadyReversed }
+            logger.notice(
+                "an administrator has changed a wallet",
+                metadata: [
+                    "user": "\(request.userID)", "admin": "\(admin)", "currency": "\(currency)", "amount": "\(posting.amount)",
+                    "entry": "\(posted.id)", "reason": "\(request.reason)", "request_id": "\(context.requestID)",
+                ]
+            )
+            return GrantToUserReply(
+                entry: WalletEntry(row, withActor: true),
+                balance: WalletBalance(currency: Currency(rawValue: currency.rawValue), balance: posted.balance)
+            )
+        }
+    }
+
+    private func posting(for request: GrantToUserRequest, by admin: UserID, _ work: UnitOfWork) async throws
+        -> (Posting, LedgerCurrency)
+    {
+        if let reversed = request.reverses {
+            guard let (row, currency) = try await ledger.find(reversed, of: request.userID, work.sql), row.type == .granted else {
+                throw ServiceError.notFound("grant")
+            }
+            let posting = Posting(
+                user: request.userID,
+                currency: currency,
+                type: .granted,
+                amount: -row.amount,
+                against: .grants,
+                actor: admin,
+                reverses: reversed,
+                note: request.reason,
+                key: "reversed \(reversed)"
+            )
+            return (posting, currency)
+        }
+        guard let currency = LedgerCurrency(rawValue: request.currency.rawValue) else {
+            throw ServiceError.validation(field: "currency", "must be coins or recovery_tokens")
+        }
+        guard request.amount != 0 else { throw ServiceError.validation(field: "amount", "must not be 0") }
+        let id: LedgerEntryID = work.ids.make()
+        let posting = Posting(
+            user: request.userID,
+            currency: currency,
+            type: .granted,
+            amount: request.amount,
+            against: .grants,
+            actor: admin,
+            note: request.reason,
+            key: "granted \(id)"
+        )
+        return (posting, currency)
+    }
+}
+
+extension ServiceError {
+    static let alreadyReversed = ServiceError(.alreadyExists, "ALREADY_REVERSED", "This grant was taken back before.")
+}

@@ -1,0 +1,92 @@
+internal import BillingAPI
+internal import BillingDomain
+internal import Bus
+internal import Kernel
+internal import Outbox
+internal import ServiceRuntime
+
+/// BI-4: an item for coins. The coins and the purchase are one transaction; the reply comes when the goods are granted, or the coins are back.
+struct Purchase: MutationHandler {
+    let catalog: CatalogRepository
+    let purchases: Purchases
+    let wallets: WalletViews
+    let mutations: Mutations
+
+    func handle(_ request: PurchaseRequest, _ context: CallContext) async throws -> Once<PurchaseReply> {
+        let user = try context.requireUser()
+        return try await mutations.once(
+            context,
+            request,
+            completedBy: { begun in
+                let ended = try await purchases.end(of: begun.purchaseID, context: context)
+                return PurchaseReply(ended, balances: try await wallets.balances(of: user))
+            },
+            { work in PurchaseReply(try await begin(request, by: user, work), balances: []) }
+        )
+    }
+
+    private func begin(_ request: PurchaseRequest, by user: UserID, _ work: UnitOfWork) async throws -> StoredPurchase {
+        guard let item = try await catalog.find(request.item, at: work.now, work.sql) else { throw ServiceError.notFound("item") }
+        guard let price = item.coins else { throw ServiceError.notForCoins }
+        let quantity = request.quantity ?? 1
+        // The lock of the coins: two purchases at once are counted one after the other.
+        _ = try await purchases.ledger.lock(user, .coins, work.sql)
+        if let limit = item.limitCount, let days = item.limitDays {
+            let since = work.now - .days(Int64(days))
+            let bought = try await purchases.repository.bought(item.item, by: user, since: since, work.sql)
+            guard bought + Int64(quantity) <= Int64(limit) else { throw ServiceError.purchaseLimit(limit, days) }
+        }
+        let purchase = StoredPurchase(
+            id: work.ids.make(),
+            user: user,
+            item: item.item,
+            title: item.title,
+            quantity: quantity,
+            coins: price * Int64(quantity),
+            purchasedAt: work.now,
+            goods: item.goods.map { ($0.good, $0.count * quantity) }
+        )
+        let payment = Posting(
+            user: user,
+            currency: .coins,
+            type: .used,
+            amount: -purchase.coins,
+            against: .uses,
+            note: item.title,
+            key: "paid \(purchase.id)"
+        )
+        try await work.post(payment, purchases.ledger)
+        _ = try await purchases.begin(purchase, work)
+        return purchase
+    }
+}
+
+extension PurchaseReply {
+    fileprivate init(_ purchase: StoredPurchase, balances: [WalletBalance]) {
+        self.init(
+            purchaseID: purchase.id,
+            item: purchase.item,
+            quantity: purchase.quantity,
+            coins: purchase.coins,
+            goods: purchase.goods.map { CatalogGood(good: $0.good, count: $0.count) },
+            balances: balances
+        )
+    }
+}
+
+extension ServiceError {
+    fileprivate static let notForCoins = ServiceError(
+        .failedPrecondition,
+        "NOT_FOR_COINS",
+        "This is sold in the app's store, not for coins."
+    )
+
+    fileprivate static func purchaseLimit(_ count: Int32, _ days: Int32) -> ServiceError {
+        ServiceError(
+            .failedPrecondition,
+            "PURCHASE_LIMIT_REACHED",
+            "At most \(count) in \(days) days.",
+            details: [Detail(field: "quantity", message: "at most \(count) in \(days) days")]
+        )
+    }
+}

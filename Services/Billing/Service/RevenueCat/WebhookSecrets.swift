@@ -1,0 +1,68 @@
+internal import Crypto
+internal import Kernel
+
+/// What proves that a webhook comes from RevenueCat. Nothing of a request is parsed before.
+struct WebhookSecrets: Sendable {
+    /// Hashes of the values that the header may have: several while one takes the place of another.
+    private let accepted: [SHA256Digest]
+    private let signingKey: SymmetricKey?
+    /// How far the time of a signature may be off, by the machine's clock.
+    static let tolerance = Interval.minutes(5)
+
+    /// - Parameters:
+    ///   - secrets: separated by commas; none: every request is refused.
+    ///   - signingSecret: empty: signatures are not asked for.
+    init(secrets: String, signingSecret: String) {
+        accepted = secrets.split(separator: ",").map { Self.hash($0.filter { $0 != " " }) }
+        signingKey = signingSecret.isEmpty ? nil : SymmetricKey(data: Array(signingSecret.utf8))
+    }
+
+    /// - Parameters:
+    ///   - authorization: the header as it was sent, with or without `Bearer`.
+    ///   - signature: `t=…,v1=…`.
+    ///   - now: by the machine's clock.
+    /// - Throws: `WEBHOOK_REFUSED`, which does not say why.
+    func check(authorization: String, signature: String, body: [UInt8], now: Instant) throws(ServiceError) {
+        let plain = authorization.hasPrefix("Bearer ") ? String(authorization.dropFirst(7)) : authorization
+        let hash = Self.hash(plain)
+        // All are compared, each in constant time.
+        var isAccepted = false
+        for known in accepted where Self.areEqual(known, hash) { isAccepted = true }
+        guard isAccepted, hasValidSignature(signature, body, now) else { throw .webhookRefused }
+    }
+
+    private func hasValidSignature(_ text: String, _ body: [UInt8], _ now: Instant) -> Bool {
+        guard let signingKey else { return true }
+        var seconds: Int64?
+        var candidates: [[UInt8]] = []
+        for part in text.split(separator: ",") {
+            let pair = part.filter { $0 != " " }.split(separator: "=", maxSplits: 1)
+            guard pair.count == 2 else { continue }
+            if pair[0] == "t" { seconds = Int64(pair[1]) }
+            if pair[0] == "v1", let bytes = Self.bytes(hex: pair[1]) { candidates.append(bytes) }
+        }
+        guard let seconds, Instant(seconds: seconds) >= now - Self.tolerance, Instant(seconds: seconds) <= now + Self.tolerance
+        else {
+            return false
+        }
+        let message = Array("\(seconds).".utf8) + body
+        return candidates.contains { HMAC<SHA256>.isValidAuthenticationCode($0, authenticating: message, using: signingKey) }
+    }
+
+    private static func hash(_ text: some StringProtocol) -> SHA256Digest { SHA256.hash(data: Array(text.utf8)) }
+
+    /// In a time that does not depend on where they differ.
+    private static func areEqual(_ left: SHA256Digest, _ right: SHA256Digest) -> Bool {
+        zip(left, right).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
+    }
+
+    private static func bytes(hex: Substring) -> [UInt8]? {
+        let digits = hex.compactMap(\.hexDigitValue)
+        guard digits.count == hex.count, digits.count % 2 == 0 else { return nil }
+        return stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] * 16 + digits[$0 + 1]) }
+    }
+}
+
+extension ServiceError {
+    static let webhookRefused = ServiceError(.unauthenticated, "WEBHOOK_REFUSED", "This webhook was not signed as agreed.")
+}

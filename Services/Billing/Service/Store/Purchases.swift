@@ -1,0 +1,223 @@
+internal import BillingAPI
+internal import BillingDomain
+internal import Bus
+internal import Kernel
+internal import Logging
+internal import Outbox
+internal import StreaksAPI
+
+/// Drives purchases to their end (BI-5, D6): recorded with its payment → goods granted by the service that keeps them → done. A refund adds a
+/// step that takes them back. Each step may be repeated: an operation id has one answer.
+///
+/// The request, a repeat of it and, after a crash, the job all bring a purchase to the same end.
+struct Purchases: Sendable {
+    /// How long a step is left to the process that drives it. Driving it twice does no harm.
+    static let lease = Interval.seconds(5)
+    private static let pollInterval = Duration.milliseconds(20)
+    /// Least time of a request that waiting makes sense in.
+    private static let leastTime = Interval.milliseconds(300)
+
+    let repository: PurchaseRepository
+    let ledger: LedgerRepository
+    let goods: GoodsClient
+    let work: UnitOfWorkFactory
+    let logger: Logger
+
+    /// Records a purchase, paid for, with its first step. What only the ledger keeps is granted at once.
+    ///
+    /// - Returns: whether other services have a part in it.
+    func begin(_ purchase: StoredPurchase, _ work: UnitOfWork) async throws -> Bool {
+        try await repository.insert(purchase, work.sql)
+        return try await add(.grant, to: purchase, work)
+    }
+
+    /// Records the next step of a purchase that is locked.
+    ///
+    /// - Returns: whether other services have a part in it.
+    func add(_ kind: GoodsOperation.Kind, to purchase: StoredPurchase, _ work: UnitOfWork) async throws -> Bool {
+        let id: OperationID = work.ids.make()
+        try await repository.insert(id, kind, of: purchase.id, lease: SystemClock.now(), work.sql)
+        guard purchase.foreignGoods.isEmpty, let next = try await repository.next(of: purchase.id, work.sql), next.id == id else {
+            return true
+        }
+        try await finish(next, purchase, missing: [], work)
+        return false
+    }
+
+    /// The end of a purchase: waits for the process that drives it, and drives it if none does.
+    ///
+    /// - Throws: the refusal it ended with; `UNAVAILABLE` when it cannot end now; then the job continues.
+    @discardableResult
+    func end(of id: PurchaseID, context: CallContext) async throws -> StoredPurchase {
+        while true {
+            guard let purchase = try await repository.find(id) else { throw ServiceError.notFound("purchase") }
+            if let refusal = purchase.refusal { throw refusal }
+            guard let operation = try await repository.next(of: id, repository.database) else { return purchase }
+            let now = SystemClock.now()
+            if try await repository.lease(operation.id, now: now, until: now + Self.lease) {
+                do { try await drive(operation, context.child(timeout: context.remaining - Self.leastTime)) } catch {
+                    throw ServiceError.purchaseUnfinished
+                }
+            } else {
+                guard context.remaining > Self.leastTime else { throw ServiceError.purchaseUnfinished }
+                try await Task.sleep(for: Self.pollInterval)
+            }
+        }
+    }
+
+    /// Brings steps to their end that no process drives. - Returns: 0: what it leased is not due again at once.
+    func sweep() async throws -> Int {
+        // Leases run on the machine's clock: moving the development clock must not end a request's lease.
+        let now = SystemClock.now()
+        for operation in try await repository.leaseStranded(now: now, until: now + Self.lease, limit: 20) {
+            do { try await drive(operation, CallContext(deadline: now + .seconds(10))) } catch {
+                logger.warning("an unfinished purchase waits", metadata: ["operation": "\(operation.id)", "error": "\(error)"])
+            }
+        }
+        return 0
+    }
+
+    /// One step; after a failure it is due again.
+    private func drive(_ operation: GoodsOperation, _ context: CallContext) async throws {
+        do {
+            guard let purchase = try await repository.find(operation.purchase) else { return }
+            switch operation.kind {
+            case .grant: try await grant(operation, purchase, context)
+            case .takeBack: try await takeBack(operation, purchase, context)
+            }
+        } catch {
+            // At once, in case that only the caller's time was short; after some failures later and later.
+            let (now, failures) = (SystemClock.now(), Int(operation.attempts) + 1)
+            try? await repository.release(operation.id, until: failures < 3 ? now : AskSchedule.retry(failures - 2, after: now))
+            throw error
+        }
+    }
+
+    private func grant(_ operation: GoodsOperation, _ purchase: StoredPurchase, _ context: CallContext) async throws {
+        let foreign = purchase.foreignGoods
+        if !foreign.isEmpty {
+            let request = GrantGoodsRequest(
+                operationID: operation.id,
+                userID: purchase.user,
+                goods: foreign.map { GoodCount(good: $0.good, count: $0.count) }
+            )
+            do { _ = try await goods.grantGoods(request, context: context) } catch let refusal as ServiceError
+                where refusal.isFinal && purchase.coins > 0
+            {
+                return try await void(operation, purchase, refusal, context)
+            }
+        }
+        try await work.run(context) { work in try await finish(operation, purchase, missing: [], work) }
+    }
+
+    private func takeBack(_ operation: GoodsOperation, _ purchase: StoredPurchase, _ context: CallContext) async throws {
+        var missing: [(good: String, count: Int64)] = []
+        if !purchase.foreignGoods.isEmpty, let grant = try await repository.grant(before: operation) {
+            let request = TakeBackGoodsRequest(operationID: operation.id, userID: purchase.user, grantID: grant)
+            let reply = try await goods.takeBackGoods(request, context: context)
+            missing = reply.missing.filter { $0.count > 0 }.map { (good: $0.good, count: Int64($0.count)) }
+        }
+        let found = missing
+        try await work.run(context) { work in try await finish(operation, purchase, missing: found, work) }
+    }
+
+    /// The end of a step: the ledger's part of it, and the purchase's state, in one transaction. A repeat changes nothing.
+    private func finish(
+        _ operation: GoodsOperation,
+        _ purchase: StoredPurchase,
+        missing: [(good: String, count: Int64)],
+        _ work: UnitOfWork
+    ) async throws {
+        guard try await repository.lock(purchase.id, work.sql) != nil, try await repository.lockOpen(operation.id, work.sql)
+        else {
+            return
+        }
+        var missing = missing
+        for (currency, count) in purchase.ownGoods {
+            var amount = count
+            if operation.kind == .takeBack {
+                let (balance, _) = try await ledger.lock(purchase.user, currency, work.sql)
+                let (taken, spent) = Ledger.takeBack(count, from: balance)
+                if spent > 0 { missing.append((Good.recoveryToken.rawValue, spent)) }
+                amount = -taken
+            }
+            guard amount != 0 else { continue }
+            let posting = Posting(
+                user: purchase.user,
+                currency: currency,
+                type: operation.kind == .grant ? .purchased : .refunded,
+                amount: amount,
+                against: .sales,
+                note: operation.kind == .grant ? purchase.title : "The purchase was refunded",
+                key: "purchase \(purchase.id) \(operation.place)"
+            )
+            try await work.post(posting, ledger)
+        }
+        let text = missing.map { "\($0.good) \($0.count)" }.joined(separator: ", ")
+        try await repository.setDone(operation.id, missing: text.isEmpty ? nil : text, work.sql)
+        if !text.isEmpty {
+            logger.notice(
+                "a refunded purchase was spent already",
+                metadata: ["purchase": "\(purchase.id)", "missing": "\(text)"]
+            )
+        }
+        guard try await repository.next(of: purchase.id, work.sql) == nil else { return }
+        try await repository.setState(operation.kind == .grant ? .granted : .takenBack, of: purchase.id, work.sql)
+        if operation.kind == .grant, operation.place == 0 { try await work.emit(PurchaseCompleted(purchase)) }
+    }
+
+    /// The goods were refused: the coins come back.
+    private func void(_ operation: GoodsOperation, _ purchase: StoredPurchase, _ refusal: ServiceError, _ context: CallContext)
+        async throws
+    {
+        try await work.run(context) { work in
+            guard try await repository.lock(purchase.id, work.sql) != nil, try await repository.lockOpen(operation.id, work.sql)
+            else { return }
+            let posting = Posting(
+                user: purchase.user,
+                currency: .coins,
+                type: .refunded,
+                amount: purchase.coins,
+                against: .uses,
+                note: purchase.title,
+                key: "void \(purchase.id)"
+            )
+            try await work.post(posting, ledger)
+            try await repository.setDone(operation.id, work.sql)
+            try await repository.setVoid(purchase.id, refusal, work.sql)
+        }
+    }
+}
+
+extension PurchaseCompleted {
+    init(_ purchase: StoredPurchase) {
+        self.init(
+            userID: purchase.user,
+            purchaseID: purchase.id,
+            item: purchase.item,
+            title: purchase.title,
+            quantity: purchase.quantity,
+            coins: purchase.coins,
+            priceMilli: purchase.priceMilli,
+            currency: purchase.priceCurrency,
+            purchasedAt: purchase.purchasedAt
+        )
+    }
+}
+
+extension ServiceError {
+    static let purchaseUnfinished = ServiceError(
+        .unavailable,
+        "UNAVAILABLE",
+        "The purchase is under way and not finished; ask again with the same Idempotency-Key.",
+        retryAfter: 2
+    )
+
+    /// Whether trying again later cannot help.
+    fileprivate var isFinal: Bool {
+        switch code {
+        case .unavailable, .deadlineExceeded, .internal, .aborted, .resourceExhausted, .cancelled, .unknown: false
+        default: true
+        }
+    }
+}
