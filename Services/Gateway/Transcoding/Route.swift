@@ -60,8 +60,12 @@ public struct Route: Sendable {
         if let blobField, variables.contains(where: { $0.path[0] == blobField }) {
             throw fail("binds the path to the uploaded file")
         }
+        try Self.checkStream(method, binding, request: requestName, reply: replyName, on: bus, orElse: fail)
+        let raw = try Self.rawFields(method, message, variables, tables, orElse: fail)
         var body = RequestTranscoder.Body.none
-        if binding.body == "*" {
+        if let raw {
+            body = .field(raw.body)
+        } else if binding.body == "*" {
             body = .message
         } else if !binding.body.isEmpty {
             guard let path = tables.path(binding.body, in: message), path.count == 1 else {
@@ -76,6 +80,7 @@ public struct Route: Sendable {
             variables: variables,
             body: body,
             blobField: blobField,
+            headers: raw?.headers ?? Self.streamFields(method, message, tables),
             ignoresUnknownQuery: method.policy.isPage
         )
         self.reply = ReplyTranscoder(
