@@ -253,7 +253,30 @@ let services: [[Target]] = [
         list: blobs + [logging],
         tested: blobs + ["Images", crypto]
     ),
-    service("Notifications", apis: ["AuthAPI", "NotificationsAPI", "SocialAPI", "StreaksAPI"], extra: ["Replicas"]),
+    service(
+        "Notifications",
+        apis: ["AuthAPI", "NotificationsAPI", "SocialAPI", "StreaksAPI"],
+        extra: ["Replicas", "NotificationsCore", "NotificationsLive"]
+    ),
+    [
+        .target(
+            name: "NotificationsCore",
+            dependencies: ["Kernel", "Bus", "Database", "Outbox", "ServiceRuntime", "CommonAPI", "Wire", logging],
+            path: "Services/Notifications/Core",
+            resources: [.embedInCode("Migrations")],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "NotificationsLive",
+            dependencies: [
+                "NotificationsCore", "Kernel", "Bus", "Database", "Outbox", "ServiceRuntime", "CommonAPI", "NotificationsAPI",
+                "StreaksAPI",
+            ],
+            path: "Services/Notifications/Live",
+            resources: [.embedInCode("Migrations")],
+            swiftSettings: strict
+        ),
+    ],
     service("Billing", apis: ["AuthAPI", "BillingAPI", "StreaksAPI"]),
 ]
 

@@ -32,7 +32,7 @@ public struct BusPermissions: Sendable, Equatable {
         "social": ["core": ["auth"], "personal-data": ["auth"]],
         "streaks": ["core": ["auth", "billing", "social"], "mutual": ["social"], "personal-data": ["auth"]],
         "media": ["core": ["auth", "social"], "cards": ["social"], "personal-data": ["auth"]],
-        "notifications": ["log": ["auth", "social", "streaks"], "personal-data": ["auth"]],
+        "notifications": ["log": ["auth", "social", "streaks"], "live": ["streaks"], "personal-data": ["auth"]],
         "billing": ["tokens": ["streaks"], "personal-data": ["auth"]],
     ]
 
@@ -42,7 +42,7 @@ public struct BusPermissions: Sendable, Equatable {
 
     private static func service(named name: String) -> BusPermissions {
         // What users with an open stream of server-sent events receive.
-        let live = name == "notifications" ? ["live.>"] : []
+        let live = name == "notifications" ? ["live.notifications.>"] : []
         // Which sessions ended, and whether the stream of that is still the one it has filled.
         let revocations = name == "auth" ? ["revoked.>", "$JS.API.STREAM.INFO.REVOKED"] : []
         let calls =

@@ -1,6 +1,8 @@
 internal import Database
 internal import Kernel
 internal import NotificationsAPI
+internal import NotificationsCore
+internal import NotificationsLive
 internal import Outbox
 internal import Replicas
 internal import Runtime
@@ -32,7 +34,8 @@ public enum NotificationsModule: ServiceModule {
             migrations: ownMigrations,
             personalData: [.log, ProfileReplica.personalData, BlockReplica.personalData],
             assemble: assemble
-        )
+        ),
+        LiveFeature.feature,
     ]
 
     @Sendable private static func assemble(_ environment: ServiceEnvironment) async throws -> FeatureParts {
@@ -43,7 +46,8 @@ public enum NotificationsModule: ServiceModule {
             avatars: AvatarLinks(base: try environment.settings.get(LinkSettings.publicURL))
         )
         let blocks = BlockReplica(database: environment.database, bus: environment.bus)
-        let entries = NotificationHandlers(log: log, profiles: profiles, blocks: blocks)
+        let live = try await LiveEvents(environment)
+        let entries = NotificationHandlers(log: log, profiles: profiles, blocks: blocks, live: live)
         return FeatureParts(
             endpoints: NotificationsService.endpoints(
                 list: List(log: log, profiles: profiles),

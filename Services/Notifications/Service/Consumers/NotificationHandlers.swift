@@ -1,6 +1,7 @@
 internal import AuthAPI
 internal import Kernel
 internal import NotificationsAPI
+internal import NotificationsCore
 internal import NotificationsDomain
 internal import Outbox
 internal import Replicas
@@ -12,6 +13,7 @@ struct NotificationHandlers: Sendable {
     let log: NotificationRepository
     let profiles: ProfileReplica
     let blocks: BlockReplica
+    let live: LiveEvents
 
     var friendshipHandlers: [EventHandler] {
         [
@@ -135,7 +137,15 @@ struct NotificationHandlers: Sendable {
         guard people.values.allSatisfy({ $0.status != .deleted }),
             try await blocks.hidden(from: new.user, among: [new.actor].compactMap { $0 }, work.sql).isEmpty
         else { return }
-        try await log.insert(new, id: work.ids.make(), now: work.now, work.sql)
+        let id: NotificationID = work.ids.make()
+        try await log.insert(new, id: id, now: work.now, work.sql)
+        let (user, type) = (new.user, new.kind.apiName)
+        try await live.append(
+            [.notification(to: user, id, type: type, streak: new.streak, friendship: new.friendship)],
+            work
+        )
+        // The user's counter is locked by now: no other entry comes or goes until the commit.
+        try await live.append([.unreadCount(of: user, try await log.unreadCount(of: user, work.sql))], work)
     }
 
     /// Each of the two reads the other's name.
@@ -148,7 +158,8 @@ struct NotificationHandlers: Sendable {
         text: (_ reader: UserID, _ other: String) -> NotificationText
     ) async throws {
         let known = try await profiles.known([one, two], work.sql)
-        for (reader, other) in [(one, two), (two, one)] {
+        // Everywhere in this order: each locks a counter of its own.
+        for (reader, other) in [(one, two), (two, one)].sorted(by: { $0.0 < $1.0 }) {
             let name = Self.name(known[other])
             try await notify(
                 NewNotification(user: reader, kind: kind, text: text(reader, name), actor: other, streak: streak),
@@ -164,5 +175,13 @@ struct NotificationHandlers: Sendable {
     /// A user's name in a text; without the name of one who may not be seen.
     static func name(_ profile: Profile?) -> String {
         profile.flatMap { $0.isVisible && !$0.displayName.isEmpty ? $0.displayName : nil } ?? "your friend"
+    }
+}
+
+extension Kind {
+    /// As the API writes it: `friend_request`.
+    var apiName: String {
+        if case .unrecognized = self { return "unknown" }
+        return "\(self)".reduce(into: "") { $0 += $1.isUppercase ? "_" + $1.lowercased() : String($1) }
     }
 }

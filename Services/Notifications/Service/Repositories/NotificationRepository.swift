@@ -69,9 +69,15 @@ struct NotificationRepository: Sendable {
     }
 
     func unreadCount(of user: UserID) async throws -> Int32 {
-        try await database.query(
-            "SELECT count(*)::int FROM notification WHERE user_id = \(user) AND read_at IS NULL AND \(Self.isShown(to: user))"
-        ).first?.decode(as: Int32.self) ?? 0
+        try await database.query(Self.unread(user)).first?.decode(as: Int32.self) ?? 0
+    }
+
+    func unreadCount(of user: UserID, _ sql: Transaction) async throws -> Int32 {
+        try await sql.query(Self.unread(user)).first?.decode(as: Int32.self) ?? 0
+    }
+
+    private static func unread(_ user: UserID) -> Query {
+        "SELECT count(*)::int FROM notification WHERE user_id = \(user) AND read_at IS NULL AND \(isShown(to: user))"
     }
 
     /// A condition on entries of `user`'s log: no block hides the user they are about (SO-7). Entries name no other user than their actor.
