@@ -259,11 +259,11 @@ let services: [[Target]] = [
     ),
     service(
         "Notifications",
-        core: ["AuthAPI", "Replicas"],
+        core: ["AuthAPI", "Replicas", logging],
         features: [
             Feature("Log", ["AuthAPI", "SocialAPI", "StreaksAPI", "Replicas"], hasTables: false),
             Feature("Push", ["AuthAPI", "Replicas", "Gzip", "OutgoingHTTP", logging]),
-            Feature("Mail", ["OutgoingMail", logging]),
+            Feature("Mail", ["OutgoingMail", logging]), Feature("Live", ["StreaksAPI"]),
         ],
         tested: ["Gzip", "OutgoingHTTP", "OutgoingMail", "StreaksDomain", logging]
     ),

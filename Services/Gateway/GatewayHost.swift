@@ -30,6 +30,7 @@ public final class GatewayHost: Program {
         var revocations: BusSubscription?
         var listener: HTTPListener?
         var helpers: [Task<Void, Never>] = []
+        var streams: StreamHub?
         var spans: Task<Void, Never>?
         var port = 0
     }
@@ -86,8 +87,10 @@ public final class GatewayHost: Program {
             parts.health = health
             parts.revocations = subscription
             parts.spans = Task { await tracer.run() }
+            parts.streams = responder.streams
             parts.helpers = [
                 Task { await catalog.run() }, Task { await keys.run() }, Task { await feed.run() },
+                Task { await responder.streams.run() },
             ]
         }
         if let clock = clock as? DevelopmentClock {
@@ -109,7 +112,10 @@ public final class GatewayHost: Program {
             defer { parts = Parts() }
             return parts
         }
+        // Beside the draining of connections, which waits for those of the streams too.
+        let streams = Task { await parts.streams?.drain() }
         await parts.listener?.drain(within: drainTimeout)
+        await streams.value
         for task in parts.helpers { task.cancel() }
         parts.revocations?.cancel()
         await parts.bus?.close()
@@ -158,7 +164,16 @@ public final class GatewayHost: Program {
                 addressRate: try settings.get(GatewaySettings.addressRate)
             ),
             crossOrigin: crossOrigin,
-            bodyTimeout: bodyTimeout
+            bodyTimeout: bodyTimeout,
+            streams: StreamHub(
+                bus: bus,
+                revocations: authenticator.revocations,
+                clock: clock,
+                ids: ids,
+                most: try settings.get(GatewaySettings.maxStreams),
+                metrics: StreamMetrics(metrics),
+                logger: logger
+            )
         )
     }
 

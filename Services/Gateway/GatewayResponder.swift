@@ -36,13 +36,15 @@ struct GatewayResponder: Sendable {
     let limits: RateLimits
     let crossOrigin: CrossOrigin
     let bodyTimeout: Duration
+    let streams: StreamHub
 
     func respond(to request: Request, context: GatewayContext) async -> Response {
         var request = request
         if request.headers[.expect] != nil {
             request.body = RequestBody(asyncSequence: AwaitedBody(body: request.body, channel: context.channel))
         }
-        var course = Course(client: addresses.client(peer: context.peer, forwardedFor: request.headers[values: .forwardedFor]))
+        let client = addresses.client(peer: context.peer, forwardedFor: request.headers[values: .forwardedFor])
+        var course = Course(client: client, channel: context.channel)
         var response = await reply(to: request, &course)
         response.forbidStoring(to: request, of: course.route)
         crossOrigin.addHeaders(to: &response.headers, for: request.headers[.origin])
@@ -75,6 +77,7 @@ struct GatewayResponder: Sendable {
     /// What is learned of a request while it is answered, and reported even when it fails.
     private struct Course {
         let client: IPAddress?
+        let channel: any Channel
         var route: Route?
         var template = "none"
         /// What the caller has left, of the limit that is nearer.
@@ -105,11 +108,12 @@ struct GatewayResponder: Sendable {
             return response
         }
         let match = catalog.routes.match(method: request.method.rawValue, path: request.uri.path)
-        var cost: UInt32 = 1
+        var cost: UInt32? = 1
         if case .found(let route, _) = match {
-            (course.route, course.template, cost) = (route, route.template, route.policy.cost)
+            (course.route, course.template) = (route, route.template)
+            cost = route.policy.unlimited ? nil : route.policy.cost
         }
-        try course.pass(limits.ask(address: course.client, cost: cost))
+        if let cost { try course.pass(limits.ask(address: course.client, cost: cost)) }
         switch match {
         case .found(let route, let path): return try await call(route, path, request, exchange, &course)
         case .methodNotAllowed(let allow):
@@ -145,8 +149,14 @@ struct GatewayResponder: Sendable {
         _ exchange: Exchange,
         _ course: inout Course
     ) async throws -> Response {
-        let principal = try await authenticator.principal(request.headers[.authorization], for: route.policy.auth)
-        try course.pass(limits.ask(user: principal?.userID, cost: route.policy.cost))
+        let caller = try await authenticator.caller(request.headers[.authorization], for: route.policy.auth)
+        let principal = caller?.principal
+        if !route.policy.unlimited { try course.pass(limits.ask(user: principal?.userID, cost: route.policy.cost)) }
+        if route.policy.stream != nil, let caller {
+            // Fields and parameters that there are none of.
+            _ = try await body(of: request, route, path)
+            return try await streams.respond(to: request, route, caller, exchange, course.client, course.channel)
+        }
         // Before any of the body is read: what is refused after an upload has been stored leaves it behind.
         let idempotencyKey = try Self.idempotencyKey(request)
         let budget = Interval.milliseconds(Int64(route.policy.timeoutMilliseconds))
@@ -158,11 +168,7 @@ struct GatewayResponder: Sendable {
             // An upload's time on the wire is the client's, not the service's.
             deadline = SystemClock.now() + budget
         } else {
-            body = try route.request.transcode(
-                body: try await JSONBody.collect(request, within: bodyTimeout),
-                path: path,
-                query: request.uri.query ?? ""
-            )
+            body = try await self.body(of: request, route, path)
         }
         var context = CallContext(
             requestID: exchange.requestID,
@@ -191,6 +197,18 @@ struct GatewayResponder: Sendable {
             throw error
         }
         return try await send(try route.reply.transcode(reply, requestID: exchange.requestID), of: route, request, exchange)
+    }
+
+    /// The request message of a route without an upload.
+    private func body(of request: Request, _ route: Route, _ path: PathValues) async throws -> [UInt8] {
+        let query = request.uri.query ?? ""
+        guard let raw = route.policy.raw else {
+            let body = try await JSONBody.collect(request, within: bodyTimeout)
+            return try route.request.transcode(body: body, path: path, query: query)
+        }
+        let body = try await JSONBody.collectRaw(request, atMost: Int(raw.maxBytes), within: bodyTimeout)
+        let header = { (name: String) in HTTPField.Name(name).flatMap { request.headers[$0] } }
+        return try route.request.transcode(raw: body, header: header, path: path, query: query)
     }
 
     private func send(_ output: ReplyOutput, of route: Route, _ request: Request, _ exchange: Exchange) async throws -> Response {

@@ -18,8 +18,13 @@ public enum GatewaySettings {
     )
     static let maxConnections = Setting(
         "http.max-connections",
-        default: 10_000,
+        default: 20_000,
         help: "Connections served at once; more wait to be accepted."
+    )
+    static let maxStreams = Setting(
+        "http.max-streams",
+        default: 15_000,
+        help: "Streams of server-sent events that are open at once; more are answered UNAVAILABLE. Each is a connection."
     )
     static let maxInFlight = Setting(
         "http.max-in-flight",
@@ -67,7 +72,8 @@ public enum GatewaySettings {
     /// All of them.
     public static let all: [any AnySetting] =
         BlobSettings.all + [
-            port, host, idleTimeout, bodyTimeout, maxConnections, maxInFlight, trustedProxies, corsOrigins, userRate, addressRate,
+            port, host, idleTimeout, bodyTimeout, maxConnections, maxStreams, maxInFlight, trustedProxies, corsOrigins, userRate,
+            addressRate,
             services, drainTimeout, readyTimeout,
         ]
 }

@@ -33,7 +33,8 @@ public struct BusPermissions: Sendable, Equatable {
         "streaks": ["core": ["auth", "billing", "social"], "mutual": ["social"], "personal-data": ["auth"]],
         "media": ["core": ["auth", "social"], "cards": ["social"], "personal-data": ["auth"]],
         "notifications": [
-            "core": ["auth", "social"], "log": ["auth", "social", "streaks"], "push": ["auth"], "personal-data": ["auth"],
+            "core": ["auth", "social"], "log": ["auth", "social", "streaks"], "push": ["auth"], "live": ["streaks"],
+            "personal-data": ["auth"],
         ],
         "billing": ["money": ["streaks"], "personal-data": ["auth"]],
     ]
@@ -44,7 +45,7 @@ public struct BusPermissions: Sendable, Equatable {
 
     private static func service(named name: String) -> BusPermissions {
         // What users with an open stream of server-sent events receive.
-        let live = name == "notifications" ? ["live.>"] : []
+        let live = name == "notifications" ? ["live.notifications.>"] : []
         // Which sessions ended, and whether the stream of that is still the one it has filled.
         let revocations = name == "auth" ? ["revoked.>", "$JS.API.STREAM.INFO.REVOKED"] : []
         let calls =

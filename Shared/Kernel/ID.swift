@@ -85,6 +85,8 @@ public enum Tag {
     public enum Operation {}
     /// One event in an outbox.
     public enum Event {}
+    /// An open stream of server-sent events; made by the gateway, kept by the service whose events they are.
+    public enum Lease {}
 }
 
 /// The id of a person.
@@ -117,3 +119,5 @@ public typealias PurchaseID = ID<Tag.Purchase>
 public typealias OperationID = ID<Tag.Operation>
 /// The id of an event.
 public typealias EventID = ID<Tag.Event>
+/// The id of an open stream of server-sent events.
+public typealias LeaseID = ID<Tag.Lease>

@@ -23,11 +23,14 @@ public struct UnitOfWork: Sendable {
     /// Bytes of events that one statement carries, about.
     private static let mostBytesAtOnce = 4 << 20
 
-    /// Whether there is anything for the relay.
+    /// Whether there is anything for the relay, and who else is to look when the transaction has ended.
     final class Emission: Sendable {
         private let happened = Atomic(false)
+        private let watchers = Mutex<[@Sendable () -> Void]>([])
         var hasHappened: Bool { happened.load(ordering: .relaxed) }
         func note() { happened.store(true, ordering: .relaxed) }
+        func add(_ watcher: @escaping @Sendable () -> Void) { watchers.withLock { $0.append(watcher) } }
+        func end() { for watcher in watchers.withLock({ $0 }) { watcher() } }
     }
 
     init(
@@ -60,6 +63,12 @@ public struct UnitOfWork: Sendable {
             protection: event.id.cast(to: ProtectiveEvents.self)
         )
     }
+
+    /// Has `wake` called when the transaction has ended: committed, rolled back, or with an unknown outcome.
+    ///
+    /// - Parameter wake: makes a job of this replica look for rows at once that it would find by itself a moment later. It must not block,
+    ///   and may be called more than once.
+    public func whenEnded(_ wake: @escaping @Sendable () -> Void) { emission.add(wake) }
 
     /// The same unit of work, of which protective events are marked: a reply waits until they have been applied (D21).
     ///
@@ -173,7 +182,10 @@ public struct UnitOfWorkFactory: Sendable {
     ) async throws -> Result {
         let (clock, ids, emission) = (clock, ids, UnitOfWork.Emission())
         // Also when the outcome is unknown: the events may lie there.
-        defer { if emission.hasHappened { relay?.wake() } }
+        defer {
+            if emission.hasHappened { relay?.wake() }
+            emission.end()
+        }
         return try await database.transaction(isolation: isolation) { sql in
             try await body(
                 UnitOfWork(sql: sql, now: clock.now(), ids: ids, trace: trace, requestID: requestID, emission: emission)

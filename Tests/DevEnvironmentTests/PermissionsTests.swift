@@ -126,6 +126,14 @@ import Testing
             #expect(try !gateway.canSubscribe("rpc.auth.>"))
             #expect(try !gateway.canSubscribe("_INBOX.social.>"))
 
+            let notifications = try RawNATS(
+                url: url,
+                user: "notifications",
+                password: endpoints.natsPassword(of: "notifications")
+            )
+            #expect(try notifications.canPublish("live.notifications.x") && !notifications.canPublish("live.billing.x"))
+            #expect(try !notifications.canSubscribe("live.>"))
+
             let chief = try RawNATS(url: url, user: "operator", password: endpoints.natsPassword(of: "operator"))
             #expect(try chief.canSubscribe(">") && chief.canPublish("anything"))
         }

@@ -35,9 +35,12 @@ struct ModuleEmitter {
         for file in files {
             let stem = SwiftName.type(String(file.name.split(separator: "/").last?.split(separator: ".").first ?? ""))
             do {
-                outputs.append(("\(module)/\(stem)Messages.swift", try messages(file)))
-                outputs.append(("\(module)/\(stem)Codec.swift", try codecs(file)))
-                outputs.append(("\(module)/\(stem)Validation.swift", try validations(file)))
+                // A service may take and give messages of other files alone.
+                if !file.messages.isEmpty || !file.enums.isEmpty {
+                    outputs.append(("\(module)/\(stem)Messages.swift", try messages(file)))
+                    outputs.append(("\(module)/\(stem)Codec.swift", try codecs(file)))
+                    outputs.append(("\(module)/\(stem)Validation.swift", try validations(file)))
+                }
                 for service in file.services {
                     outputs.append(("\(module)/\(service.name)Service.swift", try self.service(service, file)))
                 }

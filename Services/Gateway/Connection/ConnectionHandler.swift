@@ -95,7 +95,8 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     private func write(_ head: HTTPResponseHead, _ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?) {
         let hasLength = head.headers.contains(name: "Content-Length") || !head.status.mayHaveResponseBody
-        switch state.sendsHead(hasLength: hasLength) {
+        let isLast = head.headers.first(name: "Connection")?.lowercased() == "close"
+        switch state.sendsHead(hasLength: hasLength, isLast: isLast) {
         case .discard: discard(promise)
         case .send(let closes, let saysKeepAlive, let isDelimitedByClose):
             var head = head

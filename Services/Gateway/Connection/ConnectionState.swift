@@ -116,12 +116,14 @@ struct ConnectionState {
     }
 
     /// The head of a final reply.
-    mutating func sendsHead(hasLength: Bool) -> Outbound {
+    ///
+    /// - Parameter isLast: The reply itself says that it is the connection's last.
+    mutating func sendsHead(hasLength: Bool, isLast: Bool = false) -> Outbound {
         guard !isClosing, let index = turns.firstIndex(where: { $0.reply != .ended }) else { return .discard }
         turns[index].reply = .begun
         let turn = turns[index]
         let isDelimitedByClose = turn.facts.isHTTP10 && !hasLength
-        var closes = !turn.facts.keepsAlive || isDelimitedByClose
+        var closes = isLast || !turn.facts.keepsAlive || isDelimitedByClose
         // A client that still waits for 100 Continue may send the body or not, so what comes next is unknown.
         if !turn.isComplete, turn.facts.awaitsContinue || turn.missing ?? .max > Self.mostDrained { closes = true }
         // What a client has pipelined already is answered first.

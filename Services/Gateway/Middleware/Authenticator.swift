@@ -8,12 +8,25 @@ struct Authenticator: Sendable {
     let verifier: TokenVerifier
     let revocations: Revocations
 
-    /// The principal of a request.
+    /// Who a request comes from.
+    struct Caller: Sendable {
+        let token: AccessToken
+
+        var principal: Principal {
+            Principal(
+                userID: token.userID,
+                role: Principal.Role(rawValue: token.role.rawValue) ?? .guest,
+                sessionID: token.sessionID
+            )
+        }
+    }
+
+    /// The caller of a request; nil where none has to be known.
     ///
     /// - Parameter authorization: the header as sent; nil without one.
     /// - Throws: `UNAUTHENTICATED` (`AUTHENTICATION_REQUIRED`, `INVALID_TOKEN`, `TOKEN_EXPIRED`, `SESSION_REVOKED`) and
     ///   `PERMISSION_DENIED` for roles that may not use the route.
-    func principal(_ authorization: String?, for auth: MethodPolicy.Auth) async throws -> Principal? {
+    func caller(_ authorization: String?, for auth: MethodPolicy.Auth) async throws -> Caller? {
         switch auth {
         case .none, .secret: return nil
         case .internal: throw ServiceError.notFound("route")
@@ -37,11 +50,7 @@ struct Authenticator: Sendable {
         if auth == .admin && access.role != .admin {
             throw ServiceError(.permissionDenied, "ADMIN_ONLY", "Only administrators may do this.")
         }
-        return Principal(
-            userID: access.userID,
-            role: Principal.Role(rawValue: access.role.rawValue) ?? .guest,
-            sessionID: access.sessionID
-        )
+        return Caller(token: access)
     }
 
     private static func bearer(_ header: String) -> String? {

@@ -25,10 +25,27 @@ enum JSONBody {
         try checkType(of: request)
         do {
             switch coding {
-            case .identity: return try await plain(request, announced: announced, within: limit)
+            case .identity:
+                let most = RequestTranscoder.maximumBodyBytes
+                return try await plain(request, announced: announced, atMost: most, within: limit)
             case .gzip: return try await decompressed(request, within: limit)
             }
         } catch let error as HTTPParserError { throw RequestHeadRules.refusal(error) }
+    }
+
+    /// Reads a body of any media type whole, as it is, bounded in size and time (`raw`).
+    ///
+    /// - Parameter most: bytes.
+    /// - Throws: `BODY_TOO_LARGE`, `UNSUPPORTED_CONTENT_ENCODING`, `MALFORMED_REQUEST`, `REQUEST_TIMEOUT`.
+    static func collectRaw(_ request: Request, atMost most: Int, within limit: Duration) async throws -> [UInt8] {
+        let announced = request.headers[.contentLength].flatMap { Int($0) }
+        if let announced, announced > most { throw tooLarge(most) }
+        try refuseCodings(request, "This body")
+        do { return try await plain(request, announced: announced, atMost: most, within: limit) } catch let error
+            as HTTPParserError
+        {
+            throw RequestHeadRules.refusal(error)
+        }
     }
 
     /// Refuses a body that is compressed.
@@ -39,12 +56,17 @@ enum JSONBody {
         guard try coding(of: request) == .identity else { throw unsupportedCoding("\(what) must come without a content coding.") }
     }
 
-    private static func plain(_ request: Request, announced: Int?, within limit: Duration) async throws -> [UInt8] {
+    private static func plain(
+        _ request: Request,
+        announced: Int?,
+        atMost most: Int,
+        within limit: Duration
+    ) async throws -> [UInt8] {
         let deadline = ContinuousClock.now.advanced(by: limit)
         var bytes: [UInt8] = []
         bytes.reserveCapacity(announced ?? 1_024)
         for try await chunk in request.body {
-            guard bytes.count + chunk.readableBytes <= RequestTranscoder.maximumBodyBytes else { throw tooLarge }
+            guard bytes.count + chunk.readableBytes <= most else { throw tooLarge(most) }
             bytes.append(contentsOf: chunk.readableBytesView)
             guard ContinuousClock.now < deadline else { throw tooSlow }
         }
@@ -94,9 +116,9 @@ enum JSONBody {
 
     private static let tooSlow = ServiceError(.deadlineExceeded, "REQUEST_TIMEOUT", "The body took too long to arrive.")
 
-    private static let tooLarge = ServiceError(
-        .invalidArgument,
-        "BODY_TOO_LARGE",
-        "The body may have at most \(RequestTranscoder.maximumBodyBytes) bytes."
-    )
+    private static let tooLarge = tooLarge(RequestTranscoder.maximumBodyBytes)
+
+    private static func tooLarge(_ most: Int) -> ServiceError {
+        ServiceError(.invalidArgument, "BODY_TOO_LARGE", "The body may have at most \(most) bytes.")
+    }
 }

@@ -195,6 +195,32 @@ public struct MethodPolicy: Hashable, Sendable {
         public internal(set) var maxBytes: UInt64 = 0
     }
 
+    /// A request whose body goes to the handler unread.
+    public struct Raw: Hashable, Sendable {
+        /// Name of the request's field that takes the body.
+        public internal(set) var field = ""
+        /// Most bytes accepted.
+        public internal(set) var maxBytes: UInt64 = 0
+        /// Headers that fill fields.
+        public internal(set) var headers: [Header] = []
+
+        /// A header that fills a field.
+        public struct Header: Hashable, Sendable {
+            /// The header's name, in lower case.
+            public internal(set) var name = ""
+            /// The field's name.
+            public internal(set) var field = ""
+        }
+    }
+
+    /// Server-sent events of the caller's own.
+    public struct Stream: Hashable, Sendable {
+        /// Bus subject of the events, with `{user_id}` in it.
+        public internal(set) var subject = ""
+        /// Name of the method that renews leases.
+        public internal(set) var renew = ""
+    }
+
     /// A reply whose bytes are sent as they are, or a redirect.
     public struct Body: Hashable, Sendable {
         /// Field of the reply (bytes or string) that holds the body.
@@ -244,8 +270,12 @@ public struct MethodPolicy: Hashable, Sendable {
     public internal(set) var timeoutMilliseconds: UInt32 = 10_000
     public internal(set) var upload: Upload?
     public internal(set) var body: Body?
-    /// Bus subject of server-sent events, with `{user_id}` in it; nil for ordinary methods.
-    public internal(set) var stream: String?
+    /// The reply is a stream of server-sent events; nil for ordinary methods.
+    public internal(set) var stream: Stream?
+    /// The request's body is not JSON; nil for ordinary methods.
+    public internal(set) var raw: Raw?
+    /// Not counted against the rate limits.
+    public internal(set) var unlimited = false
     /// HTTP status of a success.
     public internal(set) var successStatus: UInt32 = 200
     /// The reply goes out without the envelope.

@@ -19,6 +19,10 @@ enum ErrorReasons {
         "BODY_TOO_LARGE", "MALFORMED_BODY", "PAYLOAD_TOO_LARGE", "REQUEST_TIMEOUT", "UNSUPPORTED_CONTENT_ENCODING",
         "UNSUPPORTED_MEDIA_TYPE",
     ]
+    /// Where the body is not read.
+    static let rawBody = ["BODY_TOO_LARGE", "PAYLOAD_TOO_LARGE", "REQUEST_TIMEOUT", "UNSUPPORTED_CONTENT_ENCODING"]
+    /// Where requests are counted.
+    static let limits = ["RATE_LIMITED"]
     static let upload = [
         "FILE_TOO_LARGE", "MALFORMED_UPLOAD", "PAYLOAD_TOO_LARGE", "REQUEST_TIMEOUT", "STORAGE_DENIED", "STORAGE_FULL",
         "STORAGE_UNAVAILABLE", "UNSUPPORTED_CONTENT_ENCODING", "UNSUPPORTED_MEDIA_TYPE",
@@ -44,9 +48,12 @@ extension Route {
         }
         if policy.upload != nil {
             all.formUnion(ErrorReasons.upload)
+        } else if policy.raw != nil {
+            all.formUnion(ErrorReasons.rawBody)
         } else if verb != "GET" {
             all.formUnion(ErrorReasons.body)
         }
+        if policy.unlimited { all.subtract(ErrorReasons.limits) }
         if takesKey { all.formUnion(ErrorReasons.key) }
         if policy.body?.blobField.isEmpty == false { all.formUnion(ErrorReasons.file) }
         return all.sorted()

@@ -42,15 +42,32 @@ enum OpenAPIParameters {
                 list.append(["name": .string("segment_\(index)"), "in": "path", "required": true, "schema": ["type": "string"]])
             }
         }
-        if route.request.body != .message {
-            let taken = Set(route.pattern.variables.map(\.fieldPath) + [route.binding.body])
+        if route.policy.stream != nil {
+            list.append(lastEventID)
+        } else if route.request.body != .message {
+            let raw = route.policy.raw.map { [$0.field] + $0.headers.map(\.field) } ?? []
+            let taken = Set(route.pattern.variables.map(\.fieldPath) + [route.binding.body] + raw)
             for (name, field) in schemas.queryFields(of: route.requestType, in: route.set) where !taken.contains(name) {
                 list.append(parameter(name, in: "query", field, route, &schemas))
             }
         }
+        for header in route.policy.raw?.headers ?? [] where header.name != "authorization" {
+            // OpenAPI has no parameter of this name: it would be a security scheme.
+            guard let field = schemas.field(header.field, of: route.requestType, in: route.set) else { continue }
+            list.append(parameter(header.name, in: "header", field, route, &schemas))
+        }
         if route.takesKey { list.append(.reference("parameters/IdempotencyKey")) }
         return list
     }
+
+    private static let lastEventID: JSONNode = [
+        "name": "Last-Event-ID", "in": "header", "required": false,
+        "description": """
+        The `id` of the last event that was received. Those after it come first; when they are not known any more, or without the header, \
+        the stream begins with the event `reset`: read the lists again.
+        """,
+        "schema": ["type": "string", "maxLength": 64], "example": "42",
+    ]
 
     private static func parameter(
         _ name: String,
@@ -75,6 +92,7 @@ enum OpenAPIParameters {
         guard route.request.body != .none, let message = route.set.message(named: route.requestType) else { return nil }
         let examples = OpenAPIExamples(set: route.set)
         if let upload = route.policy.upload { return form(route, upload, message, &schemas) }
+        if let raw = route.policy.raw { return binary(raw, message) }
         if let field = message.fields.first(where: { $0.name == route.binding.body }) {
             let schema = schemas.schemaOf(field, in: route.set, .body)
             return body("application/json", schema, examples.value(field, isReply: false), isRequired: true)
@@ -98,6 +116,17 @@ enum OpenAPIParameters {
         let content: JSONNode = ["schema": schema, "example": example]
         var body: JSONNode = ["content": .object([(type, content)])]
         if isRequired { body["required"] = true }
+        return body
+    }
+
+    /// A body of any media type.
+    private static func binary(_ raw: MethodPolicy.Raw, _ message: MessageDescriptor) -> JSONNode {
+        let field = message.fields.first { $0.name == raw.field }
+        var schema: JSONNode = ["type": "string", "format": "binary"]
+        let comment = field?.comment ?? ""
+        schema["description"] = .string((comment.isEmpty ? "" : comment + " ") + "At most \(raw.maxBytes) bytes.")
+        var body: JSONNode = ["content": ["*/*": ["schema": schema]]]
+        if field?.isRequiredInput == true { body["required"] = true }
         return body
     }
 

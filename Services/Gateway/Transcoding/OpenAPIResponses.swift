@@ -104,15 +104,9 @@ enum OpenAPIResponses {
                 )
             }
         }
-        responses.append(
-            (
-                "429",
-                [
-                    "description": "Too many requests (PF-5).", "headers": .object(rateLimit + [retryAfter]),
-                    "content": errorContent(component, "RATE_LIMITED", "Too many requests; come again later."),
-                ]
-            )
-        )
+        if !route.policy.unlimited {
+            responses.append(("429", tooMany(route, component)))
+        }
         let code = route.policy.reasons.first ?? "UNAVAILABLE"
         responses.append(
             (
@@ -125,6 +119,15 @@ enum OpenAPIResponses {
             )
         )
         return .object(responses)
+    }
+
+    private static func tooMany(_ route: Route, _ component: String) -> JSONNode {
+        [
+            "description": route.policy.stream == nil
+                ? "Too many requests (PF-5)." : "Too many requests (PF-5), or too many streams of this user are open.",
+            "headers": .object(rateLimit + [retryAfter]),
+            "content": errorContent(component, "RATE_LIMITED", "Too many requests; come again later."),
+        ]
     }
 
     private static func mediaType(_ body: MethodPolicy.Body) -> String {

@@ -121,15 +121,49 @@ enum OptionsParser {
                 var body = policy.body ?? .init()
                 try self.body(inner, into: &body)
                 policy.body = body
-            case (6, .bytes(var inner)):
-                policy.stream = policy.stream ?? ""
-                while let (number, value) = try inner.next() {
-                    if case (1, .bytes(let text)) = (number, value) { policy.stream = try text.text() }
-                }
+            case (6, .bytes(let inner)):
+                var stream = policy.stream ?? .init()
+                try self.stream(inner, into: &stream)
+                policy.stream = stream
             case (7, .varint(let raw)): policy.successStatus = raw == 0 ? 200 : UInt32(clamping: raw)
             case (8, .varint(let raw)): policy.bare = raw != 0
             case (9, .varint(let raw)): policy.cost = max(1, UInt32(clamping: raw))
             case (10, .bytes(let text)): policy.reasons.append(try text.text())
+            case (12, .bytes(let inner)):
+                var raw = policy.raw ?? .init()
+                try self.raw(inner, into: &raw)
+                policy.raw = raw
+            case (13, .varint(let raw)): policy.unlimited = raw != 0
+            default: break
+            }
+        }
+    }
+
+    private static func stream(_ options: WireCursor, into stream: inout MethodPolicy.Stream) throws(WireProblem) {
+        var cursor = options
+        while let (number, value) = try cursor.next() {
+            switch (number, value) {
+            case (1, .bytes(let text)): stream.subject = try text.text()
+            case (2, .bytes(let text)): stream.renew = try text.text()
+            default: break
+            }
+        }
+    }
+
+    private static func raw(_ options: WireCursor, into raw: inout MethodPolicy.Raw) throws(WireProblem) {
+        var cursor = options
+        while let (number, value) = try cursor.next() {
+            switch (number, value) {
+            case (1, .bytes(let text)): raw.field = try text.text()
+            case (2, .varint(let bytes)): raw.maxBytes = bytes
+            case (3, .bytes(var inner)):
+                var header = MethodPolicy.Raw.Header()
+                while let (number, value) = try inner.next() {
+                    guard case .bytes(let text) = value else { continue }
+                    if number == 1 { header.name = try text.text().lowercased() }
+                    if number == 2 { header.field = try text.text() }
+                }
+                raw.headers.append(header)
             default: break
             }
         }

@@ -46,6 +46,12 @@ public struct RequestTranscoder: Sendable {
         case field(Int)
     }
 
+    /// A header and the field that it fills.
+    struct Header: Sendable {
+        var name: String
+        var field: Int
+    }
+
     /// Largest JSON body that is read, in bytes.
     public static let maximumBodyBytes = 1 << 20
 
@@ -55,6 +61,8 @@ public struct RequestTranscoder: Sendable {
     let body: Body
     /// The request's field that takes an uploaded blob; nil when the method is no upload.
     let blobField: Int?
+    /// Headers that fill fields of the request.
+    let headers: [Header]
     /// Whether query parameters that are not of the request count for nothing, instead of being an error.
     let ignoresUnknownQuery: Bool
 
@@ -64,6 +72,7 @@ public struct RequestTranscoder: Sendable {
         variables: [Variable],
         body: Body,
         blobField: Int?,
+        headers: [Header] = [],
         ignoresUnknownQuery: Bool = false
     ) {
         self.schema = schema
@@ -71,6 +80,7 @@ public struct RequestTranscoder: Sendable {
         self.variables = variables
         self.body = body
         self.blobField = blobField
+        self.headers = headers
         self.ignoresUnknownQuery = ignoresUnknownQuery
     }
 
@@ -111,7 +121,37 @@ public struct RequestTranscoder: Sendable {
             let allFields = Array(0..<Int(schema.tables.messages[message].fieldCount))
             if !body.isEmpty { encoder.rootOfNothing(message: message, fields: allFields) }
         }
-        var fields = pathFields(path)
+        let fields = try pathFields(path) + queryFields(query, &encoder)
+        return try finish(&encoder, fields, splitsLists: false)
+    }
+
+    /// The request message of a body that is not read (`raw`).
+    ///
+    /// - Parameters:
+    ///   - body: goes into its field as it is.
+    ///   - header: the value of a header, whose name is in lower case; nil when the request has none.
+    ///   - path: the values the route table found for the template's variables.
+    ///   - query: what follows `?`, undecoded; empty when there is none.
+    /// - Throws: `VALIDATION_ERROR` with one detail per wrong field.
+    public func transcode(
+        raw body: [UInt8],
+        header: (String) -> String?,
+        path: PathValues = .none,
+        query: String = ""
+    ) throws(ServiceError) -> [UInt8] {
+        var encoder = RequestEncoder(tables: schema.tables, body: UnsafeBufferPointer(start: nil, count: 0))
+        let given = headers.compactMap { wanted in
+            header(wanted.name).map { TextField(path: [wanted.field], name: wanted.name, value: Array($0.utf8)) }
+        }
+        if case .field(let index) = self.body {
+            body.withUnsafeBufferPointer { encoder.values.delimited(schema.tables.fields[index], $0, .plain) }
+        }
+        let fields = try pathFields(path) + given + queryFields(query, &encoder)
+        return try finish(&encoder, fields, splitsLists: false)
+    }
+
+    private func queryFields(_ query: String, _ encoder: inout RequestEncoder) throws(ServiceError) -> [TextField] {
+        var fields: [TextField] = []
         for (name, value) in try pairs(query) {
             switch queryField(name) {
             case .field(let path):
@@ -123,7 +163,7 @@ public struct RequestTranscoder: Sendable {
             case .wrong(let problem): encoder.report(ByteText.shown(name.utf8), problem)
             }
         }
-        return try finish(&encoder, fields, splitsLists: false)
+        return fields
     }
 
     /// The request message of a multipart form (D4).
@@ -197,6 +237,7 @@ extension RequestTranscoder {
         guard let path = schema.tables.path(name, in: message) else { return .wrong("is not a known parameter") }
         if case .field(let index) = body, path[0] == index { return .wrong("is given by the body") }
         if path[0] == blobField { return .wrong("is the uploaded file") }
+        if headers.contains(where: { $0.field == path[0] }) { return .wrong("is given by a header") }
         if variables.contains(where: { $0.path == path }) { return .wrong("is given by the path") }
         return textField(path)
     }

@@ -60,22 +60,17 @@ public struct Route: Sendable {
         if let blobField, variables.contains(where: { $0.path[0] == blobField }) {
             throw fail("binds the path to the uploaded file")
         }
-        var body = RequestTranscoder.Body.none
-        if binding.body == "*" {
-            body = .message
-        } else if !binding.body.isEmpty {
-            guard let path = tables.path(binding.body, in: message), path.count == 1 else {
-                throw fail("takes its body into \(binding.body), which is no field of \(requestName)")
-            }
-            guard path[0] != blobField else { throw fail("takes its body into the uploaded file") }
-            body = .field(path[0])
-        }
+        try Self.checkStream(method, binding, request: requestName, reply: replyName, on: bus, orElse: fail)
+        let raw = try Self.rawFields(method, message, variables, tables, orElse: fail)
+        var body = try Self.body(binding, message, blobField, tables, requestName, orElse: fail)
+        if let raw { body = .field(raw.body) }
         self.request = RequestTranscoder(
             schema: set.schema,
             message: message,
             variables: variables,
             body: body,
             blobField: blobField,
+            headers: raw?.headers ?? Self.streamFields(method, message, tables),
             ignoresUnknownQuery: method.policy.isPage
         )
         self.reply = ReplyTranscoder(
@@ -112,6 +107,23 @@ public struct Route: Sendable {
 }
 
 extension Route {
+    private static func body(
+        _ binding: HTTPBinding,
+        _ message: Int,
+        _ blobField: Int?,
+        _ tables: SchemaTables,
+        _ requestName: String,
+        orElse fail: (String) -> DescriptorError
+    ) throws(DescriptorError) -> RequestTranscoder.Body {
+        if binding.body.isEmpty { return .none }
+        if binding.body == "*" { return .message }
+        guard let path = tables.path(binding.body, in: message), path.count == 1 else {
+            throw fail("takes its body into \(binding.body), which is no field of \(requestName)")
+        }
+        guard path[0] != blobField else { throw fail("takes its body into the uploaded file") }
+        return .field(path[0])
+    }
+
     /// A literal that a variable binds must be a value of its field: `{action=accept}` of an enum without `accept` could never work.
     private static func checkLiteral(
         _ variable: PathTemplate.Variable,

@@ -23,11 +23,12 @@ package enum CoreFeature {
                 "core",
                 [Migration(version: 1, name: "notifications", sql: PackageResources.V0001_notifications_sql)]
             ),
+            LiveTables.migrations,
         ],
-        personalData: [.core, ProfileReplica.personalData, BlockReplica.personalData],
+        personalData: [.core, LiveTables.personalData, ProfileReplica.personalData, BlockReplica.personalData],
         isAlwaysLoaded: true
     ) { environment in
-        let core = try NotificationsCore(environment)
+        let core = try await NotificationsCore(environment)
         return FeatureParts(
             consumers: [core.writer.profiles.handler()] + core.writer.blocks.handlers() + LifecycleConsumers.all,
             jobs: [
@@ -43,15 +44,17 @@ package struct NotificationsCore: Sendable {
     package let log: NotificationRepository
     package let writer: NotificationWriter
     package let metrics: PushMetrics
+    package let live: LiveEvents
     private let linkBase: String
 
     /// From the parts of a replica.
     ///
     /// - Throws: `Settings.Invalid`.
-    package init(_ environment: ServiceEnvironment) throws {
+    package init(_ environment: ServiceEnvironment) async throws {
         let database = environment.database
         log = NotificationRepository(database: database)
         metrics = PushMetrics(environment.metrics)
+        live = try await LiveEvents(environment)
         writer = NotificationWriter(
             profiles: ProfileReplica(
                 database: database,
@@ -59,7 +62,9 @@ package struct NotificationsCore: Sendable {
                 avatars: AvatarLinks(base: try environment.settings.get(LinkSettings.publicURL))
             ),
             blocks: BlockReplica(database: database, bus: environment.bus),
-            metrics: metrics
+            metrics: metrics,
+            log: log,
+            live: live
         )
         linkBase = try environment.settings.get(CoreFeature.deepLinkBase)
     }

@@ -9,6 +9,8 @@ package struct NotificationWriter: Sendable {
     package let profiles: ProfileReplica
     package let blocks: BlockReplica
     let metrics: PushMetrics
+    let log: NotificationRepository
+    let live: LiveEvents
 
     /// An entry that was written.
     package struct Written: Sendable {
@@ -30,7 +32,12 @@ package struct NotificationWriter: Sendable {
             let reader = people[new.user]
         else { return nil }
         let id: NotificationID = work.ids.make()
-        try await NotificationRepository.insert(new, id: id, now: work.now, work.sql)
+        _ = try await live.changeLog(of: new.user, log, work) {
+            try await NotificationRepository.insert(new, id: id, now: work.now, work.sql)
+            return [
+                .notification(to: new.user, id, type: new.kind.name, streak: new.streak, friendship: new.friendship)
+            ]
+        }
         return Written(id: id, devices: try await push(new, id, to: reader, work))
     }
 

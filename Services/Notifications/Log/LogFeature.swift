@@ -12,8 +12,8 @@ package enum LogFeature {
         "log",
         settings: [LinkSettings.publicURL, CoreFeature.deepLinkBase]
     ) { environment in
-        let core = try NotificationsCore(environment)
-        let (log, mutations) = (core.log, environment.mutations)
+        let core = try await NotificationsCore(environment)
+        let (log, live, mutations) = (core.log, core.live, environment.mutations)
         let views = EntryViews(core: core, social: FriendsClient(environment.bus))
         let entries = NotificationHandlers(writer: core.writer)
         return FeatureParts(
@@ -21,9 +21,9 @@ package enum LogFeature {
                 list: List(log: log, views: views),
                 unreadCount: UnreadCount(log: log),
                 get: Get(log: log, views: views),
-                markRead: MarkRead(log: log, mutations: mutations),
-                markAllRead: MarkAllRead(log: log, mutations: mutations),
-                delete: Delete(log: log, mutations: mutations)
+                markRead: MarkRead(log: log, live: live, mutations: mutations),
+                markAllRead: MarkAllRead(log: log, live: live, mutations: mutations),
+                delete: Delete(log: log, live: live, mutations: mutations)
             ),
             consumers: entries.friendshipHandlers + entries.streakHandlers + entries.accountHandlers + entries.reminderHandlers
         )

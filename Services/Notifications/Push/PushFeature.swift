@@ -37,7 +37,7 @@ package enum PushFeature {
         ],
         personalData: [.push]
     ) { environment in
-        let core = try NotificationsCore(environment)
+        let core = try await NotificationsCore(environment)
         let mutations = environment.mutations
         return FeatureParts(
             endpoints: PushService.endpoints(

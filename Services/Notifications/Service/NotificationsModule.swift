@@ -1,8 +1,9 @@
 internal import NotificationsAPI
 internal import NotificationsCore
+internal import NotificationsLive
 internal import NotificationsLog
-internal import NotificationsPush
 internal import NotificationsMail
+internal import NotificationsPush
 public import ServiceRuntime
 
 /// What `notifications` consists of.
@@ -17,5 +18,6 @@ public enum NotificationsModule: ServiceModule {
         LogFeature.feature,
         PushFeature.feature,
         MailFeature.feature,
+        LiveFeature.feature,
     ]
 }

@@ -7,15 +7,19 @@ internal import ServiceRuntime
 /// NO-4: deletes one entry of the caller's log.
 struct Delete: MutationHandler {
     let log: NotificationRepository
+    let live: LiveEvents
     let mutations: Mutations
 
     func handle(_ request: DeleteRequest, _ context: CallContext) async throws -> Once<DeleteReply> {
         let user = try context.requireUser()
         return try await mutations.once(context, request) { work in
-            guard try await NotificationRepository.delete(request.notificationID, of: user, work.sql) else {
-                throw ServiceError.notFound("notification")
+            let unread = try await live.changeLog(of: user, log, work) {
+                guard try await NotificationRepository.delete(request.notificationID, of: user, work.sql) else {
+                    throw ServiceError.notFound("notification")
+                }
+                return []
             }
-            return DeleteReply(unreadCount: try await log.unreadCount(of: user, work.sql))
+            return DeleteReply(unreadCount: unread)
         }
     }
 }

@@ -7,6 +7,7 @@ internal import ServiceRuntime
 /// NO-4: marks one, several or all entries as read. Of one, an unknown id is refused; of several it counts for nothing.
 struct MarkRead: MutationHandler {
     let log: NotificationRepository
+    let live: LiveEvents
     let mutations: Mutations
 
     func handle(_ request: MarkReadRequest, _ context: CallContext) async throws -> Once<MarkReadReply> {
@@ -18,11 +19,7 @@ struct MarkRead: MutationHandler {
                 throw ServiceError.notFound("notification")
             }
             let ids = request.all ? nil : request.ids + [request.notificationID].compactMap { $0 }
-            let marked = try await NotificationRepository.markRead(ids, of: user, now: work.now, work.sql)
-            return MarkReadReply(
-                marked: Int32(clamping: marked),
-                unreadCount: try await log.unreadCount(of: user, work.sql)
-            )
+            return try await live.markRead(ids, of: user, log, work)
         }
     }
 }

@@ -1,0 +1,161 @@
+internal import Hummingbird
+internal import Kernel
+internal import NIOCore
+private import Synchronization
+internal import Tokens
+internal import Transcoding
+
+/// One open stream of server-sent events: what its client still has to be sent, bounded.
+///
+/// It has no task and no timer of its own. The task of its connection waits in `next` and writes; when the connection takes no more, that
+/// waits, and what comes meanwhile is kept here up to `mostWaiting`. `StreamHub` ends a stream whose client reads too slowly.
+final class EventStream: Sendable {
+    /// Bytes that may wait for the connection, besides the events of one reply of the service.
+    static let mostWaiting = 64 << 10
+    /// How long the connection may take for what it was given.
+    static let writeLimit = Duration.seconds(30)
+    /// A stream on which nothing was sent for this long gets a comment.
+    static let quiet = Duration.seconds(15)
+
+    /// What a change of a stream leads to.
+    enum Outcome: Equatable {
+        case nothing
+        /// The service is to be asked for what is missing.
+        case ask
+        /// The client does not read; it loses nothing when it comes back with the id of its last event.
+        case tooSlow
+    }
+
+    private struct State {
+        var progress: StreamProgress
+        var waiting: ByteBuffer
+        var waiter: CheckedContinuation<ByteBuffer?, Never>?
+        /// Since when the connection has been writing; nil while it waits for something to write.
+        var writingSince: ContinuousClock.Instant?
+        var lastSent: ContinuousClock.Instant
+        var hasEnded = false
+    }
+
+    let lease: LeaseID
+    let token: AccessToken
+    let route: Route
+    let channel: any Channel
+    private let state: Mutex<State>
+
+    init(lease: LeaseID, token: AccessToken, route: Route, lastEventID: String, channel: any Channel) {
+        (self.lease, self.token, self.route, self.channel) = (lease, token, route, channel)
+        state = Mutex(
+            State(
+                progress: StreamProgress(lastEventID: lastEventID),
+                waiting: EventText.retry(lease.hashValue),
+                lastSent: .now
+            )
+        )
+    }
+
+    /// What the client has, for the service.
+    var position: String { state.withLock { $0.progress.position } }
+
+    /// Events came over the bus. - Returns: how many are new to the client, too.
+    func received(_ events: [StreamEvent]) -> (outcome: Outcome, count: Int) { change { $0.received(events) } }
+
+    /// The service has answered.
+    func answered(_ page: StreamPage) -> (outcome: Outcome, count: Int) { change { $0.answered(page) } }
+
+    /// The newest id there is, as the service says; nil when it does not know the stream any more.
+    func reported(_ newest: Int64?) -> Outcome {
+        change { StreamProgress.Step(asks: $0.reported(newest)) }.outcome
+    }
+
+    /// A second has passed.
+    func tick(_ now: ContinuousClock.Instant) -> Outcome {
+        state.withLock { state in
+            if let since = state.writingSince, now - since > Self.writeLimit { return .tooSlow }
+            guard state.waiting.readableBytes == 0, state.writingSince == nil, now - state.lastSent >= Self.quiet else {
+                return .nothing
+            }
+            return Self.send(EventText.comment, &state, now)
+        }
+    }
+
+    /// Changes the progress and sends what comes of it in one step, so that events keep their order.
+    private func change(_ body: (inout StreamProgress) -> StreamProgress.Step) -> (outcome: Outcome, count: Int) {
+        state.withLock { state in
+            guard !state.hasEnded else { return (.nothing, 0) }
+            let step = body(&state.progress)
+            guard !step.events.isEmpty else { return (step.asks ? .ask : .nothing, 0) }
+            let outcome = Self.send(EventText.text(step.events), &state, .now)
+            return (outcome == .nothing && step.asks ? .ask : outcome, step.events.count)
+        }
+    }
+
+    private static func send(_ text: ByteBuffer, _ state: inout State, _ now: ContinuousClock.Instant) -> Outcome {
+        guard !state.hasEnded else { return .nothing }
+        var text = text
+        let before = state.waiting.readableBytes
+        guard before == 0 || before + text.readableBytes <= mostWaiting else { return .tooSlow }
+        state.lastSent = now
+        if let waiter = state.waiter {
+            (state.waiter, state.writingSince) = (nil, now)
+            waiter.resume(returning: text)
+        } else if before == 0 {
+            state.waiting = text
+        } else {
+            state.waiting.writeBuffer(&text)
+        }
+        return .nothing
+    }
+
+    /// Ends it when what waits has been sent. - Returns: false when it had ended.
+    func end() -> Bool {
+        state.withLock { state in
+            defer { state.hasEnded = true }
+            state.waiter?.resume(returning: nil)
+            state.waiter = nil
+            return !state.hasEnded
+        }
+    }
+
+    /// Ends it at once, with its connection.
+    func cut() { channel.close(promise: nil) }
+
+    /// Writes what there is until the end. Only the task of the connection calls it, once.
+    ///
+    /// - Throws: when the connection cannot be written to.
+    func write(to writer: inout any ResponseBodyWriter) async throws {
+        while let text = await next() { try await writer.write(text) }
+        try await writer.finish(nil)
+    }
+
+    private func next() async -> ByteBuffer? {
+        await withCheckedContinuation { continuation in
+            state.withLock { state in
+                state.writingSince = nil
+                if state.waiting.readableBytes > 0 {
+                    state.writingSince = .now
+                    continuation.resume(returning: state.waiting)
+                    // Not kept: most streams are quiet for hours.
+                    state.waiting = ByteBuffer()
+                } else if state.hasEnded {
+                    continuation.resume(returning: nil)
+                } else {
+                    state.waiter = continuation
+                }
+            }
+        }
+    }
+}
+
+/// Notices that a client has closed its side of the connection: it waits for no more events.
+final class ClientEnd: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = Any
+
+    private let ended: () -> Void
+
+    init(_ ended: @escaping () -> Void) { self.ended = ended }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case .inputClosed? = event as? ChannelEvent { ended() }
+        context.fireUserInboundEventTriggered(event)
+    }
+}
