@@ -19,7 +19,9 @@ struct DeviceTests {
         }
     }
 
-    @Test func `a token that signs in elsewhere moves, and what was queued for its owner before does not reach the new one`() async throws {
+    @Test func `a token that signs in elsewhere moves, and what was queued for its owner before does not reach the new one`()
+        async throws
+    {
         try await withWorld { world in
             let (ann, ben, cat) = (try await world.person(1), try await world.person(2), try await world.person(3))
             try await world.device(ann, "phone")
@@ -48,7 +50,8 @@ struct DeviceTests {
         }
     }
 
-    @Test(arguments: 0..<10) func `a registration and the end of its session at once leave no device`(round: UInt64) async throws {
+    @Test(arguments: 0..<10) func `a registration and the end of its session at once leave no device`(round: UInt64) async throws
+    {
         try await withWorld { world in
             let ann = try await world.person(1)
             for number in 0..<10 {

@@ -11,7 +11,9 @@ import Testing
 
 /// The in-app log (NO-4).
 struct LogTests {
-    @Test func `texts are in the language that is asked for, else of the session's device, and name the actor as now`() async throws {
+    @Test func `texts are in the language that is asked for, else of the session's device, and name the actor as now`()
+        async throws
+    {
         try await withWorld { world in
             let (ann, ben) = (try await world.person(1), try await world.person(2, name: "Ben"))
             try await world.request(ben, ann)
@@ -77,7 +79,9 @@ struct LogTests {
             for user in [ben] {
                 await #expect(throws: ServiceError.self) { try await get.handle(GetRequest(notificationID: id), World.by(user)) }
                 await #expect(throws: ServiceError.self) { try await world.markRead(user, mark) }
-                await #expect(throws: ServiceError.self) { try await delete.handle(DeleteRequest(notificationID: id), World.by(user)) }
+                await #expect(throws: ServiceError.self) {
+                    try await delete.handle(DeleteRequest(notificationID: id), World.by(user))
+                }
             }
             #expect(try await world.markRead(ann, mark).unreadCount == 0)
             #expect(try await delete.handle(DeleteRequest(notificationID: id), World.by(ann)).reply.unreadCount == 0)
@@ -97,7 +101,8 @@ struct LogTests {
                 // Each of the first 40 is marked by several at once; 10 others are deleted; 20 new ones come.
                 for part in 0..<8 {
                     tasks.addTask {
-                        try await world.markRead(ann, MarkReadRequest(ids: Array(ids[(part * 5)..<min(part * 5 + 10, 40)]))).marked
+                        try await world.markRead(ann, MarkReadRequest(ids: Array(ids[(part * 5)..<min(part * 5 + 10, 40)])))
+                            .marked
                     }
                 }
                 for id in ids[40..<50] {

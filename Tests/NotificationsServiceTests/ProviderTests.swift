@@ -33,7 +33,9 @@ struct ProviderTests {
         }
     }
 
-    @Test func `many pushes leave once each, in batches of 100, over at most six connections, at the provider's speed`() async throws {
+    @Test func `many pushes leave once each, in batches of 100, over at most six connections, at the provider's speed`()
+        async throws
+    {
         try await withWorld { world in
             let tokens = try await queue(1_200, in: world)
             try world.expo.behave(#"{"slow": 0.05}"#)
@@ -116,7 +118,9 @@ struct ProviderTests {
         }
     }
 
-    @Test func `a process that dies after the hand-over leaves a push that is handed over once more, and not a third time`() async throws {
+    @Test func `a process that dies after the hand-over leaves a push that is handed over once more, and not a third time`()
+        async throws
+    {
         try await withWorld { world in
             _ = try await queue(2, in: world)
             world.clock.advance(by: .seconds(60))
