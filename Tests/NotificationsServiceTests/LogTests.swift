@@ -1,0 +1,151 @@
+import Kernel
+import NotificationsAPI
+import SocialAPI
+import StreaksAPI
+import TestSupport
+import Testing
+
+@testable import NotificationsCore
+@testable import NotificationsLog
+@testable import NotificationsPush
+
+/// The in-app log (NO-4).
+struct LogTests {
+    @Test func `texts are in the language that is asked for, else of the session's device, and name the actor as now`()
+        async throws
+    {
+        try await withWorld { world in
+            let (ann, ben) = (try await world.person(1), try await world.person(2, name: "Ben"))
+            try await world.request(ben, ann)
+            func title(_ locale: String = "") async throws -> String? {
+                var request = ListRequest()
+                request.locale = locale
+                return try await world.list(ann, request).notifications.first?.body
+            }
+            #expect(try await title() == "Ben wants to start a streak with you!")
+            #expect(try await title("de") == "Ben will einen Streak mit dir beginnen!")
+            try await world.device(ann, "phone", locale: "de")
+            #expect(try await title() == "Ben will einen Streak mit dir beginnen!")
+            try await world.person(2, name: "Benjamin", version: 2)
+            #expect(try await title("en") == "Benjamin wants to start a streak with you!")
+            try await world.person(2, name: "Benjamin", status: .suspended, version: 3)
+            #expect(try await title("en") == "your friend wants to start a streak with you!")
+        }
+    }
+
+    @Test func `the log can be filtered by kind and by what is unread, in pages`() async throws {
+        try await withWorld { world in
+            let (ann, ben) = (try await world.person(1), try await world.person(2))
+            for number in UInt64(0)..<6 {
+                world.clock.advance(by: .seconds(1))
+                try await world.request(ben, ann, number)
+                try await world.posted(ben, for: ann)
+            }
+            let all = try await world.list(ann).notifications
+            #expect(all.count == 12 && all.map(\.createdAt) == all.map(\.createdAt).sorted { ($0 ?? .epoch) > ($1 ?? .epoch) })
+            let read = all.prefix(5).map(\.id)
+            let reply = try await world.markRead(ann, MarkReadRequest(ids: read))
+            #expect(reply.marked == 5 && reply.unreadCount == 7)
+            #expect(try await world.markRead(ann, MarkReadRequest(ids: read)).marked == 0)
+            var request = ListRequest()
+            request.type = .friendRequest
+            request.unread = true
+            request.limit = 2
+            var found: [NotificationID] = []
+            repeat {
+                let page = try await world.list(ann, request)
+                #expect(page.unreadCount == 7, "of all, whatever the filters")
+                found += page.notifications.map(\.id)
+                request.cursor = page.meta?.nextCursor ?? ""
+            } while !request.cursor.isEmpty
+            #expect(found == all.filter { $0.type == .friendRequest && !read.contains($0.id) }.map(\.id))
+            var opened = ListRequest()
+            opened.unread = false
+            #expect(try await world.list(ann, opened).notifications.map(\.id) == read)
+        }
+    }
+
+    @Test func `one entry is read, marked and deleted, and only by its reader`() async throws {
+        try await withWorld { world in
+            let (ann, ben) = (try await world.person(1), try await world.person(2))
+            try await world.posted(ben, for: ann)
+            let id = try #require(try await world.list(ann).notifications.first?.id)
+            let views = EntryViews(core: world.core, social: FriendsClient(world.environment.bus))
+            let get = Get(log: world.core.log, views: views)
+            let delete = Delete(log: world.core.log, mutations: world.mutations)
+            #expect(try await get.handle(GetRequest(notificationID: id), World.by(ann)).id == id)
+            var mark = MarkReadRequest()
+            mark.notificationID = id
+            for user in [ben] {
+                await #expect(throws: ServiceError.self) { try await get.handle(GetRequest(notificationID: id), World.by(user)) }
+                await #expect(throws: ServiceError.self) { try await world.markRead(user, mark) }
+                await #expect(throws: ServiceError.self) {
+                    try await delete.handle(DeleteRequest(notificationID: id), World.by(user))
+                }
+            }
+            #expect(try await world.markRead(ann, mark).unreadCount == 0)
+            #expect(try await delete.handle(DeleteRequest(notificationID: id), World.by(ann)).reply.unreadCount == 0)
+            await #expect(throws: ServiceError.self) { try await delete.handle(DeleteRequest(notificationID: id), World.by(ann)) }
+            await #expect(throws: ServiceError.self) { try await world.markRead(ann, MarkReadRequest()) }
+            await #expect(throws: ServiceError.self) { try await world.markRead(ann, MarkReadRequest(ids: [id], all: true)) }
+        }
+    }
+
+    @Test func `the number of unread entries is exact, however many are written, read and deleted at once`() async throws {
+        try await withWorld { world in
+            let (ann, ben) = (try await world.person(1), try await world.person(2))
+            for number in UInt64(0)..<60 { try await world.request(ben, ann, number) }
+            let ids = try await world.list(ann, ListRequest(limit: 100)).notifications.map(\.id)
+            let delete = Delete(log: world.core.log, mutations: world.mutations)
+            let marked = try await withThrowingTaskGroup(of: Int32.self) { tasks in
+                // Each of the first 40 is marked by several at once; 10 others are deleted; 20 new ones come.
+                for part in 0..<8 {
+                    tasks.addTask {
+                        try await world.markRead(ann, MarkReadRequest(ids: Array(ids[(part * 5)..<min(part * 5 + 10, 40)])))
+                            .marked
+                    }
+                }
+                for id in ids[40..<50] {
+                    tasks.addTask {
+                        _ = try await delete.handle(DeleteRequest(notificationID: id), World.by(ann))
+                        return 0
+                    }
+                }
+                for number in UInt64(100)..<120 {
+                    tasks.addTask {
+                        try await world.request(ben, ann, number)
+                        return 0
+                    }
+                }
+                return try await tasks.reduce(0, +)
+            }
+            #expect(marked == 40, "each was unread once")
+            let list = try await world.list(ann, ListRequest(limit: 100))
+            #expect(list.unreadCount == 30)
+            #expect(list.notifications.filter { $0.readAt == nil }.count == 30)
+        }
+    }
+
+    @Test func `moderators' decisions reach the user who reported`() async throws {
+        try await withWorld { world in
+            let (ann, ben, cat) = (try await world.person(1), try await world.person(2), try await world.person(3))
+            for (action, number) in [(ModerationAction.warn, UInt64(1)), (.dismiss, 2)] {
+                try await world.consume(
+                    ModerationActionTaken(
+                        actionID: ModerationActionID(high: 6, low: number),
+                        userID: ben,
+                        action: action,
+                        takenAt: noon,
+                        moderatorID: cat,
+                        reportID: ReportID(high: 5, low: number),
+                        reporterID: ann
+                    )
+                )
+            }
+            #expect(try await world.list(ben).notifications.map(\.type) == [.moderationWarning])
+            let updates = try await world.list(ann).notifications
+            #expect(updates.map(\.type) == [.reportUpdate, .reportUpdate] && updates.allSatisfy { $0.actorID == nil })
+            #expect(Set(updates.map(\.body)).count == 2)
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import Kernel
+import NotificationsAPI
+import NotificationsDomain
+import TestSupport
+import Testing
+
+/// What notifications say, in each language (NO-1).
+struct TextTests {
+    private func values(_ dice: inout Seeded) -> NotificationValues {
+        NotificationValues(
+            wording: Int16.random(in: 0...4, using: &dice),
+            count: dice.pick([0, 1, 2, 30, 1_000]),
+            others: dice.pick([0, 1, 2, 99]),
+            amount: dice.pick([0, 1, 2, 59]),
+            subject: String(repeating: dice.pick(["a", "ä", "👨‍👩‍👧‍👦", "日", " "]), count: dice.pick([1, 40, 400])),
+            emoji: "🍽️"
+        )
+    }
+
+    @Test func `the kinds are those of the API, by number and by name`() {
+        for kind in NotificationKind.allCases { #expect(Kind(rawValue: kind.rawValue).name == kind.name) }
+        for number in Int32(1)...200 {
+            let isInAPI = !Kind(rawValue: number).name.isEmpty && Kind(rawValue: number).name.first?.isNumber != true
+            #expect(isInAPI == (NotificationKind(rawValue: number) != nil), "\(number) \(Kind(rawValue: number).name)")
+        }
+    }
+
+    @Test func `every kind has its own text in every language`() {
+        let values = NotificationValues(count: 12, others: 2, amount: 3, subject: "Lunch", emoji: "🍽️")
+        for kind in NotificationKind.allCases {
+            let texts = Language.allCases.map { NotificationText.of(kind, values, name: "Ben", in: $0) }
+            #expect(Set(texts).count == texts.count, "\(kind)")
+            #expect(texts.allSatisfy { !$0.title.isEmpty && !$0.body.isEmpty })
+        }
+    }
+
+    @Test func `one is not several`() {
+        func text(_ kind: NotificationKind, others: Int32 = 0, amount: Int32 = 0, _ language: Language) -> NotificationText {
+            let values = NotificationValues(count: 12, others: others, amount: amount, subject: "Lunch", emoji: "🍽️")
+            return NotificationText.of(kind, values, name: "Ben", in: language)
+        }
+        #expect(text(.windowClosing, amount: 1, .english).title == "⏰ 1 minute left to snap")
+        #expect(text(.windowClosing, amount: 30, .german).title == "⏰ Noch 30 Minuten für deinen Snap")
+        #expect(text(.windowClosing, others: 1, .english).body == "🍽️ Lunch — Ben and 1 other are waiting!")
+        #expect(text(.windowClosing, others: 2, .german).body == "🍽️ Lunch — Ben und 2 andere warten!")
+        #expect(text(.streakAtRisk, amount: 3, .english).body == "Your 12-day streak with Ben expires in 3 hours!")
+        #expect(text(.streakAtRisk, amount: 1, .german).body == "Dein Streak von 12 Tagen mit Ben läuft in 1 Stunde ab!")
+        #expect(text(.streakAtRisk, others: 2, amount: 3, .english).title == "⚠️ 3 streaks at risk!")
+        #expect(text(.freezeUsed, amount: 1, .english).body == "Your 12-day streak is safe. You have 1 freeze remaining.")
+        #expect(text(.streakReminder, amount: 1, .german).body == "Heute ist noch 1 Gewohnheit offen")
+    }
+
+    @Test(arguments: 0..<200) func `texts stay within their lengths, and no character is cut in two`(seed: UInt64) {
+        var dice = Seeded(seed)
+        let kind = dice.pick(NotificationKind.allCases)
+        let name = String(repeating: dice.pick(["n", "é", "👩🏽‍🚀", "🇩🇪"]), count: dice.pick([1, 50, 500]))
+        let known = Set(name + "…")
+        let text = NotificationText.of(kind, values(&dice), name: name, in: dice.pick(Language.allCases))
+        #expect(text.title.count <= 100 && text.body.count <= 300)
+        #expect(text.title.utf8.count <= 600 && text.body.utf8.count <= 1_800)
+        for character in text.title + text.body where character.unicodeScalars.count > 2 {
+            let isWhole = known.contains(character) || ["👨‍👩‍👧‍👦", "👨‍👩‍👧"].contains(character)
+            #expect(isWhole, "\(character)")
+        }
+    }
+
+    @Test func `a user without a name is a friend, and a locale picks its language`() {
+        let text = NotificationText.of(.nudge, NotificationValues(), name: "", in: .english)
+        #expect(text.title == "👉 your friend nudged you")
+        let found = ["de", "de-AT", "DE_ch", "en-GB", "fr", "", "-"].map { Language(locale: $0) }
+        #expect(found == [.german, .german, .german, .english, nil, nil, nil])
+    }
+
+    @Test func `links lead to what a notification is about`() {
+        let streak = StreakID(high: 1, low: 2)
+        #expect(DeepLink.path(.streakAtRisk, wording: 0, streak: streak) == "streak/\(streak)")
+        #expect(DeepLink.path(.streakAtRisk, wording: 0, streak: nil) == "home")
+        #expect(DeepLink.path(.streakBroken, wording: 0, streak: streak) == "streak/\(streak)")
+        #expect(DeepLink.path(.streakBroken, wording: Wording.hasNoToken, streak: streak) == "paywall?context=streak_broken")
+        #expect(DeepLink.path(.milestone, wording: 0, streak: streak) == "share-milestone/\(streak)")
+        #expect(DeepLink.path(.friendRequest, wording: 0, streak: nil) == "friends?tab=requests")
+        #expect(DeepLink.path(.friendPosted, wording: 0, streak: streak) == "home")
+    }
+}
