@@ -312,7 +312,7 @@ let testTargets: [Target] = [
         name: "TestSupport",
         dependencies: ["Kernel", "Database", "Processes", logging],
         path: "Tests/Support",
-        exclude: ["OpenAPI", "S3"],
+        exclude: ["Mail", "OpenAPI", "S3"],
         swiftSettings: strict
     ),
     tests("KernelTests", ["Kernel", "Processes", "TestSupport"]),
@@ -366,6 +366,11 @@ let testTargets: [Target] = [
             + ["Outbox", "ServiceRuntime", "Database", "TestSupport"]
     ),
     tests("OutgoingHTTPTests", ["OutgoingHTTP", "Kernel", hummingbird, logging]),
+    tests("OutgoingMailTests", ["OutgoingMail", "Kernel", "Processes", "TestSupport"]),
+    tests(
+        "NotificationsMailTests",
+        hosting + ["NotificationsMail", "NotificationsDomain", "NotificationsAPI", "OutgoingMail", "Processes"]
+    ),
     tests(
         "GatewayTests",
         [
