@@ -304,7 +304,7 @@ let testTargets: [Target] = [
         name: "TestSupport",
         dependencies: ["Kernel", "Database", "Processes", logging],
         path: "Tests/Support",
-        exclude: ["Expo", "OpenAPI", "S3"],
+        exclude: ["Expo", "Mail", "OpenAPI", "S3"],
         swiftSettings: strict
     ),
     tests("KernelTests", ["Kernel", "Processes", "TestSupport"]),
@@ -358,6 +358,11 @@ let testTargets: [Target] = [
             + ["Outbox", "ServiceRuntime", "Database", "TestSupport"]
     ),
     tests("OutgoingHTTPTests", ["OutgoingHTTP", "Kernel", hummingbird, logging]),
+    tests("OutgoingMailTests", ["OutgoingMail", "Kernel", "Processes", "TestSupport"]),
+    tests(
+        "NotificationsMailTests",
+        hosting + ["NotificationsMail", "NotificationsDomain", "NotificationsAPI", "OutgoingMail", "Processes"]
+    ),
     tests(
         "GatewayTests",
         [

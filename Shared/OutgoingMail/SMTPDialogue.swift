@@ -3,6 +3,9 @@
 struct SMTPDialogue {
     private enum Command { case begin, authentication, sender, recipient, message }
 
+    /// libcurl says goodbye also after a refusal: what is answered to that is not the outcome.
+    private var isEnding = false
+
     private var command = Command.begin
     /// Of the last whole answer.
     private var answer: (code: Int, text: String)?
@@ -18,6 +21,9 @@ struct SMTPDialogue {
         case "RCPT" where line.contains(":"): command = .recipient
         case "DATA" where command == .recipient: command = .message
         case "AUTH": command = .authentication
+        case "QUIT":
+            isEnding = true
+            return
         default: return
         }
         answer = nil
@@ -27,7 +33,7 @@ struct SMTPDialogue {
     mutating func received(_ line: String) {
         let code = line.prefix(3)
         // `250-` goes on, `250 ` ends.
-        guard code.count == 3, let number = Int(code), line.dropFirst(3).first != "-" else { return }
+        guard !isEnding, code.count == 3, let number = Int(code), line.dropFirst(3).first != "-" else { return }
         answer = (number, Self.shown(line))
     }
 
@@ -42,9 +48,11 @@ struct SMTPDialogue {
     /// - Parameter problem: libcurl's words for its failure; nil when it reports success.
     func outcome(_ problem: String?) -> OutgoingMail.Outcome {
         guard let problem else { return .accepted }
-        let reason = answer?.text ?? problem
-        switch (command, answer?.code ?? 0) {
+        let code = answer?.code ?? 0
+        let reason = code >= 400 ? answer?.text ?? problem : problem
+        switch (command, code) {
         case (.recipient, 500...599), (.message, 500...599): return .refused(reason)
+        case (.message, 200...299) where isMessageSent: return .accepted
         case (.message, 0) where isMessageSent: return .unanswered(reason)
         default: return .postponed(reason)
         }

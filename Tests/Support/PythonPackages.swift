@@ -21,6 +21,11 @@ package enum PythonPackages {
         )
     }
 
+    /// A mail server, and what makes its certificate.
+    package static let mail = Task { () async throws -> String in
+        try await make("mail-python", ["aiosmtpd==1.4.6", "cryptography==50.0.2"])
+    }
+
     /// What reads manifests.
     package static let yaml = Task { () async throws -> String in try await make("yaml-python", ["PyYAML==6.0.3"]) }
 

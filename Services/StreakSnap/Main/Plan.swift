@@ -21,7 +21,7 @@ struct Plan: Sendable {
     /// Addresses, ports and shared secrets. Variables of these names are not taken from the environment.
     private static let own = [
         "nats.url", "nats.user", "nats.password", "database.url", "admin.port", "http.port", "http.host", "auth.key-folder",
-        "auth.refresh-secret", "blob.folder", "media.signing-key",
+        "auth.refresh-secret", "blob.folder", "media.signing-key", "notifications.mail-folder",
     ].map(variable)
 
     /// The environment of one executable.
@@ -44,6 +44,8 @@ struct Plan: Sendable {
             values["auth.key-folder"] = endpoints.tokenKeyFolder
             values["auth.refresh-secret.file"] = endpoints.refreshSecretFile
             values.merge(blobs) { _, new in new }
+        // Where mails go as long as there is no server for them.
+        case "notifications": values["notifications.mail-folder"] = dataFolder + "/mail"
         case "media", "gateway":
             values.merge(blobs) { _, new in new }
             if name == "gateway" {
