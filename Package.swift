@@ -211,7 +211,10 @@ let services: [[Target]] = [
         "Auth",
         core: ["BillingAPI", "StreaksAPI", "Replicas"],
         features: [
-            Feature("Accounts", blobs + ["SocialAPI", "Passwords", "Tokens", "OutgoingHTTP", "WorkPool", crypto, logging]),
+            Feature(
+                "Accounts",
+                blobs + ["BillingAPI", "SocialAPI", "Passwords", "Tokens", "OutgoingHTTP", "WorkPool", crypto, logging]
+            ),
             Feature("Profiles", ["MediaAPI", "Replicas"], hasTables: false),
         ],
         tested: [
@@ -291,7 +294,7 @@ let testTargets: [Target] = [
         name: "TestSupport",
         dependencies: ["Kernel", "Database", "Processes", logging],
         path: "Tests/Support",
-        exclude: ["OpenAPI", "S3"],
+        exclude: ["OpenAPI", "RevenueCat", "S3"],
         swiftSettings: strict
     ),
     tests("KernelTests", ["Kernel", "Processes", "TestSupport"]),
@@ -337,7 +340,10 @@ let testTargets: [Target] = [
             + ["gateway"]
     ),
     tests("SoakTests", ["Processes", "TestSupport", "soak", "streaks", "billing"]),
-    tests("BillingServiceTests", hosting + ["BillingService", "BillingAPI", "StreaksAPI"]),
+    tests(
+        "BillingServiceTests",
+        hosting + ["BillingService", "BillingDomain", "BillingAPI", "StreaksAPI", "AuthAPI", "OutgoingHTTP", crypto]
+    ),
     tests("TokensTests", ["Tokens", "Kernel", "Processes", "TestSupport", crypto]),
     tests(
         "PersonalDataTests",

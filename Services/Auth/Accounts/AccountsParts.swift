@@ -1,5 +1,6 @@
 internal import AuthAPI
 internal import AuthCore
+internal import BillingAPI
 internal import Bus
 internal import Kernel
 internal import OutgoingHTTP
@@ -120,6 +121,7 @@ struct AccountsParts {
                 apple: apple,
                 appleUsers: appleUsers,
                 revocations: revocations,
+                billing: BillingClient(environment.bus),
                 mutations: mutations,
                 clock: clock
             ),

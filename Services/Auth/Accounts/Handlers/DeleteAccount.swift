@@ -1,5 +1,6 @@
 internal import AuthAPI
 internal import AuthCore
+internal import BillingAPI
 internal import Bus
 internal import Kernel
 internal import Passwords
@@ -15,6 +16,7 @@ struct DeleteAccount: MutationHandler {
     let apple: AppleVerifier
     let appleUsers: AppleRepository
     let revocations: RevocationPublisher
+    let billing: BillingClient
     let mutations: Mutations
     let clock: any Clock
 
@@ -22,11 +24,28 @@ struct DeleteAccount: MutationHandler {
         let user = try context.requireUser()
         guard let account = try await accounts.find(user) else { throw ServiceError.notFound("account") }
         try await requireOwner(of: account, request, context)
+        let running = await runningSubscription(context)
         let reply = try await mutations.once(context, request, protecting: user) { work in
-            DeleteAccountReply(purgeAt: try await lifecycle.delete(user, work))
+            DeleteAccountReply(purgeAt: try await lifecycle.delete(user, work), subscription: running)
         }
         try await revocations.publish(of: user)
         return reply
+    }
+
+    /// The subscription that goes on when the account is gone: only its store can cancel it. Nil also while billing does not answer: that does
+    /// not hold up a deletion.
+    private func runningSubscription(_ context: CallContext) async -> RunningSubscription? {
+        let asking = context.child(timeout: .seconds(2))
+        guard let plan = try? await billing.getEntitlements(GetEntitlementsRequest(), context: asking), plan.isPremium,
+            let product = plan.productID
+        else { return nil }
+        return RunningSubscription(
+            product: product,
+            store: plan.store ?? "",
+            expiresAt: plan.expiresAt,
+            willRenew: plan.willRenew,
+            manageURL: plan.manageURL
+        )
     }
 
     /// A stolen access token must not be enough to delete the account: its password is asked for again.
