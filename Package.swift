@@ -214,7 +214,7 @@ let services: [[Target]] = [
         features: [
             Feature(
                 "Accounts",
-                blobs + ["NotificationsAPI", "SocialAPI", "Passwords", "Tokens", "OutgoingHTTP", "WorkPool", crypto, logging]
+                blobs + ["BillingAPI", "NotificationsAPI", "SocialAPI", "Passwords", "Tokens", "OutgoingHTTP", "WorkPool", crypto, logging]
             ),
             Feature("Profiles", ["MediaAPI", "Replicas"], hasTables: false), Feature("Links", [], hasTables: false),
         ],
@@ -304,7 +304,7 @@ let testTargets: [Target] = [
         name: "TestSupport",
         dependencies: ["Kernel", "Database", "Processes", logging],
         path: "Tests/Support",
-        exclude: ["Expo", "Mail", "OpenAPI", "S3"],
+        exclude: ["Expo", "Mail", "OpenAPI", "RevenueCat", "S3"],
         swiftSettings: strict
     ),
     tests("KernelTests", ["Kernel", "Processes", "TestSupport"]),
@@ -350,7 +350,10 @@ let testTargets: [Target] = [
             + ["gateway"]
     ),
     tests("SoakTests", ["Processes", "TestSupport", "soak", "streaks", "billing"]),
-    tests("BillingServiceTests", hosting + ["BillingService", "BillingAPI", "StreaksAPI"]),
+    tests(
+        "BillingServiceTests",
+        hosting + ["BillingService", "BillingDomain", "BillingAPI", "StreaksAPI", "AuthAPI", "OutgoingHTTP", crypto]
+    ),
     tests("TokensTests", ["Tokens", "Kernel", "Processes", "TestSupport", crypto]),
     tests(
         "PersonalDataTests",

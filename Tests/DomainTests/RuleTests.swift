@@ -152,27 +152,33 @@ struct SnapTests {
     }
 }
 
-@Suite("The token ledger")
-struct TokenLedgerTests {
+@Suite("The ledger")
+struct LedgerRuleTests {
     @Test(arguments: 0..<100) func `never shows a negative balance and keeps to the sum of what it took`(seed: Int) {
         var dice = Dice(seed)
-        var balance: Int32 = 0
-        var sum = 0
+        var balance: Int64 = 0
+        var sum: Int64 = 0
         for _ in 0..<200 {
-            let amount = Int32(dice.roll(21) - 10)
+            let amount = Int64(dice.roll(21) - 10)
             do {
-                balance = try TokenLedger.balance(after: amount, from: balance)
-                sum += Int(amount)
+                balance = try Ledger.balance(after: amount, from: balance, of: .recoveryTokens)
+                sum += amount
             } catch {
                 #expect(error.reason == "NO_RECOVERY_TOKENS")
-                #expect(Int(balance) + Int(amount) < 0)
+                #expect(balance + amount < 0)
             }
-            #expect(balance >= 0 && Int(balance) == sum)
+            #expect(balance >= 0 && balance == sum)
         }
     }
 
     @Test func `refuses what does not fit instead of trapping`() {
-        #expect(throws: ServiceError.self) { try TokenLedger.balance(after: .max, from: .max) }
-        #expect(throws: ServiceError.self) { try TokenLedger.balance(after: .min, from: .max) }
+        #expect(throws: ServiceError.self) { try Ledger.balance(after: .max, from: .max, of: .coins) }
+        #expect(throws: ServiceError.self) { try Ledger.balance(after: .min, from: .max, of: .coins) }
+    }
+
+    @Test func `takes back what is there, and says what is missing`() {
+        #expect(Ledger.takeBack(3, from: 5) == (3, 0))
+        #expect(Ledger.takeBack(3, from: 1) == (1, 2))
+        #expect(Ledger.takeBack(3, from: 0) == (0, 3))
     }
 }

@@ -18,7 +18,7 @@ extension RecoverTests {
         /// The table whose change is held up.
         var table: String {
             switch self {
-            case .asking, .taking: "billing.token_entry"
+            case .asking, .taking: "billing.ledger_transaction"
             case .restoring: "streaks.streak_cover"
             case .finishing: "streaks.recovery_operation"
             }
@@ -62,8 +62,8 @@ extension RecoverTests {
         let pair = try await Pair.broken(at: home)
         let friends = try await pair.ann.get("/api/friends").data["friends"][0]
         let friendship = try #require(friends["friendship_id"].string)
-        let taking = try await Hold("billing.token_entry", "INSERT", when: "NEW.type = 3", at: home)
-        let givingBack = try await Hold("billing.token_entry", "INSERT", when: "NEW.type = 4", at: home)
+        let taking = try await Hold("billing.ledger_transaction", "INSERT", when: "NEW.type = 3", at: home)
+        let givingBack = try await Hold("billing.ledger_transaction", "INSERT", when: "NEW.type = 4", at: home)
         let asked = Task { try await pair.recover(pair.ann, key: "refused") }
         try await taking.heldUp()
         // While the token is taken the friendship ends, and with it the streak.

@@ -1,5 +1,6 @@
 internal import AuthAPI
 internal import AuthCore
+internal import BillingAPI
 internal import Bus
 internal import Kernel
 internal import OutgoingHTTP
@@ -137,6 +138,7 @@ struct AccountsParts {
                 lifecycle: lifecycle,
                 owner: owner,
                 revocations: revocations,
+                billing: BillingClient(environment.bus),
                 mutations: mutations
             ),
             restoreAccount: RestoreAccount(accounts: core.accounts, lifecycle: lifecycle, mutations: mutations),

@@ -127,13 +127,15 @@ extension ServiceError {
     /// To a caller who names a stranger, a user who has blocked them, or no user at all: the answer does not say which (PF-2).
     static let notFriends = ServiceError(.notFound, "NOT_FRIENDS", "There is no such friend.")
 
-    /// MS-1. `field` is empty when it is the caller who has too many. The details `limit` and `active` are numbers, for the app's paywall; what a
-    /// friend has is not said.
+    /// MS-1. `field` is empty when it is the caller who has too many: then the details `limit` and `active` are numbers, for the app's paywall.
+    /// How many a friend has is not said.
     static func streakLimit(of field: String, _ whose: String, active: Int) -> ServiceError {
         let limit = MutualStarts.freeLimit
         let message = "\(whose) \(limit) active streaks; more need premium."
-        var details = [Detail(field: field, message: message), Detail(field: "limit", message: "\(limit)")]
-        if field.isEmpty { details.append(Detail(field: "active", message: "\(active)")) }
+        let details =
+            field.isEmpty
+            ? [Detail(field: "limit", message: "\(limit)"), Detail(field: "active", message: "\(active)")]
+            : [Detail(field: field, message: message)]
         return ServiceError(.failedPrecondition, "STREAK_LIMIT_REACHED", message, details: details)
     }
 }

@@ -85,7 +85,7 @@ struct Pair: Sendable {
     /// Tokens of Ann and Ben.
     func balances() async throws -> [Int] {
         try await [ann.id, ben.id].asyncMap { id in
-            Int(try await home.sql("SELECT coalesce(sum(balance), 0) FROM billing.token_balance WHERE user_id = '\(id)'")) ?? -1
+            Int(try await home.sql("SELECT coalesce(sum(balance), 0) FROM billing.account WHERE user_id = '\(id)' AND currency = 2 AND kind = 0")) ?? -1
         }
     }
 
@@ -93,7 +93,7 @@ struct Pair: Sendable {
     func entries(_ type: String) async throws -> Int {
         let number = type == "used" ? 3 : 4
         let text = try await home.sql(
-            "SELECT count(*) FROM billing.token_entry WHERE type = \(number) AND user_id IN ('\(ann.id)', '\(ben.id)')"
+            "SELECT count(*) FROM billing.ledger_transaction WHERE type = \(number) AND user_id IN ('\(ann.id)', '\(ben.id)')"
         )
         return try #require(Int(text))
     }

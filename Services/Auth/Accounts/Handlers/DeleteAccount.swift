@@ -1,5 +1,6 @@
 internal import AuthAPI
 internal import AuthCore
+internal import BillingAPI
 internal import Bus
 internal import Kernel
 internal import ServiceRuntime
@@ -11,6 +12,7 @@ struct DeleteAccount: MutationHandler {
     let lifecycle: AccountLifecycle
     let owner: OwnerProof
     let revocations: RevocationPublisher
+    let billing: BillingClient
     let mutations: Mutations
 
     func handle(_ request: DeleteAccountRequest, _ context: CallContext) async throws -> Once<DeleteAccountReply> {
@@ -22,10 +24,27 @@ struct DeleteAccount: MutationHandler {
             appleNonce: request.appleNonce
         )
         try await owner.require(evidence, of: account, context)
+        let running = await runningSubscription(context)
         let reply = try await mutations.once(context, request, protecting: user) { work in
-            DeleteAccountReply(purgeAt: try await lifecycle.delete(user, work))
+            DeleteAccountReply(purgeAt: try await lifecycle.delete(user, work), subscription: running)
         }
         try await revocations.publish(of: user)
         return reply
+    }
+
+    /// The subscription that goes on when the account is gone: only its store can cancel it. Nil also while billing does not answer: that does
+    /// not hold up a deletion.
+    private func runningSubscription(_ context: CallContext) async -> RunningSubscription? {
+        let asking = context.child(timeout: .seconds(2))
+        guard let plan = try? await billing.getEntitlements(GetEntitlementsRequest(), context: asking), plan.isPremium,
+            let product = plan.productID
+        else { return nil }
+        return RunningSubscription(
+            product: product,
+            store: plan.store ?? "",
+            expiresAt: plan.expiresAt,
+            willRenew: plan.willRenew,
+            manageURL: plan.manageURL
+        )
     }
 }

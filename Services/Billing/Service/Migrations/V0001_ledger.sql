@@ -30,6 +30,7 @@ CREATE TABLE ledger_transaction (
     created_at timestamptz NOT NULL,
     UNIQUE (user_id, posting_key)
 );
+CREATE INDEX ledger_transaction_actor ON ledger_transaction (actor_id) WHERE actor_id IS NOT NULL;
 CREATE INDEX ledger_transaction_log ON ledger_transaction (user_id, currency, created_at DESC, id DESC);
 
 CREATE TABLE posting (

@@ -17,7 +17,7 @@ CREATE TABLE catalog_item (
     perks text[] NOT NULL DEFAULT '{}',
     is_popular boolean NOT NULL DEFAULT false,
     -- The item that it is compared with for what it saves.
-    compared_with text REFERENCES catalog_item (item),
+    compared_with text,
     -- How many a user may buy in so many days; null without a limit.
     limit_count integer CHECK (limit_count > 0),
     limit_days integer CHECK (limit_days > 0),
@@ -27,6 +27,7 @@ CREATE TABLE catalog_item (
     CHECK ((kind = 3) = (product IS NULL)),
     CHECK ((limit_count IS NULL) = (limit_days IS NULL))
 );
+CREATE INDEX catalog_item_order ON catalog_item (place, item);
 CREATE TABLE catalog_good (
     item text NOT NULL REFERENCES catalog_item (item) ON DELETE CASCADE,
     good text NOT NULL,
