@@ -361,6 +361,7 @@ let testTargets: [Target] = [
     ),
     tests("SoakTests", ["Processes", "TestSupport", "soak", "streaks", "billing"]),
     tests("BillingServiceTests", hosting + ["BillingService", "BillingAPI", "StreaksAPI"]),
+    tests("NotificationsLiveTests", hosting + ["NotificationsCore", "NotificationsLive", "CommonAPI", "StreaksAPI"]),
     tests("TokensTests", ["Tokens", "Kernel", "Processes", "TestSupport", crypto]),
     tests(
         "PersonalDataTests",
