@@ -214,7 +214,9 @@ let services: [[Target]] = [
         features: [
             Feature(
                 "Accounts",
-                blobs + ["BillingAPI", "NotificationsAPI", "SocialAPI", "Passwords", "Tokens", "OutgoingHTTP", "WorkPool", crypto, logging]
+                blobs + [
+                    "BillingAPI", "NotificationsAPI", "SocialAPI", "Passwords", "Tokens", "OutgoingHTTP", "WorkPool", crypto, logging,
+                ]
             ),
             Feature("Profiles", ["MediaAPI", "Replicas"], hasTables: false), Feature("Links", [], hasTables: false),
         ],

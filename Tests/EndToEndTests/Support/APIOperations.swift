@@ -17,6 +17,8 @@ struct APIOperation: Sendable, CustomStringConvertible {
     /// The schema of its body; null without one, and for an upload.
     var body: JSON { json["requestBody"]["content"]["application/json"]["schema"] }
     var isUpload: Bool { !json["requestBody"]["content"]["multipart/form-data"].isNull }
+    /// Whether its reply does not end.
+    var isStream: Bool { !json["responses"]["200"]["content"]["text/event-stream"].isNull }
     var description: String { "\(verb) \(path)" }
 
     /// Those of a description. The routes of a service that another test brings along come and go: they are left out.

@@ -29,7 +29,7 @@ struct GetWalk: Sendable {
         routes = APIOperation.all(in: try await home.call("GET", "/openapi.json").json).compactMap { operation in
             // What the gateway answers by itself belongs to no user.
             guard operation.verb == "GET", operation.json["tags"][0].string != "gateway",
-                ["user", "none", "guest"].contains(operation.auth)
+                ["user", "none", "guest"].contains(operation.auth), !operation.isStream
             else { return nil }
             return Route(
                 path: operation.path,

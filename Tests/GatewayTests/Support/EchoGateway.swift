@@ -69,7 +69,7 @@ final class EchoGateway: Sendable {
         let url = try #require(Bundle.module.url(forResource: "Fixtures/echo.binpb", withExtension: nil))
         let set = [UInt8](try Data(contentsOf: url))
         let hash = SHA256.hash(data: set).map { String(UInt32($0) + 256, radix: 16).dropFirst() }.joined()
-        let methods = ["Say", "Read", "SayInPrivate", "Store", "StoreInPrivate", "Show", "Export", "Keys"]
+        let methods = ["Say", "Read", "SayInPrivate", "Store", "StoreInPrivate", "Show", "Export", "Keys", "Receive"]
         let endpoints = methods.map { Endpoint(service: "echo", version: "v1", name: $0) { body, _ in body } }
         let descriptor = HandmadeDescriptor.field(1, set)
         return BusService(

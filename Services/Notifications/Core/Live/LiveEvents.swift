@@ -9,6 +9,8 @@ package import ServiceRuntime
 package struct LiveEvents: Sendable {
     private let publisher: LivePublisher
 
+    init(publisher: LivePublisher) { self.publisher = publisher }
+
     package init(_ environment: ServiceEnvironment) async throws {
         publisher = try await environment.shared { environment in
             LivePublisher(

@@ -26,7 +26,7 @@ struct LeaseRepository: Sendable {
         if renewed > 0 { return true }
         return try await sql.execute(
             """
-            INSERT INTO live_lease (id, user_id, expires_at) SELECT \(lease), \(user), \(expiry)
+            INSERT INTO live_lease (id, user_id, expires_at) SELECT \(lease)::uuid, \(user)::uuid, \(expiry)
             WHERE (SELECT count(*) FROM live_lease WHERE user_id = \(user) AND expires_at > clock_timestamp()) < \(most)
             ON CONFLICT (id) DO NOTHING
             """
