@@ -210,7 +210,7 @@ nonisolated(nonsending) func withWorld(
                 environment: environment,
                 clock: clock,
                 expo: expo,
-                core: try NotificationsCore(environment),
+                core: try await NotificationsCore(environment),
                 parts: parts
             )
         )

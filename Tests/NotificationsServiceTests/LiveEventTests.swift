@@ -15,7 +15,7 @@ struct LiveEventTests {
     }
 
     @Test func `an event is a JSON object of ids, words and numbers`() throws {
-        let (user, id) = (World.user(1), NotificationID(high: 3, low: 4))
+        let (user, id) = (LiveWorld.user(1), NotificationID(high: 3, low: 4))
         let notification = LiveEvent.notification(to: user, id, type: "nudge", streak: StreakID(high: 5, low: 6))
         #expect(notification.name == "notification")
         #expect(
@@ -32,14 +32,14 @@ struct LiveEventTests {
     }
 
     @Test func `ids count without gaps whatever runs at once and is undone`() async throws {
-        try await withWorld { world in
+        try await withLiveWorld { world in
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 for number in 0..<60 {
                     tasks.addTask {
                         do {
                             try await world.work.run(trace: "", requestID: "") { work in
                                 // In every order of the users.
-                                let users = (1...4).map { World.user(UInt64(($0 + number) % 4)) }
+                                let users = (1...4).map { LiveWorld.user(UInt64(($0 + number) % 4)) }
                                 try await world.live.append(users.map { .unreadCount(of: $0, Int32(number)) }, work)
                                 if number % 5 == 0 { throw Undone() }
                             }
@@ -48,7 +48,7 @@ struct LiveEventTests {
                 }
                 try await tasks.waitForAll()
             }
-            for user in (0..<4).map({ World.user(UInt64($0)) }) {
+            for user in (0..<4).map({ LiveWorld.user(UInt64($0)) }) {
                 let (last, events) = try await world.database.transaction { sql in
                     let last = try await LiveEventRepository.lock(user, sql)
                     return (last, try await LiveEventRepository.events(of: user, after: 0, limit: 1_000, sql))
@@ -59,8 +59,8 @@ struct LiveEventTests {
     }
 
     @Test func `several events of one user in one call keep their order`() async throws {
-        try await withWorld { world in
-            let (ann, ben) = (World.user(1), World.user(2))
+        try await withLiveWorld { world in
+            let (ann, ben) = (LiveWorld.user(1), LiveWorld.user(2))
             try await world.append(2, to: ann)
             try await world.work.run(trace: "", requestID: "") { work in
                 try await world.live.append(
@@ -75,8 +75,8 @@ struct LiveEventTests {
     }
 
     @Test func `what is committed is published, and nothing else`() async throws {
-        try await withWorld { world in
-            let user = World.user(1)
+        try await withLiveWorld { world in
+            let user = LiveWorld.user(1)
             let arrivals = Arrivals()
             try world.bus.subscribe("live.notifications.\(user)") { arrivals.take($0) }
             try await world.bus.flush()
@@ -92,8 +92,8 @@ struct LiveEventTests {
     }
 
     @Test func `what a replica has left behind is published by another one`() async throws {
-        try await withWorld { world in
-            let user = World.user(1)
+        try await withLiveWorld { world in
+            let user = LiveWorld.user(1)
             let arrivals = Arrivals()
             try world.bus.subscribe("live.notifications.\(user)") { arrivals.take($0) }
             try await world.bus.flush()

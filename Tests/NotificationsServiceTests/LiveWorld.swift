@@ -12,7 +12,7 @@ import TestSupport
 @testable import ServiceRuntime
 
 /// The feature `live` on a database and an account of its own.
-struct World {
+struct LiveWorld {
     let database: Database
     let bus: BusConnection
     let work: UnitOfWorkFactory
@@ -78,13 +78,13 @@ private let template = PostgresTemplate("live") { database in
     }
 }
 
-nonisolated(nonsending) func withWorld(_ body: (World) async throws -> Void) async throws {
+nonisolated(nonsending) func withLiveWorld(_ body: (LiveWorld) async throws -> Void) async throws {
     let bus = try await BusConnection.connect(BusConfiguration(url: NatsServer.account()), logger: PostgresServer.silence)
     try await template.withDatabase(poolSize: 8, adjust: PostgresServer.patient) { database in
         let clock = SystemClock()
         let events = LiveEventRepository(database: database)
         try await body(
-            World(
+            LiveWorld(
                 database: database,
                 bus: bus,
                 work: UnitOfWorkFactory(database: database, clock: clock, ids: UUIDv7Source(clock: clock), relay: nil),
