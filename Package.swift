@@ -215,7 +215,8 @@ let services: [[Target]] = [
             Feature(
                 "Accounts",
                 blobs + [
-                    "BillingAPI", "NotificationsAPI", "SocialAPI", "Passwords", "Tokens", "OutgoingHTTP", "WorkPool", crypto, logging,
+                    "BillingAPI", "NotificationsAPI", "SocialAPI", "Passwords", "Tokens", "OutgoingHTTP", "WorkPool", crypto,
+                    logging,
                 ]
             ),
             Feature("Profiles", ["MediaAPI", "Replicas"], hasTables: false), Feature("Links", [], hasTables: false),

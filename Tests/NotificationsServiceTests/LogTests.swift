@@ -72,7 +72,7 @@ struct LogTests {
             let id = try #require(try await world.list(ann).notifications.first?.id)
             let views = EntryViews(core: world.core, social: FriendsClient(world.environment.bus))
             let get = Get(log: world.core.log, views: views)
-            let delete = Delete(log: world.core.log, mutations: world.mutations)
+            let delete = Delete(log: world.core.log, live: world.core.live, mutations: world.mutations)
             #expect(try await get.handle(GetRequest(notificationID: id), World.by(ann)).id == id)
             var mark = MarkReadRequest()
             mark.notificationID = id
@@ -96,7 +96,7 @@ struct LogTests {
             let (ann, ben) = (try await world.person(1), try await world.person(2))
             for number in UInt64(0)..<60 { try await world.request(ben, ann, number) }
             let ids = try await world.list(ann, ListRequest(limit: 100)).notifications.map(\.id)
-            let delete = Delete(log: world.core.log, mutations: world.mutations)
+            let delete = Delete(log: world.core.log, live: world.core.live, mutations: world.mutations)
             let marked = try await withThrowingTaskGroup(of: Int32.self) { tasks in
                 // Each of the first 40 is marked by several at once; 10 others are deleted; 20 new ones come.
                 for part in 0..<8 {

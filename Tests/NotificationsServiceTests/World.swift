@@ -133,7 +133,7 @@ struct World: Sendable {
     }
 
     func markRead(_ user: UserID, _ request: MarkReadRequest) async throws -> MarkReadReply {
-        try await MarkRead(log: core.log, mutations: mutations).handle(request, Self.by(user)).reply
+        try await MarkRead(log: core.log, live: core.live, mutations: mutations).handle(request, Self.by(user)).reply
     }
 
     /// Runs a job until it finds nothing more to do.

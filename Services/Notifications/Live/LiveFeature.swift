@@ -14,7 +14,7 @@ package enum LiveFeature {
     package static let feature = ServiceFeature(
         "live",
         migrations: [
-            MigrationSet("live_lease", [Migration(version: 1, name: "live_lease", sql: PackageResources.V0001_live_lease_sql)]),
+            MigrationSet("live_lease", [Migration(version: 1, name: "live_lease", sql: PackageResources.V0001_live_lease_sql)])
         ],
         personalData: [.leases]
     ) { environment in
