@@ -85,7 +85,7 @@ struct PushJourneyTests {
             #expect(ContinuousClock.now - start < .seconds(5))
         }
         try await eventually("the provider was asked") { try !expo.requests.isEmpty }
-        let pid = try #require(home.processes().first { $0.value == "notifications" }?.key)
+        let pid = try #require(home.process(of: "notifications"))
         #expect(kill(pid, SIGKILL) == 0)
         try expo.behave("{}")
         // The claims of the killed process run out after a minute.

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Every route of the descriptor, walked by those who may not use it. A route or a parameter that is new fails here until it is known
