@@ -10,8 +10,9 @@ struct Spoiler: Sendable {
             "DELETE FROM media.streak_snap WHERE snap_id = (SELECT min(snap_id::text)::uuid FROM media.streak_snap)",
             "UPDATE streaks.user_stats SET total_photos = total_photos + 1 WHERE user_id = (SELECT min(user_id::text)::uuid FROM streaks.user_stats)",
             """
-            INSERT INTO notifications.notification (id, user_id, kind, title, body, created_at)
-            SELECT gen_random_uuid(), user_id, kind, title, body, created_at FROM notifications.notification WHERE kind = 3 LIMIT 1
+            INSERT INTO notifications.notification (id, user_id, kind, wording, count, others, amount, subject, emoji, created_at)
+            SELECT gen_random_uuid(), user_id, kind, wording, count, others, amount, subject, emoji, created_at
+            FROM notifications.notification WHERE kind = 3 LIMIT 1
             """,
         ]
         for statement in statements { _ = try await system.database.execute(.init(stringLiteral: statement)) }

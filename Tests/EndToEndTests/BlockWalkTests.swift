@@ -68,8 +68,18 @@ import Testing
         let card = try await ben.generate(streak)
         try #require(card.status == 200, "\(card.text)")
         let token = try #require(card.data["share_url"].string?.split(separator: "/").last.map(String.init))
+        // What Ada reads of Ben.
+        var entries: [String] = []
+        try await eventually("ada is notified of ben") {
+            entries = try await ada.get("/api/notifications").data["notifications"].list.filter {
+                $0["actor_id"].string == ben.id
+            }
+            .compactMap { $0["id"].string }
+            return !entries.isEmpty
+        }
         circle.ids = [
-            "streak_id": [streak], "user_id": circle.people.map(\.id), "username": circle.people.map(\.username),
+            "notification_id": entries, "streak_id": [streak], "user_id": circle.people.map(\.id),
+            "username": circle.people.map(\.username),
             "token": [token, token + ".png"], "q": circle.people.flatMap { [$0.username, String($0.username.prefix(8))] },
         ]
         return circle

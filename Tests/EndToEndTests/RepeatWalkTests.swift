@@ -79,6 +79,7 @@ extension ClockTests {
         try await photos(&walk)
         try await prompts(&walk, pair)
         try await cards(&walk, &pair)
+        try await notifications(&walk)
         try await brokenStreaks(&walk)
         try await ends(&walk)
 
@@ -153,6 +154,24 @@ extension ClockTests {
         let report = try #require(try await walk.send("POST /api/reports", by: sal.token, json: body)["report_id"].string)
         let action = "PUT /api/admin/moderation/reports/{report_id}"
         try await walk.send(action, ["report_id": report], by: admin.token, json: "{\"action\":\"dismiss\"}")
+    }
+
+    private func notifications(_ walk: inout RepeatWalk) async throws {
+        let (una, val) = (try await Person.register("una", at: walk.home), try await Person.register("val", at: walk.home))
+        _ = try await val.request(una)
+        try await eventually("una is notified") { try await !una.notifications("friend_request").isEmpty }
+        let id = try #require(try await una.notifications("friend_request").first?["id"].string)
+        let device = "{\"push_token\":\"ExponentPushToken[\(UUID().uuidString)]\",\"platform\":\"ios\"}"
+        #expect(try await walk.send("PUT /api/users/me/push-token", by: una.token, json: device)["devices"].int == 1)
+        try await walk.send("PUT /api/users/me/notification-preferences", by: una.token, json: "{\"nudges\":false}")
+        let test = try await walk.send("POST /api/notifications/test", by: una.token)
+        #expect(test["devices"].int == 1)
+        #expect(try await una.notifications("test").count == 1, "a repeat writes no second one")
+        try await walk.send("PUT /api/notifications/read", by: una.token, json: "{\"ids\":[\(quoted(id))]}")
+        try await walk.send("PUT /api/notifications/{notification_id}/read", ["notification_id": id], by: una.token)
+        try await walk.send("PUT /api/notifications/read-all", by: una.token)
+        try await walk.send("DELETE /api/notifications/{notification_id}", ["notification_id": id], by: una.token)
+        try await walk.send("DELETE /api/users/me/push-token", by: una.token, json: "{}")
     }
 
     private func photos(_ walk: inout RepeatWalk) async throws {

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Every route of the descriptor, walked by those who may not use it. A route or a parameter that is new fails here until it is known
@@ -80,6 +81,11 @@ struct SecurityWalkTests {
         // No milestone is reached without the clock; another user's is answered like one that is not there (`CardJourneyTests`).
         ids["milestone_id"] = UUID().uuidString.lowercased()
         ids["user_id"] = ben.id
+        // That Ben has accepted.
+        try await eventually("ada is notified") {
+            ids["notification_id"] = try await ada.notifications("friend_accepted").first?["id"].string
+            return ids["notification_id"] != nil
+        }
         ids["action_id"] = UUID().uuidString.lowercased()
         return (ada, ids, friendship)
     }

@@ -35,6 +35,15 @@ struct GunzipTests {
         }
     }
 
+    @Test(arguments: 0..<6) func `what is compressed reads the same, and is smaller where it repeats itself`(seed: Int) throws {
+        var dice = Dice(seed)
+        let content = seed == 0 ? [] : Self.content(&dice)
+        let packed = try #require(Gzip.compress(content))
+        #expect(try Self.read([packed[...]]) == content)
+        let many = [UInt8](repeating: 7, count: 100_000)
+        #expect(try #require(Gzip.compress(many)).count < 1_000)
+    }
+
     @Test func `members in a row are one content`() async throws {
         let (one, two) = (try await BodyTests.gzip(Array("one ".utf8)), try await BodyTests.gzip(Array("two".utf8)))
         #expect(try Self.read([(one + two)[...]]) == Array("one two".utf8))

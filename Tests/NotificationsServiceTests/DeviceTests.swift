@@ -46,7 +46,7 @@ struct DeviceTests {
             try await world.consume(ended(one, of: ann))
             #expect(try await tokens(of: ann, in: world) == [World.token("tablet")])
             let refusal = await #expect(throws: ServiceError.self) { try await world.device(ann, "phone", session: one) }
-            #expect(refusal?.reason == "SESSION_ENDED")
+            #expect(refusal?.reason == "SESSION_REVOKED")
         }
     }
 

@@ -81,6 +81,10 @@ struct Service: Sendable {
         ).handle(request, context).reply
     }
 
+    func getRequestStates(_ request: GetRequestStatesRequest, context: CallContext) async throws -> GetRequestStatesReply {
+        try await GetRequestStates(friendships: core.friendships).handle(request, context)
+    }
+
     func blockUser(_ request: BlockUserRequest, context: CallContext) async throws -> Block {
         try await BlockUser(
             friendships: core.friendships,

@@ -4,9 +4,9 @@ internal import NotificationsDomain
 
 /// What all replicas share about the push service: how many connections are open, how fast it is asked, and whether it answers.
 enum ProviderRepository {
-    /// Pushes a second that are handed over, of the 600 that the provider takes from a project: requests that begin evenly may arrive a
-    /// little closer to each other.
-    static let rate = 550.0
+    /// Pushes a second that are handed over, of the 600 that the provider takes from a project: requests that begin evenly may arrive
+    /// closer to each other.
+    static let rate = 500.0
 
     /// Whether it may be asked.
     enum Gate: Sendable {
