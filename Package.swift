@@ -267,8 +267,8 @@ let services: [[Target]] = [
         .target(
             name: "NotificationsMail",
             dependencies: [
-                "Kernel", "Bus", "Database", "Outbox", "Runtime", "ServiceRuntime", "NotificationsDomain", "NotificationsAPI",
-                "Wire", "CommonAPI", "OutgoingMail", logging,
+                "Kernel", "Bus", "Database", "Runtime", "ServiceRuntime", "NotificationsDomain", "NotificationsAPI",
+                "Wire", "OutgoingMail", logging,
             ],
             path: "Services/Notifications/Mail",
             resources: [.embedInCode("Migrations")],
@@ -367,10 +367,7 @@ let testTargets: [Target] = [
     ),
     tests("OutgoingHTTPTests", ["OutgoingHTTP", "Kernel", hummingbird, logging]),
     tests("OutgoingMailTests", ["OutgoingMail", "Kernel", "Processes", "TestSupport"]),
-    tests(
-        "NotificationsMailTests",
-        hosting + ["NotificationsMail", "NotificationsDomain", "NotificationsAPI", "OutgoingMail", "Processes"]
-    ),
+    tests("NotificationsMailTests", hosting + ["NotificationsMail", "NotificationsDomain", "NotificationsAPI", "OutgoingMail"]),
     tests(
         "GatewayTests",
         [

@@ -21,7 +21,9 @@ struct GetWalk: Sendable {
     }
 
     /// Query parameters that name nothing: paging and filters. Left out.
-    private static let plain: Set<String> = ["limit", "cursor", "offset", "page", "days", "direction", "month", "year", "status", "lang"]
+    private static let plain: Set<String> = [
+        "limit", "cursor", "offset", "page", "days", "direction", "month", "year", "status", "lang",
+    ]
 
     private let routes: [Route]
 
