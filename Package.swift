@@ -268,7 +268,7 @@ let services: [[Target]] = [
             Feature("Push", ["AuthAPI", "Replicas", "Gzip", "OutgoingHTTP", logging]),
             Feature("Mail", ["OutgoingMail", logging]), Feature("Live", ["StreaksAPI"]),
         ],
-        tested: ["Gzip", "OutgoingHTTP", "OutgoingMail", "StreaksDomain", logging]
+        tested: ["Gzip", "OutgoingHTTP", "OutgoingMail", "Processes", "StreaksDomain", logging]
     ),
     service("Billing", apis: ["AuthAPI", "BillingAPI", "StreaksAPI"], extra: ["OutgoingHTTP", crypto, logging]),
 ]
@@ -365,10 +365,7 @@ let testTargets: [Target] = [
     ),
     tests("OutgoingHTTPTests", ["OutgoingHTTP", "Kernel", hummingbird, logging]),
     tests("OutgoingMailTests", ["OutgoingMail", "Kernel", "Processes", "TestSupport"]),
-    tests(
-        "NotificationsMailTests",
-        hosting + ["NotificationsMail", "NotificationsDomain", "NotificationsAPI", "OutgoingMail", "Processes"]
-    ),
+    tests("NotificationsMailTests", hosting + ["NotificationsMail", "NotificationsDomain", "NotificationsAPI", "OutgoingMail"]),
     tests(
         "GatewayTests",
         [

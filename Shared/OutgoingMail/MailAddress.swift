@@ -26,7 +26,11 @@ public struct MailAddress: Hashable, Sendable, CustomStringConvertible {
     public var domain: String { String(address[address.index(after: address.lastIndex(of: "@") ?? address.startIndex)...]) }
 
     /// As in a header, on one or more lines.
-    public var description: String { name.isEmpty ? address : "\(HeaderText.phrase(name)) <\(address)>" }
+    public var description: String {
+        guard !name.isEmpty else { return address }
+        let phrase = HeaderText.phrase(name)
+        return "\(phrase)\(phrase.utf8.count + address.utf8.count > 60 ? "\r\n" : "") <\(address)>"
+    }
 
     private static func trimmed(_ text: Substring) -> String {
         let start = text.drop { $0 == " " }

@@ -36,7 +36,8 @@ public final class OutgoingMail: Sendable {
     ///   - url: `smtps://user:password@host:465` or `smtp://host:587`; user and password are percent-encoded. A path is the name that is
     ///     said in EHLO, instead of the machine's.
     ///   - authorities: file of certificates (PEM) that the server's is checked with; nil: those of the system.
-    ///   - timeout: limit of one exchange, with name resolution.
+    ///   - timeout: limit of one exchange, with name resolution, and half of it, at least 1 s, of each answer. A server that is silent at the
+    ///     end is waited for half as long again.
     ///   - threads: exchanges at once.
     ///   - mayBePlainLocally: whether a server on this machine may be without STARTTLS.
     /// - Throws: `Unusable`.

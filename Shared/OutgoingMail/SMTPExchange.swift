@@ -38,6 +38,8 @@ enum SMTPExchange {
             ccurl_set_list(handle, CURLOPT_MAIL_RCPT, recipients),
             ccurl_set_long(handle, CURLOPT_TIMEOUT_MS, milliseconds),
             ccurl_set_long(handle, CURLOPT_CONNECTTIMEOUT_MS, milliseconds),
+            // Also how long libcurl waits for an answer to its goodbye, after the exchange has failed.
+            ccurl_set_long(handle, CURLOPT_SERVER_RESPONSE_TIMEOUT, max(1, milliseconds / 2_000)),
             // Signals are not safe with several threads.
             ccurl_set_long(handle, CURLOPT_NOSIGNAL, 1), ccurl_set_long(handle, CURLOPT_UPLOAD, 1),
             ccurl_set_size(handle, CURLOPT_INFILESIZE_LARGE, Int64(envelope.bytes.count)),

@@ -34,6 +34,31 @@ import Testing
         #expect(medians[0] < medians[1] * 1.5 && medians[1] < medians[0] * 1.5, "\(medians)")
     }
 
+    @Test func `a new password is asked for an unknown address in the same time, over 200 tries`() async throws {
+        let world = try await World(travelling: true)
+        let clock = try #require(world.manualClock)
+        let email = try #require(try await world.register().user?.email)
+        let unknown = "\(World.unique("unknown"))@example.com"
+        var times: [[Duration]] = [[], []]
+        var answers: Set<Int32> = []
+        for count in 0..<220 {
+            // No mailbox at its limit.
+            clock.advance(by: .minutes(20))
+            let which = count % 2
+            let start = ContinuousClock.now
+            let reply = try await world.email.requestPasswordReset(
+                RequestPasswordResetRequest(email: which == 0 ? email : unknown),
+                context: World.context()
+            )
+            if count >= 20 { times[which].append(ContinuousClock.now - start) }
+            answers.insert(reply.expiresIn)
+        }
+        #expect(answers.count == 1)
+        let wins = times[0].reduce(0) { sum, one in sum + times[1].filter { $0 < one }.count }
+        let z = (Double(wins) - 5_000) / (100.0 * 100.0 * 201.0 / 12.0).squareRoot()
+        #expect(abs(z) < 5, "z = \(z)")
+    }
+
     @Test func `more logins than can be hashed are refused at once, and none runs out of time`() async throws {
         let world = try await World(travelling: true, bcryptCost: 10)
         let email = try #require(try await world.register().user?.email)

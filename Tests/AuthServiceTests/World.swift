@@ -6,6 +6,7 @@ import Foundation
 import Hummingbird
 import Kernel
 import Logging
+import NotificationsAPI
 import Outbox
 import OutgoingHTTP
 import Runtime
@@ -37,6 +38,7 @@ final class World: Sendable {
     let bus: BusConnection
     let keyFolder: URL
     let apple: AppleServer
+    let mailbox = Mailbox()
     /// Nil with the machine's clock.
     let manualClock: ManualClock?
     private let bcryptCost: Int
@@ -61,13 +63,18 @@ final class World: Sendable {
             logger: PostgresServer.silence
         )
         try await database.start()
-        // Of the services that apply what protects a user there are none.
+        // Of the services that apply what protects a user there are none, and mails are only noted.
+        let mailbox = mailbox
         for name in ["social", "streaks", "media", "notifications"] {
+            var endpoints = [Endpoint(EventBarrier.method(of: name)) { _, _ in Empty() }]
+            if name == "notifications" {
+                endpoints.append(Endpoint(MailMethods.sendMail) { request, _ in try mailbox.take(request) })
+            }
             let other = BusService(
                 connection: bus,
                 name: name,
                 version: "1.0.0",
-                endpoints: [Endpoint(EventBarrier.method(of: name)) { _, _ in Empty() }],
+                endpoints: endpoints,
                 logger: PostgresServer.silence
             )
             try await other.start()
@@ -137,6 +144,7 @@ final class World: Sendable {
 
     var accounts: AccountsClient { AccountsClient(bus) }
     var profiles: ProfilesClient { ProfilesClient(bus) }
+    var email: EmailClient { EmailClient(bus) }
 
     func now() -> Instant { manualClock?.now() ?? SystemClock.now() }
 

@@ -74,6 +74,7 @@ extension ClockTests {
         var pair = try await Pair.posted(at: home)
         try await sessions(&walk)
         try await profiles(&walk)
+        try await email(&walk)
         try await friends(&walk)
         try await safety(&walk)
         try await photos(&walk)
@@ -123,6 +124,26 @@ extension ClockTests {
         let picture = Form(photo: try Photos.jpeg(41), part: "avatar")
         try await walk.send("PUT /api/users/me/avatar", by: pam.token, form: picture)
         try await walk.send("DELETE /api/users/me/avatar", by: pam.token)
+    }
+
+    private func email(_ walk: inout RepeatWalk) async throws {
+        let home = walk.home
+        let mails = Mails(home: home)
+        let ned = try await Person.register("ned", at: home)
+        try await walk.send("POST /api/auth/email/resend", by: ned.token)
+        let verification = try await mails.token("Confirm your e-mail address", to: ned.email, count: 2)
+        try await walk.send("POST /api/auth/email/verify", json: "{\"token\":\"\(verification)\"}")
+        let new = "\(Person.unique("ned"))@example.org"
+        let wish = "{\"email\":\(quoted(new)),\"password\":\"\(Person.password)\"}"
+        try await walk.send("PUT /api/users/me/email", by: ned.token, json: wish)
+        #expect(try await mails.newest("Confirm your new e-mail address", to: new).token != nil)
+        let change = "{\"current_password\":\"\(Person.password)\",\"new_password\":\"battery-horse-staple\"}"
+        try await walk.send("POST /api/auth/password/change", by: ned.token, json: change)
+        try await walk.send("POST /api/auth/password/forgot", json: "{\"email\":\(quoted(ned.email))}")
+        let reset = try await mails.token("Set a new password", to: ned.email)
+        let body = "{\"token\":\"\(reset)\",\"new_password\":\"\(Person.password)\"}"
+        try await walk.send("POST /api/auth/password/reset", json: body)
+        #expect(mails.all(to: ned.email).filter { $0.subject == "Set a new password" }.count == 1, "a repeat sends none")
     }
 
     private func friends(_ walk: inout RepeatWalk) async throws {

@@ -62,6 +62,8 @@ struct SecurityWalkTests {
         "GET /api/auth/check-username/{username}",
         // A card whose owner shared its link (MC-2).
         "GET /s/{token}",
+        // The same page for every token (AU-13).
+        "GET /verify/{token}", "GET /reset/{token}",
     ]
 
     /// Everything Ada has that others must not reach, by the name of the parameter that names it.

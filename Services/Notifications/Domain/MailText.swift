@@ -186,9 +186,7 @@ public struct MailText: Hashable, Sendable {
             return MailText(
                 .german,
                 "Dein Konto ist wieder da",
-                [
-                    "Dein StreakSnap-Konto wurde wiederhergestellt und wird nicht gelöscht. Streaks, die mit der Löschung endeten, bleiben beendet."
-                ],
+                ["Dein StreakSnap-Konto wurde wiederhergestellt. Streaks, die mit der Löschung endeten, bleiben beendet."],
                 protectInGerman
             )
         case .purchaseReceipt(let product, let price, let order, let at):

@@ -59,7 +59,7 @@ package enum MailFeature {
         )
     }
 
-    private static func address(_ settings: Settings) throws -> MailAddress {
+    static func address(_ settings: Settings) throws -> MailAddress {
         var text = try settings.get(sender)
         if text.isEmpty, try settings.get(serverURL).isEmpty { text = "StreakSnap <streaksnap@localhost>" }
         guard let address = MailAddress(text: text) else {

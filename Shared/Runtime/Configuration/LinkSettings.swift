@@ -5,8 +5,8 @@ public enum LinkSettings {
         "media.public-url",
         default: "",
         help: """
-            Address before /media/… and /s/… in links to photos, avatars and shared pages, https://api.example.com; empty for relative \
-            links.
+            Address before links to photos, avatars, shared pages and in mails, https://api.example.com; empty for relative links, which \
+            do not work in mails.
             """
     )
 }

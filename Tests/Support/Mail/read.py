@@ -1,7 +1,9 @@
 """What Python's `email` package reads in messages: read.py FOLDER prints, for each *.eml by name, a line of JSON."""
 
 import email
+import email.header
 import email.policy
+import email.utils
 import json
 import pathlib
 import sys
@@ -10,7 +12,9 @@ for file in sorted(pathlib.Path(sys.argv[1]).glob("*.eml")):
     raw = file.read_bytes()
     message = email.message_from_bytes(raw, policy=email.policy.SMTP)
     parts = list(message.iter_parts())
-    sender, recipient = message["From"].addresses, message["To"].addresses
+    # The newer parser puts spaces between the encoded words of a name.
+    name, address = email.utils.parseaddr(email.message_from_bytes(raw)["From"].replace("\r\n", ""))
+    recipient = message["To"].addresses
     print(
         json.dumps(
             {
@@ -18,7 +22,7 @@ for file in sorted(pathlib.Path(sys.argv[1]).glob("*.eml")):
                 "defects": [str(d) for part in message.walk() for d in part.defects]
                 + [str(d) for value in message.values() for d in value.defects],
                 "subject": message["Subject"],
-                "from": [[a.display_name, a.addr_spec] for a in sender],
+                "from": [[str(email.header.make_header(email.header.decode_header(name))), address]],
                 "to": [[a.display_name, a.addr_spec] for a in recipient],
                 "id": message["Message-ID"],
                 "date": int(message["Date"].datetime.timestamp()),
