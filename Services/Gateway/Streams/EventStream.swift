@@ -38,12 +38,18 @@ final class EventStream: Sendable {
 
     let lease: LeaseID
     let token: AccessToken
-    let route: Route
+    /// Where the events of its user are published.
+    let subject: String
+    /// The method that says what is missing, and the one that renews the lease.
+    let method, renewal: String
     let channel: any Channel
     private let state: Mutex<State>
 
+    /// - Parameter route: one with the option `stream`; nothing of it is kept but the names of subjects.
     init(lease: LeaseID, token: AccessToken, route: Route, lastEventID: String, channel: any Channel) {
-        (self.lease, self.token, self.route, self.channel) = (lease, token, route, channel)
+        (self.lease, self.token, self.channel) = (lease, token, channel)
+        subject = route.liveSubject(of: token.userID.description) ?? ""
+        (method, renewal) = (route.subject, route.renewal ?? "")
         state = Mutex(
             State(
                 progress: StreamProgress(lastEventID: lastEventID),

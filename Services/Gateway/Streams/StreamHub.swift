@@ -143,7 +143,7 @@ final class StreamHub: Sendable {
         let subject = stream.subject
         let subscription = state.withLock { state -> BusSubscription? in
             state.streams[stream.lease] = nil
-            if let renewal = stream.route.renewal { state.ended[renewal, default: []].append(stream.lease) }
+            state.ended[stream.renewal, default: []].append(stream.lease)
             state.topics[subject]?.leases.remove(stream.lease)
             guard let topic = state.topics[subject], topic.leases.isEmpty else { return nil }
             state.topics[subject] = nil
@@ -240,7 +240,7 @@ final class StreamHub: Sendable {
 
     private func ask(_ stream: EventStream, _ context: CallContext) async throws -> StreamPage {
         let body = StreamContract.request(lastEventID: stream.position, lease: stream.lease.description)
-        let reply = try await bus.callRaw(subject: stream.route.subject, body: body, context: context, idempotent: true)
+        let reply = try await bus.callRaw(subject: stream.method, body: body, context: context, idempotent: true)
         guard let page = StreamContract.page(reply) else { throw ServiceError.internal }
         return page
     }
@@ -288,7 +288,7 @@ final class StreamHub: Sendable {
     private func renewAll() async -> Bool {
         let streams = state.withLock { state in Array(state.streams.values) }
         var isDone = true
-        for (subject, streams) in Dictionary(grouping: streams, by: { $0.route.renewal ?? "" }) where !subject.isEmpty {
+        for (subject, streams) in Dictionary(grouping: streams, by: \.renewal) {
             for start in stride(from: 0, to: streams.count, by: Self.batch) {
                 let part = streams[start..<min(start + Self.batch, streams.count)]
                 let body = StreamContract.renewal(of: part.map(\.lease.description), ending: [])
@@ -335,9 +335,4 @@ final class StreamHub: Sendable {
     private func call(_ subject: String, _ body: [UInt8]) async -> [UInt8]? {
         try? await bus.callRaw(subject: subject, body: body, context: .expiring(in: Self.callLimit), idempotent: true)
     }
-}
-
-extension EventStream {
-    /// Where the events of its user are published.
-    var subject: String { route.liveSubject(of: token.userID.description) ?? "" }
 }
