@@ -142,10 +142,9 @@ struct NotificationHandlers: Sendable {
         let (user, type) = (new.user, new.kind.apiName)
         try await live.append(
             [.notification(to: user, id, type: type, streak: new.streak, friendship: new.friendship)],
+            unreadOf: user,
             work
-        )
-        // The user's counter is locked by now: no other entry comes or goes until the commit.
-        try await live.append([.unreadCount(of: user, try await log.unreadCount(of: user, work.sql))], work)
+        ) { try await log.unreadCount(of: user, work.sql) }
     }
 
     /// Each of the two reads the other's name.
