@@ -106,19 +106,31 @@ final class StreamHub: Sendable {
         return stream
     }
 
+    /// Subscribes for the first stream of a user, and adds the stream. Subscribing writes to the broker's connection: not under the lock.
     private func add(_ stream: EventStream) throws {
         let subject = stream.subject
-        try state.withLock { state in
-            guard !state.isDraining else { throw ServiceError.unavailable("The server stops; connect again.") }
-            guard state.streams.count < most else {
-                throw ServiceError(.unavailable, "UNAVAILABLE", "The server has too many open streams.", retryAfter: 5)
+        var made: BusSubscription?
+        // Another stream of the user was faster.
+        defer { made?.cancel() }
+        var isAdded = false
+        while !isAdded {
+            if made == nil, state.withLock({ $0.topics[subject] == nil }) {
+                made = try bus.subscribe(subject) { [weak self] message in self?.received(message, on: subject) }
             }
-            if state.topics[subject] == nil {
-                let subscription = try bus.subscribe(subject) { [weak self] message in self?.received(message, on: subject) }
-                state.topics[subject] = Topic(subscription: subscription, leases: [])
+            isAdded = try state.withLock { state in
+                guard !state.isDraining else { throw ServiceError.unavailable("The server stops; connect again.") }
+                guard state.streams.count < most else {
+                    throw ServiceError(.unavailable, "UNAVAILABLE", "The server has too many open streams.", retryAfter: 5)
+                }
+                if state.topics[subject] == nil {
+                    guard let subscription = made else { return false }
+                    state.topics[subject] = Topic(subscription: subscription, leases: [])
+                    made = nil
+                }
+                state.topics[subject]?.leases.insert(stream.lease)
+                state.streams[stream.lease] = stream
+                return true
             }
-            state.topics[subject]?.leases.insert(stream.lease)
-            state.streams[stream.lease] = stream
         }
         metrics.open.add(1)
     }
@@ -149,7 +161,8 @@ final class StreamHub: Sendable {
             state.topics[subject] = nil
             return topic.subscription
         }
-        subscription?.cancel()
+        // Not here, which may be the connection's event loop: it writes to the broker's connection.
+        if let subscription { Task { subscription.cancel() } }
         metrics.open.add(-1)
         metrics.ended(reason)
         scheduleLeaseEnds()
