@@ -114,6 +114,7 @@ import Testing
         let module = folder.appendingPathComponent("out/HouseAPI")
         let files = try FileManager.default.contentsOfDirectory(atPath: module.path)
         #expect(files.filter { $0.hasSuffix("Descriptor.swift") } == ["HouseDescriptor.swift"])
+        #expect(files.filter { $0.hasPrefix("Rooms") } == ["RoomsService.swift"], "a file without messages has no codec")
         for (file, method) in [("RoomsService", "Enter"), ("DoorsService", "Open")] {
             let text = try String(contentsOf: module.appendingPathComponent("\(file).swift"), encoding: .utf8)
             #expect(text.contains("public enum \(file) {"))

@@ -110,4 +110,33 @@ struct LiveEventTests {
             try await eventually("they are there, in order") { arrivals.ids == Array(1...1_200) }
         }
     }
+
+    @Test func `the last unread count of a stream is that of the last commit, whatever runs at once`() async throws {
+        try await withWorld { world in
+            let user = World.user(1)
+            try await world.database.execute("CREATE TABLE entry (id int PRIMARY KEY, is_read boolean NOT NULL DEFAULT false)")
+            try await withThrowingTaskGroup(of: Void.self) { tasks in
+                for number in 0..<40 {
+                    tasks.addTask {
+                        try await world.work.run(trace: "", requestID: "") { work in
+                            _ = try await work.sql.execute("INSERT INTO entry (id) VALUES (\(number))")
+                            if number % 3 == 0 {
+                                _ = try await work.sql.execute("UPDATE entry SET is_read = true WHERE id = \(number)")
+                            }
+                            try await world.live.append(unreadOf: user, work) {
+                                try await work.sql.query("SELECT count(*)::int FROM entry WHERE NOT is_read").first?
+                                    .decode(as: Int32.self) ?? -1
+                            }
+                        }
+                    }
+                }
+                try await tasks.waitForAll()
+            }
+            let page = try await world.open(1, of: user, after: "0")
+            // One more for each that is not read at once, in the order of the commits.
+            let counts = page.events.compactMap { Int($0.data.filter(\.isNumber)) }
+            #expect(counts.count == 40 && counts.last == 26)
+            #expect(counts == counts.sorted(), "\(counts)")
+        }
+    }
 }

@@ -29,6 +29,8 @@ final class EventStream: Sendable {
     private struct State {
         var progress: StreamProgress
         var waiting: ByteBuffer
+        /// Most bytes that may wait: more while an answer of the service is among them.
+        var most = mostWaiting
         var waiter: CheckedContinuation<ByteBuffer?, Never>?
         /// Since when the connection has been writing; nil while it waits for something to write.
         var writingSince: ContinuousClock.Instant?
@@ -38,12 +40,18 @@ final class EventStream: Sendable {
 
     let lease: LeaseID
     let token: AccessToken
-    let route: Route
+    /// Where the events of its user are published.
+    let subject: String
+    /// The method that says what is missing, and the one that renews the lease.
+    let method, renewal: String
     let channel: any Channel
     private let state: Mutex<State>
 
+    /// - Parameter route: one with the option `stream`; nothing of it is kept but the names of subjects.
     init(lease: LeaseID, token: AccessToken, route: Route, lastEventID: String, channel: any Channel) {
-        (self.lease, self.token, self.route, self.channel) = (lease, token, route, channel)
+        (self.lease, self.token, self.channel) = (lease, token, channel)
+        subject = route.liveSubject(of: token.userID.description) ?? ""
+        (method, renewal) = (route.subject, route.renewal ?? "")
         state = Mutex(
             State(
                 progress: StreamProgress(lastEventID: lastEventID),
@@ -60,7 +68,7 @@ final class EventStream: Sendable {
     func received(_ events: [StreamEvent]) -> (outcome: Outcome, count: Int) { change { $0.received(events) } }
 
     /// The service has answered.
-    func answered(_ page: StreamPage) -> (outcome: Outcome, count: Int) { change { $0.answered(page) } }
+    func answered(_ page: StreamPage) -> (outcome: Outcome, count: Int) { change(isAnswer: true) { $0.answered(page) } }
 
     /// The newest id there is, as the service says; nil when it does not know the stream any more.
     func reported(_ newest: Int64?) -> Outcome {
@@ -79,24 +87,34 @@ final class EventStream: Sendable {
     }
 
     /// Changes the progress and sends what comes of it in one step, so that events keep their order.
-    private func change(_ body: (inout StreamProgress) -> StreamProgress.Step) -> (outcome: Outcome, count: Int) {
+    private func change(
+        isAnswer: Bool = false,
+        _ body: (inout StreamProgress) -> StreamProgress.Step
+    ) -> (outcome: Outcome, count: Int) {
         state.withLock { state in
             guard !state.hasEnded else { return (.nothing, 0) }
             let step = body(&state.progress)
             guard !step.events.isEmpty else { return (step.asks ? .ask : .nothing, 0) }
-            let outcome = Self.send(EventText.text(step.events), &state, .now)
+            let outcome = Self.send(EventText.text(step.events), isAnswer: isAnswer, &state, .now)
             return (outcome == .nothing && step.asks ? .ask : outcome, step.events.count)
         }
     }
 
-    private static func send(_ text: ByteBuffer, _ state: inout State, _ now: ContinuousClock.Instant) -> Outcome {
+    private static func send(
+        _ text: ByteBuffer,
+        isAnswer: Bool = false,
+        _ state: inout State,
+        _ now: ContinuousClock.Instant
+    ) -> Outcome {
         guard !state.hasEnded else { return .nothing }
         var text = text
         let before = state.waiting.readableBytes
-        guard before == 0 || before + text.readableBytes <= mostWaiting else { return .tooSlow }
+        // An answer was asked for, and is as large as it is; what comes after it has the same room as always.
+        if isAnswer, before <= mostWaiting { state.most = before + text.readableBytes + mostWaiting }
+        guard before == 0 || before + text.readableBytes <= state.most else { return .tooSlow }
         state.lastSent = now
         if let waiter = state.waiter {
-            (state.waiter, state.writingSince) = (nil, now)
+            (state.waiter, state.writingSince, state.most) = (nil, now, mostWaiting)
             waiter.resume(returning: text)
         } else if before == 0 {
             state.waiting = text
@@ -135,7 +153,7 @@ final class EventStream: Sendable {
                     state.writingSince = .now
                     continuation.resume(returning: state.waiting)
                     // Not kept: most streams are quiet for hours.
-                    state.waiting = ByteBuffer()
+                    (state.waiting, state.most) = (ByteBuffer(), Self.mostWaiting)
                 } else if state.hasEnded {
                     continuation.resume(returning: nil)
                 } else {

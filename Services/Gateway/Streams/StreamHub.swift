@@ -106,19 +106,31 @@ final class StreamHub: Sendable {
         return stream
     }
 
+    /// Subscribes for the first stream of a user, and adds the stream. Subscribing writes to the broker's connection: not under the lock.
     private func add(_ stream: EventStream) throws {
         let subject = stream.subject
-        try state.withLock { state in
-            guard !state.isDraining else { throw ServiceError.unavailable("The server stops; connect again.") }
-            guard state.streams.count < most else {
-                throw ServiceError(.unavailable, "UNAVAILABLE", "The server has too many open streams.", retryAfter: 5)
+        var made: BusSubscription?
+        // Another stream of the user was faster.
+        defer { made?.cancel() }
+        var isAdded = false
+        while !isAdded {
+            if made == nil, state.withLock({ $0.topics[subject] == nil }) {
+                made = try bus.subscribe(subject) { [weak self] message in self?.received(message, on: subject) }
             }
-            if state.topics[subject] == nil {
-                let subscription = try bus.subscribe(subject) { [weak self] message in self?.received(message, on: subject) }
-                state.topics[subject] = Topic(subscription: subscription, leases: [])
+            isAdded = try state.withLock { state in
+                guard !state.isDraining else { throw ServiceError.unavailable("The server stops; connect again.") }
+                guard state.streams.count < most else {
+                    throw ServiceError(.unavailable, "UNAVAILABLE", "The server has too many open streams.", retryAfter: 5)
+                }
+                if state.topics[subject] == nil {
+                    guard let subscription = made else { return false }
+                    state.topics[subject] = Topic(subscription: subscription, leases: [])
+                    made = nil
+                }
+                state.topics[subject]?.leases.insert(stream.lease)
+                state.streams[stream.lease] = stream
+                return true
             }
-            state.topics[subject]?.leases.insert(stream.lease)
-            state.streams[stream.lease] = stream
         }
         metrics.open.add(1)
     }
@@ -143,13 +155,14 @@ final class StreamHub: Sendable {
         let subject = stream.subject
         let subscription = state.withLock { state -> BusSubscription? in
             state.streams[stream.lease] = nil
-            if let renewal = stream.route.renewal { state.ended[renewal, default: []].append(stream.lease) }
+            state.ended[stream.renewal, default: []].append(stream.lease)
             state.topics[subject]?.leases.remove(stream.lease)
             guard let topic = state.topics[subject], topic.leases.isEmpty else { return nil }
             state.topics[subject] = nil
             return topic.subscription
         }
-        subscription?.cancel()
+        // Not here, which may be the connection's event loop: it writes to the broker's connection.
+        if let subscription { Task { subscription.cancel() } }
         metrics.open.add(-1)
         metrics.ended(reason)
         scheduleLeaseEnds()
@@ -240,7 +253,7 @@ final class StreamHub: Sendable {
 
     private func ask(_ stream: EventStream, _ context: CallContext) async throws -> StreamPage {
         let body = StreamContract.request(lastEventID: stream.position, lease: stream.lease.description)
-        let reply = try await bus.callRaw(subject: stream.route.subject, body: body, context: context, idempotent: true)
+        let reply = try await bus.callRaw(subject: stream.method, body: body, context: context, idempotent: true)
         guard let page = StreamContract.page(reply) else { throw ServiceError.internal }
         return page
     }
@@ -288,7 +301,7 @@ final class StreamHub: Sendable {
     private func renewAll() async -> Bool {
         let streams = state.withLock { state in Array(state.streams.values) }
         var isDone = true
-        for (subject, streams) in Dictionary(grouping: streams, by: { $0.route.renewal ?? "" }) where !subject.isEmpty {
+        for (subject, streams) in Dictionary(grouping: streams, by: \.renewal) {
             for start in stride(from: 0, to: streams.count, by: Self.batch) {
                 let part = streams[start..<min(start + Self.batch, streams.count)]
                 let body = StreamContract.renewal(of: part.map(\.lease.description), ending: [])
@@ -335,9 +348,4 @@ final class StreamHub: Sendable {
     private func call(_ subject: String, _ body: [UInt8]) async -> [UInt8]? {
         try? await bus.callRaw(subject: subject, body: body, context: .expiring(in: Self.callLimit), idempotent: true)
     }
-}
-
-extension EventStream {
-    /// Where the events of its user are published.
-    var subject: String { route.liveSubject(of: token.userID.description) ?? "" }
 }

@@ -25,7 +25,10 @@ extension StreamHub {
             .contentType: "text/event-stream; charset=utf-8", .requestID: exchange.requestID, .cacheControl: "no-store",
             .connection: "close", .accelBuffering: "no",
         ]
-        if request.method == .head { return Response(status: .ok, headers: headers) }
+        if request.method == .head {
+            // Of unknown length, as the stream.
+            return Response(status: .ok, headers: headers, body: ResponseBody { try await $0.finish(nil) })
+        }
         let context = CallContext(
             requestID: exchange.requestID,
             trace: exchange.trace,

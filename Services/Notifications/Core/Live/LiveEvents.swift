@@ -23,8 +23,7 @@ package struct LiveEvents: Sendable {
 
     /// Appends events to their users' streams.
     ///
-    /// The counters of these users stay locked until the commit: append last, and all at once. A count that is read after it
-    /// in the same transaction is exact.
+    /// The counters of these users stay locked until the commit: append last, and all at once.
     package func append(_ events: [LiveEvent], _ work: UnitOfWork) async throws {
         guard !events.isEmpty else { return }
         try await LiveEventRepository.append(events, now: work.now, work.sql)
