@@ -115,7 +115,11 @@ extension RestartTests {
         kill(billing, SIGCONT)
         let file = try await ida.downloadedExport().file
         #expect(file.json["media"]["snaps"].list.count == 3_000)
-        #expect(file.json["billing"].names == ["balances", "ledger", "subscriptions", "store_events", "store_names", "plan", "purchases"])
+        #expect(
+            file.json["billing"].names == [
+                "balances", "ledger", "subscriptions", "store_events", "store_names", "plan", "purchases",
+            ]
+        )
         try await eventually("one notification") { try await ida.notifications("export_ready").count == 1 }
     }
 }

@@ -115,7 +115,9 @@ struct RestorationTests {
         #expect(document["media"]["snaps"][0]["caption"].string == "mine alone")
         #expect(document["notifications"]["notifications"].list.count >= 2)
         #expect(
-            document["billing"].names == ["balances", "ledger", "subscriptions", "store_events", "store_names", "plan", "purchases"],
+            document["billing"].names == [
+                "balances", "ledger", "subscriptions", "store_events", "store_names", "plan", "purchases",
+            ],
             "keys without rows are named"
         )
         for foreign in [cal.email, cal.username, "the friend's words", Person.password, "$2b$", bea.refreshToken] {

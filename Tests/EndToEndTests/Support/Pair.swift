@@ -85,7 +85,11 @@ struct Pair: Sendable {
     /// Tokens of Ann and Ben.
     func balances() async throws -> [Int] {
         try await [ann.id, ben.id].asyncMap { id in
-            Int(try await home.sql("SELECT coalesce(sum(balance), 0) FROM billing.account WHERE user_id = '\(id)' AND currency = 2 AND kind = 0")) ?? -1
+            Int(
+                try await home.sql(
+                    "SELECT coalesce(sum(balance), 0) FROM billing.account WHERE user_id = '\(id)' AND currency = 2 AND kind = 0"
+                )
+            ) ?? -1
         }
     }
 
