@@ -144,6 +144,16 @@ struct WebhookTests {
             }
         }
         #expect(SandboxRule(settingText: "yes") == nil)
+        // Whose it is may come out later.
+        try await withWorld(sandbox: .accounts([ann])) { world in
+            world.others.add([ann])
+            try await world.receive(body.replacing(ann.description, with: "$RCAnonymousID:9"))
+            try await world.settle()
+            let fields: [String: Any] = ["aliases": ["$RCAnonymousID:9"]]
+            try await world.receive(webhook("SUBSCRIBER_ALIAS", "e9", ann.description, at: start, fields))
+            try await world.settle()
+            #expect(try await world.entitlements(of: ann).isPremium)
+        }
     }
 
     @Test func `an anonymous purchase waits until an alias names its user`() async throws {
