@@ -1,8 +1,6 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// One manifest for every service.
-
 let strict: [SwiftSetting] = [
     .treatAllWarnings(as: .error), .enableUpcomingFeature("InternalImportsByDefault"), .enableUpcomingFeature("ExistentialAny"),
 ]
@@ -353,10 +351,7 @@ let testTargets: [Target] = [
             + ["gateway"]
     ),
     tests("SoakTests", ["Processes", "TestSupport", "soak", "streaks", "billing"]),
-    tests(
-        "BillingServiceTests",
-        hosting + ["BillingService", "BillingDomain", "BillingAPI", "StreaksAPI", "AuthAPI", "OutgoingHTTP", crypto]
-    ),
+    tests("BillingServiceTests", hosting + apis + ["BillingService", "BillingDomain", "OutgoingHTTP", crypto]),
     tests("TokensTests", ["Tokens", "Kernel", "Processes", "TestSupport", crypto]),
     tests(
         "PersonalDataTests",

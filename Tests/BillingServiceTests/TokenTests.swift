@@ -24,7 +24,7 @@ struct TokenTests {
             #expect(try await world.spend(OperationID(high: 2, low: 2), of: ann) == 0)
             #expect(try await world.spend(operation, of: ann) == 1, "the balance right after it")
             #expect(try await world.entries(of: ann) == [.earned, .earned, .used, .used])
-            #expect(try await world.tokens.balance(of: ben) == 2)
+            #expect(try await world.ledger.balance(of: ben, .recoveryTokens) == 2)
         }
     }
 
@@ -49,7 +49,7 @@ struct TokenTests {
             #expect(try await world.spend(operation, of: ann) == 0)
             #expect(try await refusal { try await world.refund(operation, to: ben) } == "TOKEN_NOT_SPENT")
             try await world.comesBack(operation, to: ben)
-            #expect(try await world.tokens.balance(of: ben) == 1)
+            #expect(try await world.ledger.balance(of: ben, .recoveryTokens) == 1)
             #expect(try await world.refund(operation, to: ann) == 1)
             try await world.comesBack(operation, to: ann)
             #expect(try await world.refund(operation, to: ann) == 1)
@@ -82,18 +82,22 @@ struct TokenTests {
             }
             let wrong = try await world.database.query(
                 """
-                SELECT b.user_id FROM token_balance b
-                WHERE b.balance < 0 OR b.balance <> (SELECT coalesce(sum(amount), 0) FROM token_entry e WHERE e.user_id = b.user_id)
-                   OR b.version <> (SELECT count(*) FROM token_entry e WHERE e.user_id = b.user_id)
+                SELECT a.user_id FROM account a
+                WHERE a.kind = 0 AND (a.balance < 0 OR a.balance <> (SELECT coalesce(sum(p.amount), 0) FROM ledger_transaction t
+                        JOIN posting p ON p.transaction_id = t.id AND p.kind = 0
+                        WHERE t.user_id = a.user_id AND t.currency = a.currency)
+                    OR a.version <> (SELECT count(*) FROM ledger_transaction t
+                        WHERE t.user_id = a.user_id AND t.currency = a.currency))
                 """
             )
+            #expect(try await world.ledger.sums().values.allSatisfy { $0 == 0 })
             #expect(wrong.isEmpty)
             let counts = try await world.database.query(
                 """
-                SELECT count(*) FILTER (WHERE type = 3), count(*) FILTER (WHERE type = 4), count(*) FILTER (WHERE balance_after < 0),
-                    count(*) FILTER (WHERE type = 4 AND NOT EXISTS (SELECT 1 FROM token_entry s WHERE s.user_id = e.user_id
+                SELECT count(*) FILTER (WHERE type = 3), count(*) FILTER (WHERE type = 4), count(*) FILTER (WHERE p.balance_after < 0),
+                    count(*) FILTER (WHERE type = 4 AND NOT EXISTS (SELECT 1 FROM ledger_transaction s WHERE s.user_id = e.user_id
                         AND s.posting_key = replace(e.posting_key, 'refunded', 'used')))
-                FROM token_entry e
+                FROM ledger_transaction e JOIN posting p ON p.transaction_id = e.id AND p.kind = 0
                 """
             )
             let (used, refunded, negative, unpaid) = try #require(
@@ -102,7 +106,7 @@ struct TokenTests {
             #expect(used > 10 && refunded > 5, "\(used) were spent, \(refunded) came back")
             #expect(refunded <= used && negative == 0 && unpaid == 0)
             let emitted = try await world.database.query("SELECT count(*) FROM outbox").first?.decode(as: Int.self)
-            let posted = try await world.database.query("SELECT count(*) FROM token_entry").first?.decode(as: Int.self)
+            let posted = try await world.database.query("SELECT count(*) FROM ledger_transaction").first?.decode(as: Int.self)
             #expect(emitted == posted, "each posting is emitted once")
         }
     }

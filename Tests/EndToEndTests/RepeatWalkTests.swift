@@ -67,6 +67,8 @@ private struct RepeatWalk {
 extension ClockTests {
     /// Shown beside Apple's stand-in, which has a key to sign with: `AppleTests` and `AppleNotificationTests`.
     private static let ofApple: Set<String> = ["POST /api/auth/apple", "POST /auth/apple", "POST /api/webhooks/apple"]
+    /// Shown beside RevenueCat's stand-in, in `BillingTests`.
+    private static let ofStore: Set<String> = ["POST /api/billing/restore", "POST /api/webhooks/revenuecat"]
 
     @Test func `every route that changes something answers a repeat with the same key as the first time`() async throws {
         let home = try await Installation.timeTravelling.value
@@ -77,6 +79,7 @@ extension ClockTests {
         try await email(&walk)
         try await friends(&walk)
         try await safety(&walk)
+        try await store(&walk)
         try await photos(&walk)
         try await prompts(&walk, pair)
         try await cards(&walk, &pair)
@@ -92,7 +95,10 @@ extension ClockTests {
             #expect(parameters.contains("#/components/parameters/IdempotencyKey"), "\(operation) offers no key")
         }
         let described = Set(changing.map(\.description))
-        #expect(described.subtracting(Self.ofApple).subtracting(walk.walked).sorted() == [], "teach this test these routes")
+        #expect(
+            described.subtracting(Self.ofApple).subtracting(Self.ofStore).subtracting(walk.walked).sorted() == [],
+            "teach this test these routes"
+        )
         #expect(walk.walked.subtracting(described).sorted() == [], "not in the description")
     }
 
@@ -193,6 +199,17 @@ extension ClockTests {
         try await walk.send("PUT /api/notifications/read-all", by: una.token)
         try await walk.send("DELETE /api/notifications/{notification_id}", ["notification_id": id], by: una.token)
         try await walk.send("DELETE /api/users/me/push-token", by: una.token, json: "{}")
+    }
+
+    private func store(_ walk: inout RepeatWalk) async throws {
+        let (sue, admin) = (try await Person.register("sue", at: walk.home), try await Person.administrator(at: walk.home))
+        let grant = "{\"currency\":\"coins\",\"amount\":60,\"reason\":\"a repeat\"}"
+        for end in ["/wallet/grants", "/grants"] {
+            try await walk.send("POST /api/admin/users/{user_id}\(end)", ["user_id": sue.id], by: admin.token, json: grant)
+        }
+        try await walk.send("POST /api/store/purchase", by: sue.token, json: "{\"item\":\"freeze\"}")
+        let balances = try await sue.get("/api/wallet").data["balances"].list
+        #expect(balances.first { $0["currency"].string == "coins" }?["balance"].int == 20, "granted twice, bought once")
     }
 
     private func photos(_ walk: inout RepeatWalk) async throws {

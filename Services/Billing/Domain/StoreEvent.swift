@@ -120,6 +120,11 @@ public struct StoreEvent: Hashable, Sendable {
             : originalTransaction ?? transaction ?? (isAboutSubscription ? "event \(id)" : nil)
     }
 
+    /// Whether two names mean one product: REST may leave out Google's base plan.
+    public static func isSame(_ one: String, _ other: String) -> Bool {
+        one.contains(":") && other.contains(":") ? one == other : plainProduct(one) == plainProduct(other)
+    }
+
     /// The product without Google's base plan: `premium:monthly` is `premium`.
     public static func plainProduct(_ product: String) -> String { String(product.prefix { $0 != ":" }) }
 }

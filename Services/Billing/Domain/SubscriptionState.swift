@@ -122,7 +122,7 @@ public struct SubscriptionState: Hashable, Sendable {
             }
         case .expiration:
             // The end of the old product after a change of plan does not end the new one.
-            if event.product.map({ $0 == product }) ?? true, concernsPresentPeriod(event) { end(event) }
+            if event.product.map({ StoreEvent.isSame($0, product) }) ?? true, concernsPresentPeriod(event) { end(event) }
         case .snapshot:
             (isUnsubscribed, hasBillingIssue) = (event.isUnsubscribed, event.hasBillingIssue)
             (graceUntil, endedAt) = (event.graceUntil, event.refundedAt)

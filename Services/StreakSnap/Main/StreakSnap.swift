@@ -8,6 +8,8 @@ struct StreakSnap: AsyncParsableCommand {
         commandName: "streaksnap",
         abstract: "All of StreakSnap in one binary.",
         version: BuildInfo.version,
-        subcommands: [Up.self, Streams.self, MakeAdmin.self, RotateKey.self, DeclareOutage.self, Photo.self]
+        subcommands: [
+            Up.self, Streams.self, MakeAdmin.self, RotateKey.self, DeclareOutage.self, ReplayPurchases.self, Photo.self,
+        ]
     )
 }

@@ -43,7 +43,7 @@ CREATE TABLE posting (
 );
 
 -- Holds for every writer: a transaction that does not add up to zero is not committed.
-CREATE FUNCTION require_balance() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION require_balance() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
     IF (SELECT sum(amount) FROM posting WHERE transaction_id = NEW.transaction_id) <> 0 THEN
         RAISE EXCEPTION 'the postings of % do not add up to zero', NEW.transaction_id;

@@ -30,11 +30,17 @@ enum SandboxRule: SettingValue, CustomStringConvertible {
         }
     }
 
-    func accepts(_ user: UserID?) -> Bool {
+    /// The same of a user who may not be known yet: then the event waits for one.
+    func mayAccept(_ user: UserID?) -> Bool {
+        if case .none = self { return false }
+        return user.map(accepts) ?? true
+    }
+
+    func accepts(_ user: UserID) -> Bool {
         switch self {
         case .none: false
         case .all: true
-        case .accounts(let ids): user.map(ids.contains) ?? false
+        case .accounts(let ids): ids.contains(user)
         }
     }
 }

@@ -54,7 +54,7 @@ struct StoreEvents: Sendable {
         let received = try ReceivedEvent(body: stored.body, receivedAt: stored.receivedAt)
         let names = Names(ours: ours, aliases: try await StoreNameRepository.users(received.names, work.sql))
         let user = names.user(of: received.names)
-        guard !received.isSandbox || sandbox.accepts(user) else {
+        guard !received.isSandbox || sandbox.mayAccept(user) else {
             try await events.setIgnored(id, note: "of the sandbox", work.sql)
             return nil
         }

@@ -98,6 +98,6 @@ extension SubscriptionState {
     /// Whether REST says the same as what is known; names of products may lack Google's base plan there.
     fileprivate func isAsGood(as known: SubscriptionState) -> Bool {
         accessUntil == known.accessUntil && isUnsubscribed == known.isUnsubscribed && hasBillingIssue == known.hasBillingIssue
-            && periodType == known.periodType && StoreEvent.plainProduct(product) == StoreEvent.plainProduct(known.product)
+            && periodType == known.periodType && StoreEvent.isSame(product, known.product)
     }
 }
