@@ -5,6 +5,7 @@ import Kernel
 import TestSupport
 import Testing
 
+@testable import BillingMoney
 @testable import BillingService
 
 /// Random purchases and refunds while the other services fail before and after what they do, and steps are given up half-way: the ledger adds up

@@ -4,6 +4,7 @@ import Kernel
 import TestSupport
 import Testing
 
+@testable import BillingMoney
 @testable import BillingService
 
 /// Premium as it begins and ends, its bonus, and what the store is asked (BI-2, RC-1).

@@ -7,6 +7,7 @@ import Logging
 import TestSupport
 import Testing
 
+@testable import BillingMoney
 @testable import BillingService
 
 /// The catalogue, purchases and refunds (BI-3 to BI-5).

@@ -2,6 +2,7 @@ import BillingAPI
 import Kernel
 import Testing
 
+@testable import BillingMoney
 @testable import BillingService
 
 /// The ledger of recovery tokens under operations of other services (RC-1, RC-4, BI-3).

@@ -5,6 +5,7 @@ import Kernel
 import TestSupport
 import Testing
 
+@testable import BillingMoney
 @testable import BillingService
 
 /// What RevenueCat sends, and what only says so (BI-1).

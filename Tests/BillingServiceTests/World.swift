@@ -11,6 +11,7 @@ import Synchronization
 import TestSupport
 import Wire
 
+@testable import BillingMoney
 @testable import BillingService
 @testable import Outbox
 @testable import Runtime

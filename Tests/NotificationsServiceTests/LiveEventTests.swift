@@ -112,20 +112,21 @@ struct LiveEventTests {
     }
 
     @Test func `the last unread count of a stream is that of the last commit, whatever runs at once`() async throws {
-        try await withWorld { world in
-            let user = World.user(1)
-            try await world.database.execute("CREATE TABLE entry (id int PRIMARY KEY, is_read boolean NOT NULL DEFAULT false)")
+        try await withLiveWorld { world in
+            let user = LiveWorld.user(1)
+            let log = NotificationRepository(database: world.database)
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 for number in 0..<40 {
                     tasks.addTask {
                         try await world.work.run(trace: "", requestID: "") { work in
-                            _ = try await work.sql.execute("INSERT INTO entry (id) VALUES (\(number))")
-                            if number % 3 == 0 {
-                                _ = try await work.sql.execute("UPDATE entry SET is_read = true WHERE id = \(number)")
-                            }
-                            try await world.live.append(unreadOf: user, work) {
-                                try await work.sql.query("SELECT count(*)::int FROM entry WHERE NOT is_read").first?
-                                    .decode(as: Int32.self) ?? -1
+                            _ = try await world.live.changeLog(of: user, log, work) {
+                                let id: NotificationID = work.ids.make()
+                                let new = NewNotification(user: user, kind: .test)
+                                try await NotificationRepository.insert(new, id: id, now: work.now, work.sql)
+                                if number % 3 == 0 {
+                                    _ = try await NotificationRepository.markRead([id], of: user, now: work.now, work.sql)
+                                }
+                                return []
                             }
                         }
                     }

@@ -73,7 +73,7 @@ final class Arrivals: Sendable {
 
 private let template = PostgresTemplate("live") { database in
     let sets = [MigrationSet("outbox", OutboxMigrations.all), MigrationSet("runtime", RuntimeMigrations.all)]
-    for set in sets + [LiveTables.migrations] + LiveFeature.feature.migrations {
+    for set in sets + CoreFeature.feature.migrations + LiveFeature.feature.migrations {
         try await Migrator(scope: set.scope, migrations: set.migrations).run(on: database)
     }
 }

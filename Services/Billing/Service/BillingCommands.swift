@@ -1,5 +1,5 @@
+internal import BillingMoney
 internal import Database
-internal import Kernel
 internal import Runtime
 internal import ServiceRuntime
 
@@ -12,7 +12,7 @@ public enum BillingCommands {
     /// - Throws: `Settings.Invalid` when there is no such event; `DatabaseError`.
     public static func replay(_ event: String?, databaseURL: String) async throws -> String {
         let count = try await CommandDatabase.open(schema: BillingModule.name, url: databaseURL) { database in
-            try await StoreEventRepository.replay(event, now: SystemClock.now(), database)
+            try await MoneyFeature.replay(event, database)
         }
         if let event, count == 0 { throw Settings.Invalid("No event that was dealt with has the id \(event).") }
         return "to be applied again: \(count)"

@@ -82,7 +82,7 @@ extension PersonalData {
             users: ["user_id": .erased(by: "the job `store_deletions`, when RevenueCat has deleted it")]
         ),
     ]) { environment in
-        let asks = try !environment.settings.get(BillingSettings.key).isEmpty
+        let asks = try !environment.settings.get(MoneySettings.key).isEmpty
         return ErasureSteps(before: { user, work in
             if asks { try await CustomerRepository.addDeletion(user, now: work.now, work.sql) }
             try await StoreEventRepository.deleteAll(naming: user, work.sql)

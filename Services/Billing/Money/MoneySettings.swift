@@ -1,7 +1,7 @@
 internal import Runtime
 
 /// What an operator sets for billing.
-enum BillingSettings {
+enum MoneySettings {
     static let webhookSecret = Setting(
         "billing.webhook-secret",
         default: "",

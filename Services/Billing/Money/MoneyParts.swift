@@ -7,7 +7,7 @@ internal import ServiceRuntime
 internal import StreaksAPI
 
 /// How the feature is put together.
-struct BillingParts {
+struct MoneyParts {
     private let environment: ServiceEnvironment
     private let secrets: WebhookSecrets
     private let client: RevenueCatClient
@@ -24,8 +24,8 @@ struct BillingParts {
         let (settings, database) = (environment.settings, environment.database)
         self.environment = environment
         secrets = WebhookSecrets(
-            secrets: try settings.get(BillingSettings.webhookSecret),
-            signingSecret: try settings.get(BillingSettings.signingSecret)
+            secrets: try settings.get(MoneySettings.webhookSecret),
+            signingSecret: try settings.get(MoneySettings.signingSecret)
         )
         client = try RevenueCatClient(settings)
         ledger = LedgerRepository(database: database)
@@ -46,7 +46,7 @@ struct BillingParts {
             customers: customers,
             entitling: Entitling(ledger: ledger, asks: client.isOn),
             packs: Packs(events: stored, catalog: catalog, purchases: purchases, logger: environment.logger),
-            sandbox: try settings.get(BillingSettings.sandbox),
+            sandbox: try settings.get(MoneySettings.sandbox),
             work: environment.work,
             logger: environment.logger
         )
@@ -105,11 +105,11 @@ struct BillingParts {
 extension RevenueCatClient {
     /// As the operator has set it.
     init(_ settings: Settings) throws {
-        let url = try settings.get(BillingSettings.url)
+        let url = try settings.get(MoneySettings.url)
         self.init(
             http: OutgoingHTTP(threads: 2, queueLimit: 64, keepsConnections: true),
             url: url.hasSuffix("/") ? String(url.dropLast()) : url,
-            key: try settings.get(BillingSettings.key)
+            key: try settings.get(MoneySettings.key)
         )
     }
 }
