@@ -234,9 +234,9 @@ let services: [[Target]] = [
         "Notifications",
         core: ["AuthAPI", "Replicas", logging],
         features: [
-            Feature("Log", ["AuthAPI", "SocialAPI", "StreaksAPI", "Replicas"], hasTables: false),
+            Feature("Log", ["AuthAPI", "BillingAPI", "SocialAPI", "StreaksAPI", "Replicas"], hasTables: false),
             Feature("Push", ["AuthAPI", "Replicas", "Gzip", "OutgoingHTTP", logging]),
-            Feature("Mail", ["OutgoingMail", logging]), Feature("Live", ["StreaksAPI"]),
+            Feature("Mail", ["AuthAPI", "BillingAPI", "OutgoingMail", logging]), Feature("Live", ["StreaksAPI"]),
         ],
         tested: ["Gzip", "OutgoingHTTP", "OutgoingMail", "Processes", "StreaksDomain", logging]
     ),

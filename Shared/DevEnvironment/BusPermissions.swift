@@ -33,8 +33,8 @@ public struct BusPermissions: Sendable, Equatable {
         "streaks": ["core": ["auth", "billing", "social"], "mutual": ["social"], "personal-data": ["auth"]],
         "media": ["core": ["auth", "social"], "cards": ["social"], "personal-data": ["auth"]],
         "notifications": [
-            "core": ["auth", "social"], "log": ["auth", "social", "streaks"], "push": ["auth"], "live": ["streaks"],
-            "personal-data": ["auth"],
+            "core": ["auth", "social"], "log": ["auth", "billing", "social", "streaks"], "push": ["auth"], "mail": ["billing"],
+            "live": ["streaks"], "personal-data": ["auth"],
         ],
         "billing": ["money": ["streaks"], "personal-data": ["auth"]],
     ]

@@ -294,7 +294,7 @@ import Testing
             GetMailAddressRequest(userID: mia.id),
             context: World.context(nil)
         )
-        #expect(address == MailAddress(address: mia.email, locale: "de", isVerified: false))
+        #expect(address == MailRecipient(address: mia.email, locale: "de", isVerified: false))
         let unknown = UserID(high: 1, low: 2)
         #expect(
             await reason {

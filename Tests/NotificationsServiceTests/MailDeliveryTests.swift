@@ -1,3 +1,5 @@
+import AuthAPI
+import BillingAPI
 import Bus
 import Foundation
 import Kernel
@@ -31,6 +33,64 @@ import Testing
             )
             #expect(text.hasPrefix("Date: Fri, 15 Jan 2027 08:00:00 +0000\r\n"), "by the product clock")
             #expect(try await world.row(id) == MailWorld.Row(state: 1, tries: 1, isReadable: false))
+        }
+    }
+
+    @Test func `the receipt of a purchase goes to the address that auth has when it is handed over`() async throws {
+        let server = try await MailServer.start()
+        try await withMailWorld { world in
+            let purchase: PurchaseID = world.ids.make()
+            let event = PurchaseCompleted(
+                userID: MailWorld.user,
+                purchaseID: purchase,
+                item: "token_pack_3",
+                title: "3 recovery tokens",
+                quantity: 1,
+                priceMilli: 990,
+                currency: "EUR",
+                purchasedAt: world.clock.now()
+            )
+            let id = purchase.cast(to: Tag.Operation.self)
+            for _ in 0..<2 { try await world.consume(event) }
+            let transport = try MailWorld.transport(server)
+            try await world.work(try world.jobs(transport))
+            #expect(try await world.row(id).state == 0, "auth is away")
+            world.clock.advance(by: .hours(2))
+            let recipient = MailRecipient(address: "ada@example.com", locale: "de", isVerified: true)
+            try await world.work(try world.jobs(transport, auth: MailWorld.AddressBook(recipient: .success(recipient))))
+            let sent = try server.messages
+            #expect(sent.map(\.to) == [["ada@example.com"]])
+            let text = String(decoding: try #require(sent.first).content, as: UTF8.self)
+            #expect(
+                text.contains("Content-Language: de") && text.contains("0.99 EUR") && text.contains("3 recovery tokens"),
+                "\(text)"
+            )
+            #expect(try await world.row(id) == MailWorld.Row(state: 1, tries: 2, isReadable: false))
+        }
+    }
+
+    @Test func `there is no receipt for what coins bought, and none for a user without an address`() async throws {
+        let server = try await MailServer.start()
+        try await withMailWorld { world in
+            var event = PurchaseCompleted(
+                userID: MailWorld.user,
+                purchaseID: world.ids.make(),
+                item: "freeze",
+                title: "1 freeze",
+                coins: 100
+            )
+            try await world.consume(event)
+            (event.purchaseID, event.coins) = (world.ids.make(), 0)
+            try await world.consume(event)
+            for recipient in [Result.success(MailRecipient()), .failure(ServiceError.notFound("account"))] {
+                try await world.work(
+                    try world.jobs(try MailWorld.transport(server), auth: MailWorld.AddressBook(recipient: recipient))
+                )
+            }
+            #expect(try server.messages.isEmpty)
+            let row = try await world.row(event.purchaseID.cast(to: Tag.Operation.self))
+            #expect(row == MailWorld.Row(state: 2, tries: 1, problem: "the user has no address", isReadable: false))
+            #expect(try await world.database.query("SELECT 1 FROM mail").count == 1)
         }
     }
 

@@ -1,3 +1,5 @@
+import AuthAPI
+import BillingAPI
 import Bus
 import Database
 import Foundation
@@ -5,6 +7,7 @@ import Kernel
 import NotificationsAPI
 import TestSupport
 import Testing
+import Wire
 
 @testable import NotificationsMail
 @testable import Outbox
@@ -14,6 +17,19 @@ import Testing
 
 /// The feature `mail` on a database of its own, without a broker, by a clock that only tests move.
 struct MailWorld {
+    /// `auth`, as far as mails need it.
+    struct AddressBook: Caller {
+        /// What it answers.
+        var recipient: Result<MailRecipient, ServiceError> = .failure(.unavailable())
+
+        func call<Request: Message, Reply: Message>(_: Method<Request, Reply>, _: Request, context _: CallContext) async throws
+            -> Reply
+        {
+            guard let reply = try recipient.get() as? Reply else { throw ServiceError.internal }
+            return reply
+        }
+    }
+
     let database: Database
     let mails: MailRepository
     let mutations: Mutations
@@ -54,16 +70,37 @@ struct MailWorld {
     }
 
     /// What one replica does by itself.
-    func jobs(_ transport: MailTransport?) throws -> MailJobs {
+    ///
+    /// - Parameter auth: knows where mail to users goes.
+    func jobs(_ transport: MailTransport?, auth: any Caller = AddressBook()) throws -> MailJobs {
         MailJobs(
             mails: mails,
             composer: MailComposer(sender: try #require(MailAddress(text: "StreakSnap <no-reply@mail.example.com>"))),
+            addresses: EmailClient(auth),
             transport: transport,
             clock: clock,
             ids: ids,
             logger: PostgresServer.silence,
             metrics: Metrics()
         )
+    }
+
+    /// As the event's consumer does.
+    func consume(_ event: PurchaseCompleted) async throws {
+        let factory = UnitOfWorkFactory(database: database, clock: clock, ids: ids, relay: nil)
+        for handler in ReceiptConsumer.all {
+            try await factory.run(trace: "", requestID: "") { work in
+                let stored = StoredEvent(
+                    id: work.ids.make(),
+                    aggregate: event.aggregateID,
+                    subject: handler.subject,
+                    trace: "",
+                    requestID: "",
+                    body: try event.serialized()
+                )
+                try await handler.handle(stored, work)
+            }
+        }
     }
 
     /// Runs everything that is due now.

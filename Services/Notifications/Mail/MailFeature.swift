@@ -1,3 +1,4 @@
+internal import AuthAPI
 internal import Database
 internal import Kernel
 internal import NotificationsAPI
@@ -47,6 +48,7 @@ package enum MailFeature {
         let jobs = MailJobs(
             mails: MailRepository(database: environment.database),
             composer: MailComposer(sender: try address(environment.settings)),
+            addresses: EmailClient(environment.bus),
             transport: transport,
             clock: environment.clock,
             ids: environment.ids,
@@ -55,6 +57,7 @@ package enum MailFeature {
         )
         return FeatureParts(
             endpoints: MailService.endpoints(sendMail: SendMail(mutations: environment.mutations)),
+            consumers: ReceiptConsumer.all,
             jobs: jobs.all
         )
     }

@@ -314,25 +314,25 @@ extension GetMailAddressRequest: Wire.CMessage {
     }
 }
 
-extension MailAddress: Wire.CMessage {
-    public static var fullName: String { "streaksnap.auth.v1.MailAddress" }
+extension MailRecipient: Wire.CMessage {
+    public static var fullName: String { "streaksnap.auth.v1.MailRecipient" }
 
     public static let layout: Wire.MessageLayout = {
-        var twin = Streaksnap__Auth__V1__MailAddress()
-        streaksnap__auth__v1__mail_address__init(&twin)
+        var twin = Streaksnap__Auth__V1__MailRecipient()
+        streaksnap__auth__v1__mail_recipient__init(&twin)
         return Wire.MessageLayout(descriptor: twin.base.descriptor)
     }()
 
     public init(stored: UnsafeRawPointer, _ unreadable: Wire.UnreadableText) throws(Wire.WireError) {
-        let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__MailAddress.self)
+        let c = stored.assumingMemoryBound(to: Streaksnap__Auth__V1__MailRecipient.self)
         self.address = try Wire.Decode.string(c.pointee.address, "address")
         self.locale = try Wire.Decode.string(c.pointee.locale, "locale")
         self.isVerified = c.pointee.is_verified != 0
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
-        let c = arena.allocate(Streaksnap__Auth__V1__MailAddress.self)
-        streaksnap__auth__v1__mail_address__init(c)
+        let c = arena.allocate(Streaksnap__Auth__V1__MailRecipient.self)
+        streaksnap__auth__v1__mail_recipient__init(c)
         if !self.address.isEmpty { c.pointee.address = try arena.string(self.address, "address") }
         if !self.locale.isEmpty { c.pointee.locale = try arena.string(self.locale, "locale") }
         c.pointee.is_verified = self.isVerified ? 1 : 0

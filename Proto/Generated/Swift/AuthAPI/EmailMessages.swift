@@ -177,7 +177,7 @@ public struct GetMailAddressRequest: Sendable, Equatable {
     }
 }
 
-public struct MailAddress: Sendable, Equatable {
+public struct MailRecipient: Sendable, Equatable {
     /// As typed; empty for a user of Apple's who reveals none. Also of an account that is deleted and not purged yet.
     public var address: String = ""
     /// The language of mails, a BCP 47 tag; empty when the user has set none.
@@ -220,7 +220,7 @@ extension ChangeEmailRequest: Wire.SecretBearing {
     }
 }
 
-extension MailAddress: Wire.SecretBearing {
+extension MailRecipient: Wire.SecretBearing {
     public var customMirror: Mirror {
         Mirror(self, children: ["address": Wire.Redacted(), "locale": locale as Any, "isVerified": isVerified as Any], displayStyle: .struct)
     }

@@ -23,7 +23,7 @@ public enum EmailService {
         verifyEmail: some Bus.MutationHandler<VerifyEmailRequest, VerifyEmailReply>,
         resendVerification: some Bus.MutationHandler<ResendVerificationRequest, ResendVerificationReply>,
         changeEmail: some Bus.MutationHandler<ChangeEmailRequest, ChangeEmailReply>,
-        getMailAddress: some Bus.QueryHandler<GetMailAddressRequest, MailAddress>
+        getMailAddress: some Bus.QueryHandler<GetMailAddressRequest, MailRecipient>
     ) -> [Bus.Endpoint] {
         [
             Bus.Endpoint(EmailMethods.requestPasswordReset, requestPasswordReset),
@@ -59,7 +59,7 @@ public enum EmailMethods {
     public static let changeEmail = Bus.Method<ChangeEmailRequest, ChangeEmailReply>(
         service: "auth", version: "v1", name: "ChangeEmail", isIdempotent: false, timeout: .seconds(10))
     /// Where mail to a user goes, and in which language: for services that have something sent (receipts).
-    public static let getMailAddress = Bus.Method<GetMailAddressRequest, MailAddress>(
+    public static let getMailAddress = Bus.Method<GetMailAddressRequest, MailRecipient>(
         service: "auth", version: "v1", name: "GetMailAddress", isIdempotent: true, timeout: .seconds(10))
 }
 
@@ -102,7 +102,7 @@ public struct EmailClient: Sendable {
     }
 
     /// Where mail to a user goes, and in which language: for services that have something sent (receipts).
-    public func getMailAddress(_ request: GetMailAddressRequest, context: Bus.CallContext) async throws -> MailAddress {
+    public func getMailAddress(_ request: GetMailAddressRequest, context: Bus.CallContext) async throws -> MailRecipient {
         try await caller.call(EmailMethods.getMailAddress, request, context: context)
     }
 }

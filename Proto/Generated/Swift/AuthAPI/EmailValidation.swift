@@ -107,6 +107,6 @@ extension GetMailAddressRequest {
     }
 }
 
-extension MailAddress {
+extension MailRecipient {
     public func collectViolations(into violations: inout Wire.Violations, path: Wire.FieldPath) {}
 }

@@ -7,8 +7,8 @@ internal import Kernel
 struct GetMailAddress: QueryHandler {
     let accounts: AccountRepository
 
-    func handle(_ request: GetMailAddressRequest, _: CallContext) async throws -> MailAddress {
+    func handle(_ request: GetMailAddressRequest, _: CallContext) async throws -> MailRecipient {
         guard let account = try await accounts.find(request.userID) else { throw ServiceError.notFound("account") }
-        return MailAddress(address: account.email, locale: account.locale, isVerified: account.emailVerifiedAt != nil)
+        return MailRecipient(address: account.email, locale: account.locale, isVerified: account.emailVerifiedAt != nil)
     }
 }

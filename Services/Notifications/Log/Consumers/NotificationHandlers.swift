@@ -1,4 +1,5 @@
 internal import AuthAPI
+internal import BillingAPI
 internal import Kernel
 internal import NotificationsCore
 internal import NotificationsDomain
@@ -107,6 +108,12 @@ struct NotificationHandlers: Sendable {
                     let values = NotificationValues(wording: wording)
                     try await writer.write(NewNotification(user: reporter, kind: .reportUpdate, values: values), work)
                 }
+            },
+            EventHandler(PurchaseCompleted.self) { event, work in
+                // What coins bought is in the wallet.
+                guard event.coins == 0 else { return }
+                let values = NotificationValues(subject: event.title)
+                try await writer.write(NewNotification(user: event.userID, kind: .purchaseReceipt, values: values), work)
             },
             EventHandler(DataExportReady.self) { event, work in
                 try await writer.write(

@@ -1,3 +1,4 @@
+internal import AuthAPI
 internal import Bus
 internal import Kernel
 internal import Logging
@@ -13,6 +14,7 @@ internal import ServiceRuntime
 struct MailJobs: Sendable {
     let mails: MailRepository
     let composer: MailComposer
+    let addresses: EmailClient
     /// Nil: mails wait until they are of no use.
     let transport: MailTransport?
     let clock: any Clock
@@ -35,9 +37,18 @@ struct MailJobs: Sendable {
     }
 
     private func sendNext(now: Instant) async throws -> Int {
-        guard let transport, let mail = try await mails.lease(ids.make(), now: now) else { return 0 }
+        guard let transport, var mail = try await mails.lease(ids.make(), now: now) else { return 0 }
         guard mail.unanswered < MailRetry.unanswered else {
             try await end(mail, .failed, "no answer in \(mail.unanswered) tries")
+            return 1
+        }
+        do {
+            guard try await findAddress(&mail) else {
+                try await end(mail, .failed, "the user has no address")
+                return 1
+            }
+        } catch let error as ServiceError {
+            try await postpone(mail, isAnswered: true, "auth: \(error.reason)")
             return 1
         }
         guard let message = try composer.message(mail) else {
@@ -56,6 +67,19 @@ struct MailJobs: Sendable {
             }
         }
         return 1
+    }
+
+    /// Asks auth where a mail goes that was stored without an address.
+    ///
+    /// - Returns: false when there is no such address.
+    /// - Throws: `ServiceError` while auth does not answer.
+    private func findAddress(_ mail: inout DueMail) async throws -> Bool {
+        guard mail.address == MailRepository.unknownAddress else { return true }
+        do {
+            let known = try await addresses.getMailAddress(GetMailAddressRequest(userID: mail.user), context: CallContext())
+            (mail.address, mail.locale) = (known.address, known.locale)
+        } catch let error as ServiceError where error.code == .notFound { return false }
+        return !mail.address.isEmpty
     }
 
     private func outcome(of message: MailMessage, _ transport: MailTransport) async -> OutgoingMail.Outcome {

@@ -5,9 +5,11 @@ internal import NotificationsAPI
 /// A mail to be handed over.
 struct DueMail: Sendable {
     let id: OperationID
+    let user: UserID
     let kind: MailKind
-    let locale: String
-    let address: String
+    /// These two may be known only when it is handed over.
+    var locale: String
+    var address: String
     /// `MailValues`.
     let content: [UInt8]
     let createdAt: Instant
@@ -30,6 +32,9 @@ enum MailEnd: Int32, Sendable, CaseIterable {
 struct MailRepository: Sendable {
     /// How long a mail may wait, and how long its bare row stays after it ended.
     static let kept = Interval.days(7)
+
+    /// Of a mail whose address is asked when it is handed over.
+    static let unknownAddress = ""
 
     let database: Database
 
@@ -54,14 +59,18 @@ struct MailRepository: Sendable {
                 lease_until = clock_timestamp() + interval '2 minutes'
             WHERE id = (SELECT id FROM mail WHERE due_at <= \(now) AND useless_after > \(now) AND lease_until <= clock_timestamp()
                 ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED)
-            RETURNING id, kind, locale, address, content, created_at, tries, unanswered - 1
+            RETURNING id, user_id, kind, locale, address, content, created_at, tries, unanswered - 1
             """
         ).first.map { row in
-            let (id, kind, locale, address, content, createdAt, tries, unanswered) = try row.decode(
-                as: (OperationID.self, Int32.self, String.self, String.self, [UInt8].self, Instant.self, Int.self, Int.self)
+            let (id, user, kind, locale, address, content, createdAt, tries, unanswered) = try row.decode(
+                as: (
+                    OperationID.self, UserID.self, Int32.self, String.self, String.self, [UInt8].self, Instant.self, Int.self,
+                    Int.self
+                )
             )
             return DueMail(
                 id: id,
+                user: user,
                 kind: MailKind(rawValue: kind),
                 locale: locale,
                 address: address,

@@ -592,49 +592,49 @@ void   streaksnap__auth__v1__get_mail_address_request__free_unpacked
   assert(message->base.descriptor == &streaksnap__auth__v1__get_mail_address_request__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
-void   streaksnap__auth__v1__mail_address__init
-                     (Streaksnap__Auth__V1__MailAddress         *message)
+void   streaksnap__auth__v1__mail_recipient__init
+                     (Streaksnap__Auth__V1__MailRecipient         *message)
 {
-  static const Streaksnap__Auth__V1__MailAddress init_value = STREAKSNAP__AUTH__V1__MAIL_ADDRESS__INIT;
+  static const Streaksnap__Auth__V1__MailRecipient init_value = STREAKSNAP__AUTH__V1__MAIL_RECIPIENT__INIT;
   *message = init_value;
 }
-size_t streaksnap__auth__v1__mail_address__get_packed_size
-                     (const Streaksnap__Auth__V1__MailAddress *message)
+size_t streaksnap__auth__v1__mail_recipient__get_packed_size
+                     (const Streaksnap__Auth__V1__MailRecipient *message)
 {
-  assert(message->base.descriptor == &streaksnap__auth__v1__mail_address__descriptor);
+  assert(message->base.descriptor == &streaksnap__auth__v1__mail_recipient__descriptor);
   return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
 }
-size_t streaksnap__auth__v1__mail_address__pack
-                     (const Streaksnap__Auth__V1__MailAddress *message,
+size_t streaksnap__auth__v1__mail_recipient__pack
+                     (const Streaksnap__Auth__V1__MailRecipient *message,
                       uint8_t       *out)
 {
-  assert(message->base.descriptor == &streaksnap__auth__v1__mail_address__descriptor);
+  assert(message->base.descriptor == &streaksnap__auth__v1__mail_recipient__descriptor);
   return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
 }
-size_t streaksnap__auth__v1__mail_address__pack_to_buffer
-                     (const Streaksnap__Auth__V1__MailAddress *message,
+size_t streaksnap__auth__v1__mail_recipient__pack_to_buffer
+                     (const Streaksnap__Auth__V1__MailRecipient *message,
                       ProtobufCBuffer *buffer)
 {
-  assert(message->base.descriptor == &streaksnap__auth__v1__mail_address__descriptor);
+  assert(message->base.descriptor == &streaksnap__auth__v1__mail_recipient__descriptor);
   return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
 }
-Streaksnap__Auth__V1__MailAddress *
-       streaksnap__auth__v1__mail_address__unpack
+Streaksnap__Auth__V1__MailRecipient *
+       streaksnap__auth__v1__mail_recipient__unpack
                      (ProtobufCAllocator  *allocator,
                       size_t               len,
                       const uint8_t       *data)
 {
-  return (Streaksnap__Auth__V1__MailAddress *)
-     protobuf_c_message_unpack (&streaksnap__auth__v1__mail_address__descriptor,
+  return (Streaksnap__Auth__V1__MailRecipient *)
+     protobuf_c_message_unpack (&streaksnap__auth__v1__mail_recipient__descriptor,
                                 allocator, len, data);
 }
-void   streaksnap__auth__v1__mail_address__free_unpacked
-                     (Streaksnap__Auth__V1__MailAddress *message,
+void   streaksnap__auth__v1__mail_recipient__free_unpacked
+                     (Streaksnap__Auth__V1__MailRecipient *message,
                       ProtobufCAllocator *allocator)
 {
   if(!message)
     return;
-  assert(message->base.descriptor == &streaksnap__auth__v1__mail_address__descriptor);
+  assert(message->base.descriptor == &streaksnap__auth__v1__mail_recipient__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
 static const ProtobufCFieldDescriptor streaksnap__auth__v1__request_password_reset_request__field_descriptors[1] =
@@ -1189,7 +1189,7 @@ const ProtobufCMessageDescriptor streaksnap__auth__v1__get_mail_address_request_
   (ProtobufCMessageInit) streaksnap__auth__v1__get_mail_address_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor streaksnap__auth__v1__mail_address__field_descriptors[3] =
+static const ProtobufCFieldDescriptor streaksnap__auth__v1__mail_recipient__field_descriptors[3] =
 {
   {
     "address",
@@ -1197,7 +1197,7 @@ static const ProtobufCFieldDescriptor streaksnap__auth__v1__mail_address__field_
     PROTOBUF_C_LABEL_NONE,
     PROTOBUF_C_TYPE_STRING,
     0,   /* quantifier_offset */
-    offsetof(Streaksnap__Auth__V1__MailAddress, address),
+    offsetof(Streaksnap__Auth__V1__MailRecipient, address),
     NULL,
     &protobuf_c_empty_string,
     0,             /* flags */
@@ -1209,7 +1209,7 @@ static const ProtobufCFieldDescriptor streaksnap__auth__v1__mail_address__field_
     PROTOBUF_C_LABEL_NONE,
     PROTOBUF_C_TYPE_STRING,
     0,   /* quantifier_offset */
-    offsetof(Streaksnap__Auth__V1__MailAddress, locale),
+    offsetof(Streaksnap__Auth__V1__MailRecipient, locale),
     NULL,
     &protobuf_c_empty_string,
     0,             /* flags */
@@ -1221,35 +1221,35 @@ static const ProtobufCFieldDescriptor streaksnap__auth__v1__mail_address__field_
     PROTOBUF_C_LABEL_NONE,
     PROTOBUF_C_TYPE_BOOL,
     0,   /* quantifier_offset */
-    offsetof(Streaksnap__Auth__V1__MailAddress, is_verified),
+    offsetof(Streaksnap__Auth__V1__MailRecipient, is_verified),
     NULL,
     NULL,
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
 };
-static const unsigned streaksnap__auth__v1__mail_address__field_indices_by_name[] = {
+static const unsigned streaksnap__auth__v1__mail_recipient__field_indices_by_name[] = {
   0,   /* field[0] = address */
   2,   /* field[2] = is_verified */
   1,   /* field[1] = locale */
 };
-static const ProtobufCIntRange streaksnap__auth__v1__mail_address__number_ranges[1 + 1] =
+static const ProtobufCIntRange streaksnap__auth__v1__mail_recipient__number_ranges[1 + 1] =
 {
   { 1, 0 },
   { 0, 3 }
 };
-const ProtobufCMessageDescriptor streaksnap__auth__v1__mail_address__descriptor =
+const ProtobufCMessageDescriptor streaksnap__auth__v1__mail_recipient__descriptor =
 {
   PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
-  "streaksnap.auth.v1.MailAddress",
-  "MailAddress",
-  "Streaksnap__Auth__V1__MailAddress",
+  "streaksnap.auth.v1.MailRecipient",
+  "MailRecipient",
+  "Streaksnap__Auth__V1__MailRecipient",
   "streaksnap.auth.v1",
-  sizeof(Streaksnap__Auth__V1__MailAddress),
+  sizeof(Streaksnap__Auth__V1__MailRecipient),
   3,
-  streaksnap__auth__v1__mail_address__field_descriptors,
-  streaksnap__auth__v1__mail_address__field_indices_by_name,
-  1,  streaksnap__auth__v1__mail_address__number_ranges,
-  (ProtobufCMessageInit) streaksnap__auth__v1__mail_address__init,
+  streaksnap__auth__v1__mail_recipient__field_descriptors,
+  streaksnap__auth__v1__mail_recipient__field_indices_by_name,
+  1,  streaksnap__auth__v1__mail_recipient__number_ranges,
+  (ProtobufCMessageInit) streaksnap__auth__v1__mail_recipient__init,
   NULL,NULL,NULL    /* reserved[123] */
 };

@@ -28,7 +28,7 @@ typedef struct Streaksnap__Auth__V1__ResendVerificationReply Streaksnap__Auth__V
 typedef struct Streaksnap__Auth__V1__ChangeEmailRequest Streaksnap__Auth__V1__ChangeEmailRequest;
 typedef struct Streaksnap__Auth__V1__ChangeEmailReply Streaksnap__Auth__V1__ChangeEmailReply;
 typedef struct Streaksnap__Auth__V1__GetMailAddressRequest Streaksnap__Auth__V1__GetMailAddressRequest;
-typedef struct Streaksnap__Auth__V1__MailAddress Streaksnap__Auth__V1__MailAddress;
+typedef struct Streaksnap__Auth__V1__MailRecipient Streaksnap__Auth__V1__MailRecipient;
 
 
 /* --- enums --- */
@@ -198,15 +198,15 @@ struct  Streaksnap__Auth__V1__GetMailAddressRequest
     , (char *)protobuf_c_empty_string }
 
 
-struct  Streaksnap__Auth__V1__MailAddress
+struct  Streaksnap__Auth__V1__MailRecipient
 {
   ProtobufCMessage base;
   char *address;
   char *locale;
   protobuf_c_boolean is_verified;
 };
-#define STREAKSNAP__AUTH__V1__MAIL_ADDRESS__INIT \
- { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__mail_address__descriptor) \
+#define STREAKSNAP__AUTH__V1__MAIL_RECIPIENT__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&streaksnap__auth__v1__mail_recipient__descriptor) \
     , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0 }
 
 
@@ -457,24 +457,24 @@ Streaksnap__Auth__V1__GetMailAddressRequest *
 void   streaksnap__auth__v1__get_mail_address_request__free_unpacked
                      (Streaksnap__Auth__V1__GetMailAddressRequest *message,
                       ProtobufCAllocator *allocator);
-/* Streaksnap__Auth__V1__MailAddress methods */
-void   streaksnap__auth__v1__mail_address__init
-                     (Streaksnap__Auth__V1__MailAddress         *message);
-size_t streaksnap__auth__v1__mail_address__get_packed_size
-                     (const Streaksnap__Auth__V1__MailAddress   *message);
-size_t streaksnap__auth__v1__mail_address__pack
-                     (const Streaksnap__Auth__V1__MailAddress   *message,
+/* Streaksnap__Auth__V1__MailRecipient methods */
+void   streaksnap__auth__v1__mail_recipient__init
+                     (Streaksnap__Auth__V1__MailRecipient         *message);
+size_t streaksnap__auth__v1__mail_recipient__get_packed_size
+                     (const Streaksnap__Auth__V1__MailRecipient   *message);
+size_t streaksnap__auth__v1__mail_recipient__pack
+                     (const Streaksnap__Auth__V1__MailRecipient   *message,
                       uint8_t             *out);
-size_t streaksnap__auth__v1__mail_address__pack_to_buffer
-                     (const Streaksnap__Auth__V1__MailAddress   *message,
+size_t streaksnap__auth__v1__mail_recipient__pack_to_buffer
+                     (const Streaksnap__Auth__V1__MailRecipient   *message,
                       ProtobufCBuffer     *buffer);
-Streaksnap__Auth__V1__MailAddress *
-       streaksnap__auth__v1__mail_address__unpack
+Streaksnap__Auth__V1__MailRecipient *
+       streaksnap__auth__v1__mail_recipient__unpack
                      (ProtobufCAllocator  *allocator,
                       size_t               len,
                       const uint8_t       *data);
-void   streaksnap__auth__v1__mail_address__free_unpacked
-                     (Streaksnap__Auth__V1__MailAddress *message,
+void   streaksnap__auth__v1__mail_recipient__free_unpacked
+                     (Streaksnap__Auth__V1__MailRecipient *message,
                       ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
@@ -517,8 +517,8 @@ typedef void (*Streaksnap__Auth__V1__ChangeEmailReply_Closure)
 typedef void (*Streaksnap__Auth__V1__GetMailAddressRequest_Closure)
                  (const Streaksnap__Auth__V1__GetMailAddressRequest *message,
                   void *closure_data);
-typedef void (*Streaksnap__Auth__V1__MailAddress_Closure)
-                 (const Streaksnap__Auth__V1__MailAddress *message,
+typedef void (*Streaksnap__Auth__V1__MailRecipient_Closure)
+                 (const Streaksnap__Auth__V1__MailRecipient *message,
                   void *closure_data);
 
 /* --- services --- */
@@ -539,7 +539,7 @@ extern const ProtobufCMessageDescriptor streaksnap__auth__v1__resend_verificatio
 extern const ProtobufCMessageDescriptor streaksnap__auth__v1__change_email_request__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__auth__v1__change_email_reply__descriptor;
 extern const ProtobufCMessageDescriptor streaksnap__auth__v1__get_mail_address_request__descriptor;
-extern const ProtobufCMessageDescriptor streaksnap__auth__v1__mail_address__descriptor;
+extern const ProtobufCMessageDescriptor streaksnap__auth__v1__mail_recipient__descriptor;
 
 PROTOBUF_C__END_DECLS
 
