@@ -38,7 +38,7 @@ struct WebhookSecrets: Sendable {
         for part in text.split(separator: ",") {
             let pair = part.filter { $0 != " " }.split(separator: "=", maxSplits: 1)
             guard pair.count == 2 else { continue }
-            if pair[0] == "t" { seconds = Int64(pair[1]) }
+            if pair[0] == "t" { seconds = Int64(pair[1]).flatMap { (0..<100_000_000_000).contains($0) ? $0 : nil } }
             if pair[0] == "v1", let bytes = Self.bytes(hex: pair[1]) { candidates.append(bytes) }
         }
         guard let seconds, Instant(seconds: seconds) >= now - Self.tolerance, Instant(seconds: seconds) <= now + Self.tolerance
