@@ -30,8 +30,9 @@ struct GetWalk: Sendable {
 
     init(_ home: Installation) async throws {
         routes = APIOperation.all(in: try await home.call("GET", "/openapi.json").json).compactMap { operation in
-            // What the gateway answers by itself belongs to no user.
+            // What the gateway answers by itself belongs to no user, nor do files about the installation.
             guard operation.verb == "GET", operation.json["tags"][0].string != "gateway",
+                !operation.path.hasPrefix("/.well-known/"),
                 ["user", "none", "guest"].contains(operation.auth), !operation.isStream
             else { return nil }
             return Route(
