@@ -238,7 +238,7 @@ let services: [[Target]] = [
             Feature("Push", ["AuthAPI", "Replicas", "Gzip", "OutgoingHTTP", logging]),
             Feature("Mail", ["AuthAPI", "BillingAPI", "OutgoingMail", logging]), Feature("Live", ["StreaksAPI"]),
         ],
-        tested: ["Gzip", "OutgoingHTTP", "OutgoingMail", "Processes", "StreaksDomain", logging]
+        tested: ["Gzip", "OutgoingHTTP", "OutgoingMail", "StreaksDomain", logging]
     ),
     service(
         "Billing",
@@ -335,7 +335,6 @@ let testTargets: [Target] = [
     ),
     tests("OutgoingHTTPTests", ["OutgoingHTTP", "Kernel", hummingbird, logging]),
     tests("OutgoingMailTests", ["OutgoingMail", "Kernel", "Processes", "TestSupport"]),
-    tests("NotificationsMailTests", hosting + ["NotificationsMail", "NotificationsDomain", "NotificationsAPI", "OutgoingMail"]),
     tests(
         "GatewayTests",
         [
