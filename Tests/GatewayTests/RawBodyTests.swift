@@ -66,10 +66,11 @@ struct RawBodyTests {
 
     @Test func `it is outside of the address rate, and what is beside it is not`() async throws {
         let gateway = try await EchoGateway(["http.address-rate": "1"], isAsked: false)
+        // Requests are counted as long as the gateway does not know what is behind the path.
+        try await eventually("the routes are known") { try await post([1], at: gateway).status == 200 }
         var hooks: [Int] = []
         for _ in 0..<40 { hooks.append(try await post([1], at: gateway).status) }
-        // The routes may not be known to the first; none is counted.
-        #expect(!hooks.contains(429) && hooks.last == 200, "\(hooks)")
+        #expect(hooks.allSatisfy { $0 == 200 }, "\(hooks)")
         var notes: [Int] = []
         for _ in 0..<40 { notes.append(try await gateway.say("", Array("{}".utf8)).status) }
         #expect(notes.contains(429))

@@ -13,7 +13,7 @@ import Testing
         let ann = try await world.user(1)
         for _ in 0..<3 { try world.append(to: ann.id) }
         let client = try await WatchClient(port, token: ann.token, lastEventID: "1")
-        try await eventually("the backlog is there") { client.ids == [2, 3] }
+        try await eventually("the backlog is there: \(client.connection.text)") { client.ids == [2, 3] }
         for _ in 0..<20 { try world.append(to: ann.id) }
         try await eventually("all are there") { client.ids == Array(2...23) }
         let text = client.connection.text
@@ -32,7 +32,7 @@ import Testing
         try world.append(to: ann.id)
         for id in [nil, "99", "x"] {
             let client = try await WatchClient(port, token: ann.token, lastEventID: id)
-            try await eventually("it has the reset") { client.connection.text.contains("id: 1\nevent: reset\ndata: {}\n\n") }
+            try await eventually("it has the reset: \(client.connection.text)") { client.connection.text.contains("id: 1\nevent: reset\ndata: {}\n\n") }
         }
         await world.stop()
     }
@@ -42,7 +42,7 @@ import Testing
         let (_, port) = try await world.addGateway()
         let ann = try await world.user(1)
         let client = try await WatchClient(port, token: ann.token, lastEventID: "0")
-        try await eventually("the stream is open") { client.status == 200 }
+        try await eventually("the stream is open: \(client.connection.text)") { client.status == 200 }
         let before = world.questions
         try world.append(to: ann.id)
         for _ in 0..<3 { try world.append(to: ann.id, isLost: true) }
@@ -57,7 +57,7 @@ import Testing
         let (_, port) = try await world.addGateway()
         let ann = try await world.user(1)
         let client = try await WatchClient(port, token: ann.token, lastEventID: "0")
-        try await eventually("the stream is open") { client.status == 200 }
+        try await eventually("the stream is open: \(client.connection.text)") { client.status == 200 }
         await world.nats.kill()
         for _ in 0..<4 { try world.append(to: ann.id, isLost: true) }
         try await world.nats.start()
@@ -71,7 +71,7 @@ import Testing
         let (_, secondPort) = try await world.addGateway()
         let ann = try await world.user(1)
         let client = try await WatchClient(firstPort, token: ann.token, lastEventID: "0")
-        try await eventually("the stream is open") { client.status == 200 }
+        try await eventually("the stream is open: \(client.connection.text)") { client.status == 200 }
         for _ in 0..<5 { try world.append(to: ann.id) }
         try await eventually("five are there") { client.ids == Array(1...5) }
         let stopping = Task { await first.stop() }
@@ -107,7 +107,7 @@ import Testing
         let (_, port) = try await world.addGateway()
         let ann = try await world.user(1)
         let client = try await WatchClient(port, token: ann.token, lastEventID: "0")
-        try await eventually("the stream is open") { client.status == 200 }
+        try await eventually("the stream is open: \(client.connection.text)") { client.status == 200 }
         try await world.revoke(ann.session)
         try await eventually("the gateway knows") {
             try await WatchClient(port, token: ann.token, method: "HEAD").connection.reply(isHead: true).status == 401
@@ -124,7 +124,7 @@ import Testing
         let (_, port) = try await world.addGateway()
         let ann = try await world.user(1, life: .seconds(3))
         let client = try await WatchClient(port, token: ann.token, lastEventID: "0")
-        try await eventually("the stream is open") { client.status == 200 }
+        try await eventually("the stream is open: \(client.connection.text)") { client.status == 200 }
         try await eventually("it ends") { client.hasEnded }
         await world.stop()
     }
@@ -181,7 +181,7 @@ import Testing
         let (_, port) = try await world.addGateway(["http.max-streams": "1"])
         let (ann, ben) = (try await world.user(1), try await world.user(2))
         let client = try await WatchClient(port, token: ann.token)
-        try await eventually("the stream is open") { client.status == 200 }
+        try await eventually("the stream is open: \(client.connection.text)") { client.status == 200 }
         let refused = try await WatchClient(port, token: ben.token).connection.reply()
         #expect(refused.status == 503 && refused["Retry-After"] == "5", "\(refused)")
         await world.stop()
