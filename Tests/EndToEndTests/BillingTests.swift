@@ -4,7 +4,8 @@ import TestSupport
 import Testing
 
 /// Premium, packs and coins through the public API, with a stand-in for RevenueCat (BI-1 to BI-5, MS-1).
-@Suite(.timeLimit(.minutes(10)))
+/// One after the other: one of them moves the clock of all.
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct BillingTests {
     /// A system that sells, and what it buys from.
     struct Shop: Sendable {

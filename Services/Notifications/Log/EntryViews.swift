@@ -47,8 +47,8 @@ struct EntryViews: Sendable {
         }
     }
 
-    private func state(of entry: StoredNotification, _ states: [FriendshipID: RequestState]?) -> RequestState {
-        guard entry.kind == .friendRequest, let friendship = entry.friendship, let states else { return .unspecified }
+    private func state(of entry: StoredNotification, _ states: [FriendshipID: RequestState]?) -> RequestState? {
+        guard entry.kind == .friendRequest, let friendship = entry.friendship, let states else { return nil }
         // Social knows only the newest request of two users.
         return states[friendship] ?? .ended
     }

@@ -114,7 +114,9 @@ extension NotificationItem: Wire.CMessage {
             self.actor = try CommonAPI.UserSummary(stored: UnsafeRawPointer(stored), unreadable)
         }
         self.deepLink = try Wire.Decode.string(c.pointee.deep_link, "deep_link")
-        self.requestState = RequestState(rawValue: Int32(truncatingIfNeeded: c.pointee.request_state.rawValue))
+        if c.pointee._request_state_case.rawValue == 12 {
+            self.requestState = RequestState(rawValue: Int32(truncatingIfNeeded: c.pointee.request_state.rawValue))
+        }
     }
 
     public func store(in arena: Wire.Arena) throws(Wire.WireError) -> UnsafeMutableRawPointer {
@@ -146,7 +148,10 @@ extension NotificationItem: Wire.CMessage {
             c.pointee.actor = try value.store(in: arena).assumingMemoryBound(to: Streaksnap__Common__V1__UserSummary.self)
         }
         if !self.deepLink.isEmpty { c.pointee.deep_link = try arena.string(self.deepLink, "deep_link") }
-        c.pointee.request_state = Streaksnap__Notifications__V1__RequestState(rawValue: .init(truncatingIfNeeded: self.requestState.rawValue))
+        if let value = self.requestState {
+            c.pointee._request_state_case = .init(rawValue: 12)
+            c.pointee.request_state = Streaksnap__Notifications__V1__RequestState(rawValue: .init(truncatingIfNeeded: value.rawValue))
+        }
         return UnsafeMutableRawPointer(c)
     }
 }

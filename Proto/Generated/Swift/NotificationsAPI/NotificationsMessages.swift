@@ -254,10 +254,10 @@ public struct NotificationItem: Sendable, Equatable {
     /// What the app opens for it.
     public var deepLink: String = ""
     /// Of a friend request: what has become of it. Unset for other kinds, and while that is not known.
-    public var requestState: RequestState = .unspecified
+    public var requestState: RequestState? = nil
 
     /// The given fields set, the others unset.
-    public init(id: Kernel.NotificationID, type: Kind = .unspecified, title: String = "", body: String = "", actorID: Kernel.UserID? = nil, streakID: Kernel.StreakID? = nil, friendshipID: Kernel.FriendshipID? = nil, createdAt: Kernel.Instant? = nil, readAt: Kernel.Instant? = nil, actor: CommonAPI.UserSummary? = nil, deepLink: String = "", requestState: RequestState = .unspecified) {
+    public init(id: Kernel.NotificationID, type: Kind = .unspecified, title: String = "", body: String = "", actorID: Kernel.UserID? = nil, streakID: Kernel.StreakID? = nil, friendshipID: Kernel.FriendshipID? = nil, createdAt: Kernel.Instant? = nil, readAt: Kernel.Instant? = nil, actor: CommonAPI.UserSummary? = nil, deepLink: String = "", requestState: RequestState? = nil) {
         self.id = id
         self.type = type
         self.title = title

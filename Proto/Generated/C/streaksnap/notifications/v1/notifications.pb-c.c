@@ -808,11 +808,11 @@ static const ProtobufCFieldDescriptor streaksnap__notifications__v1__notificatio
     12,
     PROTOBUF_C_LABEL_NONE,
     PROTOBUF_C_TYPE_ENUM,
-    0,   /* quantifier_offset */
+    offsetof(Streaksnap__Notifications__V1__NotificationItem, _request_state_case),
     offsetof(Streaksnap__Notifications__V1__NotificationItem, request_state),
     &streaksnap__notifications__v1__request_state__descriptor,
     NULL,
-    0,             /* flags */
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
 };

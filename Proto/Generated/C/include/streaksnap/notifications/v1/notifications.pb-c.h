@@ -138,6 +138,12 @@ typedef enum {
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM___FRIENDSHIP_ID__CASE)
 } Streaksnap__Notifications__V1__NotificationItem__FriendshipIdCase;
 
+typedef enum {
+  STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM___REQUEST_STATE__NOT_SET = 0,
+  STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM___REQUEST_STATE_REQUEST_STATE = 12
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM___REQUEST_STATE__CASE)
+} Streaksnap__Notifications__V1__NotificationItem__RequestStateCase;
+
 struct  Streaksnap__Notifications__V1__NotificationItem
 {
   ProtobufCMessage base;
@@ -149,7 +155,6 @@ struct  Streaksnap__Notifications__V1__NotificationItem
   Google__Protobuf__Timestamp *read_at;
   Streaksnap__Common__V1__UserSummary *actor;
   char *deep_link;
-  Streaksnap__Notifications__V1__RequestState request_state;
   Streaksnap__Notifications__V1__NotificationItem__ActorIdCase _actor_id_case;
   union {
     char *actor_id;
@@ -162,10 +167,14 @@ struct  Streaksnap__Notifications__V1__NotificationItem
   union {
     char *friendship_id;
   };
+  Streaksnap__Notifications__V1__NotificationItem__RequestStateCase _request_state_case;
+  union {
+    Streaksnap__Notifications__V1__RequestState request_state;
+  };
 };
 #define STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&streaksnap__notifications__v1__notification_item__descriptor) \
-    , (char *)protobuf_c_empty_string, STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_UNSPECIFIED, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL, NULL, NULL, (char *)protobuf_c_empty_string, STREAKSNAP__NOTIFICATIONS__V1__REQUEST_STATE__REQUEST_STATE_UNSPECIFIED, STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM___ACTOR_ID__NOT_SET, {0}, STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM___STREAK_ID__NOT_SET, {0}, STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM___FRIENDSHIP_ID__NOT_SET, {0} }
+    , (char *)protobuf_c_empty_string, STREAKSNAP__NOTIFICATIONS__V1__KIND__KIND_UNSPECIFIED, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL, NULL, NULL, (char *)protobuf_c_empty_string, STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM___ACTOR_ID__NOT_SET, {0}, STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM___STREAK_ID__NOT_SET, {0}, STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM___FRIENDSHIP_ID__NOT_SET, {0}, STREAKSNAP__NOTIFICATIONS__V1__NOTIFICATION_ITEM___REQUEST_STATE__NOT_SET, {0} }
 
 
 struct  Streaksnap__Notifications__V1__UnreadCountRequest
