@@ -32,12 +32,17 @@ struct CursorTests {
             var filters: [String: [String]] = [:]
             for parameter in parameters where parameter["in"].string == "query" {
                 let name = try #require(parameter["name"].string)
-                guard !["cursor", "limit", "offset", "page"].contains(name) else { continue }
+                // A language changes the words, not the list.
+                guard !["cursor", "limit", "offset", "page", "locale"].contains(name) else { continue }
+                if parameter["schema"]["type"].string == "boolean" {
+                    filters[name] = ["true"]
+                    continue
+                }
                 let values = parameter["schema"]["enum"].list.compactMap(\.string).filter { $0 != "unspecified" }
                 try #require(!values.isEmpty, "teach this test values of \(name) of \(path)")
                 filters[name] = values
             }
-            let filled = path.replacing("{streak_id}", with: people.streak)
+            let filled = path.replacing("{streak_id}", with: people.streak).replacing("{user_id}", with: people.ann.id)
             try #require(!filled.contains("{"), "teach this test what fills \(path)")
             return List(path: filled, filters: filters)
         }
@@ -74,6 +79,10 @@ struct CursorTests {
             WHERE streak_id = '\(streak)'
             """
         )
+        for amount in [1, 2] {
+            let grant = "{\"currency\":\"coins\",\"amount\":\(amount),\"reason\":\"pages\"}"
+            try #require(try await ben.post("/api/admin/users/\(ann.id)/wallet/grants", grant).status == 201)
+        }
         return People(ann: ann, ben: ben, streak: streak)
     }
 

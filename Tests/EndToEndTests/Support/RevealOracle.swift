@@ -158,6 +158,7 @@ struct RevealOracle {
         let other = people[1 - reader]
         let ids = [
             "streak_id": streaks, "user_id": [other.id], "username": [other.username], "token": ["none"], "q": [other.username],
+            "notification_id": ["0190a0b0-0000-7000-8000-000000000001"],
         ]
         var found: [Posted: [String]] = [:]
         var texts: [String] = []

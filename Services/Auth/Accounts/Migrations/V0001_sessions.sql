@@ -138,7 +138,7 @@ CREATE TABLE pending_mail (
 CREATE INDEX pending_mail_lease ON pending_mail (lease_until);
 CREATE INDEX pending_mail_age ON pending_mail (created_at);
 CREATE INDEX pending_mail_account ON pending_mail (account_id);
-CREATE INDEX pending_mail_token ON pending_mail (token_id) WHERE token_id IS NOT NULL;
+CREATE INDEX pending_mail_token ON pending_mail (token_id);
 
 -- Addresses for which a new password was asked, until a job has looked them up a second later: the request does the same work for each.
 CREATE TABLE password_request (
