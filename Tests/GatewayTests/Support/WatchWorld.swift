@@ -19,6 +19,8 @@ final class WatchWorld: Sendable {
         var leases: [String: String] = [:]
         var questions = 0
         var gateways: [GatewayHost] = []
+        /// Answers as long as it lives.
+        var service: BusService?
     }
 
     let nats: NatsServer
@@ -53,6 +55,7 @@ final class WatchWorld: Sendable {
             logger: EchoGateway.silence
         )
         try await service.start()
+        state.withLock { $0.service = service }
     }
 
     /// Starts one more gateway. - Returns: it, and its port.
