@@ -15,7 +15,7 @@ struct BillingJobs {
 
     private var storeEvents: Job {
         // Often: a user has just paid, and waits.
-        Job("store_events", every: .milliseconds(200), oldestDue: { [events] in try await events.events.oldestDue() }) {
+        Job("store_events", every: .seconds(1), oldestDue: { [events] in try await events.events.oldestDue() }) {
             [events] now in
             try await events.applyDue(now: now)
         }
@@ -26,7 +26,7 @@ struct BillingJobs {
         let (database, work, entitling) = (environment.database, environment.work, events.entitling)
         return Job(
             "entitlements",
-            every: .milliseconds(500),
+            every: .seconds(1),
             oldestDue: { try await CustomerRepository.oldestDue(database) }
         ) { now in
             try await work.run(trace: "", requestID: "entitlements") { work in
