@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Bodies that go to a handler unread, as webhooks send them.
