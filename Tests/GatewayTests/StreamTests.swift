@@ -32,7 +32,9 @@ import Testing
         try world.append(to: ann.id)
         for id in [nil, "99", "x"] {
             let client = try await WatchClient(port, token: ann.token, lastEventID: id)
-            try await eventually("it has the reset: \(client.connection.text)") { client.connection.text.contains("id: 1\nevent: reset\ndata: {}\n\n") }
+            try await eventually("it has the reset: \(client.connection.text)") {
+                client.connection.text.contains("id: 1\nevent: reset\ndata: {}\n\n")
+            }
         }
         await world.stop()
     }
