@@ -27,16 +27,22 @@ struct PurchaseCrashTests {
         var event: String { self == .finishing ? "UPDATE OF is_done" : "INSERT" }
     }
 
-    @Test(arguments: Stage.allCases) func `a purchase whose process is killed costs once and gives once`(stage: Stage)
-        async throws
-    {
-        let home = try await Installation.recovering.value
-        var (ann, admin) = (try await Person.register("ann", at: home), try await Person.administrator(at: home))
-        try await ann.signIn()
-        try await admin.signIn()
+    /// On processes of its own: others would meet the killed ones, and move the clock.
+    @Test func `a purchase whose process is killed costs once and gives once`() async throws {
+        let home = try await Installation(["--separate"])
+        var admin = try await Person.administrator(at: home)
+        for stage in Stage.allCases {
+            try await admin.signIn()
+            try await crash(stage, admin, at: home)
+        }
+        await home.guardian.end()
+    }
+
+    private func crash(_ stage: Stage, _ admin: Person, at home: Installation) async throws {
+        let ann = try await RestartTests().register("ann", at: home)
         for round in 0..<TestDepth.pick(quick: 2, full: 25) {
             let grant = "{\"currency\":\"coins\",\"amount\":200,\"reason\":\"a test\"}"
-            let granted = try await RestartTests().insist("the grant") { [admin, ann] in
+            let granted = try await RestartTests().insist("the grant") {
                 try await admin.post("/api/admin/users/\(ann.id)/wallet/grants", grant, key: "grant-\(stage)-\(round)-\(ann.id)")
             }
             #expect(granted.data["balance"]["balance"].int == 200)
@@ -45,11 +51,11 @@ struct PurchaseCrashTests {
             let hold = try await RecoverTests.Hold(stage.table, stage.event, at: home)
             let key = "buy-\(stage)-\(round)-\(ann.id)"
             // Not awaited: there may be no answer.
-            Task { [ann] in try? await ann.post("/api/store/purchase", "{\"item\":\"insurance\"}", key: key) }
+            Task { try? await ann.post("/api/store/purchase", "{\"item\":\"insurance\"}", key: key) }
             try await hold.heldUp()
             try await RestartTests().killed(stage.victim, of: home)
             try await hold.end(isDead: stage.victim == hold.schema)
-            let reply = try await RestartTests().insist("the repeat") { [ann] in
+            let reply = try await RestartTests().insist("the repeat") {
                 try await ann.post("/api/store/purchase", "{\"item\":\"insurance\"}", key: key)
             }
             #expect(reply.data["coins"].int == 200, "\(reply.text)")
