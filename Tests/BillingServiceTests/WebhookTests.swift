@@ -106,6 +106,9 @@ struct WebhookTests {
                 _ = try await StoreEventRepository.replay(nil, now: world.clock.now(), world.database)
                 try await world.settle()
                 #expect(try await world.entitlements(of: ann).expiresAt == start + .days(60))
+                // What the operator's command calls.
+                let replay = try #require(BillingModule.replay)
+                #expect(try await replay(nil, world.database) == 3)
             }
         }
     }
